@@ -1,0 +1,266 @@
+//! A struct: an object with named members, and whatever else its sender put in.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{DeriveInput, FieldsNamed, Ident, LitStr, Type};
+
+use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
+
+pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<TokenStream> {
+    let ident = &input.ident;
+    let attributes = TypeAttributes::parse(&input.attrs)?;
+    let name = name_constant(attributes.name.as_ref());
+    let about = description(&input.attrs);
+    let members = fields.named.iter().map(Member::parse).collect::<syn::Result<Vec<_>>>()?;
+
+    let (constant_keys, constant_values): (Vec<_>, Vec<_>) = attributes.constants.iter().cloned().unzip();
+    let reads = members.iter().map(Member::read);
+    let writes = members.iter().map(Member::write);
+    let properties = members.iter().filter(|member| !member.attributes.extra).map(Member::property);
+    let open = attributes.open.then(|| quote!(object.open();));
+    keeps_unknown_members(input, &members)?;
+    let idents: Vec<_> = members.iter().map(|member| &member.ident).collect();
+    let strategies = members.iter().map(Member::strategy);
+    let constructor = constructor(ident, &members);
+
+    Ok(quote! {
+        #constructor
+
+        impl crate::wire::Wire for #ident {
+            #name
+
+            fn read(
+                value: &::serde_json::value::RawValue,
+                dialect: crate::Dialect,
+            ) -> ::std::result::Result<Self, crate::ReadError> {
+                crate::wire::WireObject::read_members(crate::json::RawMembers::of(value)?, dialect)
+            }
+
+            fn write<S: ::serde::Serializer>(
+                &self,
+                revision: crate::Revision,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                use ::serde::ser::SerializeMap;
+                let mut map = serializer.serialize_map(None)?;
+                #(map.serialize_entry(#constant_keys, #constant_values)?;)*
+                #(#writes)*
+                map.end()
+            }
+
+            fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+                let dialect = definitions.dialect();
+                let mut object = crate::json_schema::ObjectSchema::new(#about);
+                #(object.constant(#constant_keys, #constant_values);)*
+                #(#properties)*
+                #open
+                object.finish()
+            }
+
+            #[cfg(feature = "proptest")]
+            fn any_value(revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
+                use ::proptest::strategy::Strategy;
+                let _ = revision;
+                #(let #idents = #strategies;)*
+                crate::arbitrary::nest!(#(#idents),*)
+                    .prop_map(|crate::arbitrary::nested!(#(#idents),*)| Self { #(#idents),* })
+                    .boxed()
+            }
+        }
+
+        impl crate::wire::WireObject for #ident {
+            fn read_members(
+                mut members: crate::json::RawMembers<'_>,
+                dialect: crate::Dialect,
+            ) -> ::std::result::Result<Self, crate::ReadError> {
+                #(members.constant(#constant_keys, #constant_values)?;)*
+                #(#reads)*
+                Ok(Self { #(#idents),* })
+            }
+        }
+    })
+}
+
+/// `const NAME`, for a type that has a definition of its own; `None` for one written where it stands.
+pub(crate) fn name_constant(name: Option<&LitStr>) -> TokenStream {
+    let name = name.map_or_else(|| quote!(None), |name| quote!(Some(#name)));
+    quote!(const NAME: Option<&'static str> = #name;)
+}
+
+struct Member<'a> {
+    ident: &'a Ident,
+    key: String,
+    ty: &'a Type,
+    /// The `T` of an `Option<T>`.
+    optional: Option<&'a Type>,
+    about: String,
+    attributes: MemberAttributes,
+}
+
+impl<'a> Member<'a> {
+    fn parse(field: &'a syn::Field) -> syn::Result<Self> {
+        let attributes = MemberAttributes::parse(&field.attrs)?;
+        let ident = field.ident.as_ref().ok_or_else(|| syn::Error::new_spanned(field, "a field needs a name"))?;
+        let key = attributes
+            .rename
+            .as_ref()
+            .map_or_else(|| camel_case(&ident.to_string()), LitStr::value);
+        Ok(Self {
+            ident,
+            key,
+            ty: &field.ty,
+            optional: inside_option(&field.ty),
+            about: description(&field.attrs),
+            attributes,
+        })
+    }
+
+    /// Whether the member exists in `revision`.
+    fn exists(&self) -> TokenStream {
+        self.attributes.when.as_ref().map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature)))
+    }
+
+    /// Whether an `Option` may not be left out in `revision`.
+    fn demanded(&self) -> TokenStream {
+        self.attributes.required.as_ref().map_or_else(|| quote!(false), |feature| quote!(revision.has(#feature)))
+    }
+
+    fn read(&self) -> TokenStream {
+        let Self { ident, key, .. } = self;
+        if self.attributes.extra {
+            return quote!(let #ident = members.rest()?;);
+        }
+        let (exists, demanded) = (self.exists(), self.demanded());
+        let present = if self.optional.is_some() {
+            quote! {
+                match members.optional(#key, dialect)? {
+                    None if #demanded => return Err(crate::ReadError::missing(#key)),
+                    value => value,
+                }
+            }
+        } else if self.attributes.lenient {
+            quote!(members.or_default(#key, dialect)?)
+        } else {
+            quote!(members.required(#key, dialect)?)
+        };
+        if self.attributes.when.is_none() && self.attributes.required.is_none() {
+            return quote!(let #ident = #present;);
+        }
+        quote! {
+            let revision = dialect.revision;
+            let #ident = if #exists { #present } else { ::std::default::Default::default() };
+        }
+    }
+
+    fn write(&self) -> TokenStream {
+        let Self { ident, key, .. } = self;
+        if self.attributes.extra {
+            return quote!(self.#ident.write_into(&mut map)?;);
+        }
+        let (exists, demanded) = (self.exists(), self.demanded());
+        let entry = |value: TokenStream| quote!(map.serialize_entry(#key, &crate::wire::InRevision::new(#value, revision))?;);
+        if self.optional.is_some() {
+            let entry = entry(quote!(value));
+            quote! {
+                match &self.#ident {
+                    Some(value) if #exists => { #entry }
+                    None if #demanded => return Err(crate::wire::missing_member(#key, revision)),
+                    _ => {}
+                }
+            }
+        } else {
+            let entry = entry(quote!(&self.#ident));
+            quote!(if #exists { #entry })
+        }
+    }
+
+    fn property(&self) -> TokenStream {
+        let Self { key, about, .. } = self;
+        let ty = self.optional.unwrap_or(self.ty);
+        let format = self.attributes.format.as_ref().map(|format| quote!(.with_format(#format)));
+        let (exists, demanded) = (self.exists(), self.demanded());
+        let required = if self.optional.is_some() {
+            demanded
+        } else if self.attributes.lenient {
+            quote!(dialect.strict)
+        } else {
+            quote!(true)
+        };
+        quote! {
+            {
+                let revision = dialect.revision;
+                let _ = revision;
+                if #exists {
+                    let property = crate::json_schema::Property::of::<#ty>(definitions, #about) #format;
+                    object.property(#key, property, #required);
+                }
+            }
+        }
+    }
+
+    fn strategy(&self) -> TokenStream {
+        let ty = self.ty;
+        if self.attributes.extra {
+            return quote!(crate::arbitrary::extra_members());
+        }
+        let (exists, demanded) = (self.exists(), self.demanded());
+        let present = match self.optional {
+            Some(ty) => quote!(crate::arbitrary::optional::<#ty>(revision, #demanded)),
+            None => quote!(<#ty as crate::wire::Wire>::any_value(revision)),
+        };
+        if self.attributes.when.is_none() {
+            return present;
+        }
+        quote! {
+            if #exists {
+                #present
+            } else {
+                ::proptest::strategy::Just(<#ty as ::std::default::Default>::default()).boxed()
+            }
+        }
+    }
+
+    /// Whether a value of the type cannot be made without this member.
+    fn is_required(&self) -> bool {
+        self.optional.is_none() && !self.attributes.lenient && !self.attributes.extra
+    }
+}
+
+/// What a peer sends and we do not know survives reading and writing (TY-8), so each object has a place for it.
+fn keeps_unknown_members(input: &DeriveInput, members: &[Member<'_>]) -> syn::Result<()> {
+    if members.iter().any(|member| member.attributes.extra) {
+        return Ok(());
+    }
+    Err(syn::Error::new_spanned(input, "unknown members need a place: #[wire(extra)] pub extra: Members"))
+}
+
+fn constructor(ident: &Ident, members: &[Member<'_>]) -> TokenStream {
+    let (required, rest): (Vec<&Member<'_>>, Vec<_>) = members.iter().partition(|member| member.is_required());
+    let parameters: Vec<_> = required.iter().map(|member| member.ident).collect();
+    let types = required.iter().map(|member| member.ty);
+    let rest = rest.iter().map(|member| member.ident);
+    let doc = format!("A `{ident}` with its required members; the others are left out until they are set.");
+    let constructor = format_ident!("new");
+    quote! {
+        impl #ident {
+            #[doc = #doc]
+            #[allow(clippy::new_without_default)]
+            pub fn #constructor(#(#parameters: impl ::std::convert::Into<#types>),*) -> Self {
+                Self {
+                    #(#parameters: #parameters.into(),)*
+                    #(#rest: ::std::default::Default::default(),)*
+                }
+            }
+        }
+    }
+}
+
+fn inside_option(ty: &Type) -> Option<&Type> {
+    let Type::Path(path) = ty else { return None };
+    let segment = path.path.segments.last()?;
+    let syn::PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
+    match arguments.args.first()? {
+        syn::GenericArgument::Type(inner) if segment.ident == "Option" => Some(inner),
+        _ => None,
+    }
+}

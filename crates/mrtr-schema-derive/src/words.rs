@@ -1,0 +1,66 @@
+//! An enum of unit variants: a closed set of strings.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DataEnum, DeriveInput};
+
+use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
+
+pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
+    let ident = &input.ident;
+    let attributes = TypeAttributes::parse(&input.attrs)?;
+    let name = crate::object::name_constant(attributes.name.as_ref());
+    let about = description(&input.attrs);
+
+    let mut variants = Vec::new();
+    let mut words = Vec::new();
+    for variant in &data.variants {
+        let attributes = MemberAttributes::parse(&variant.attrs)?;
+        let mut initial = variant.ident.to_string();
+        initial[..1].make_ascii_lowercase();
+        words.push(attributes.rename.map_or_else(|| camel_case(&initial), |word| word.value()));
+        variants.push(&variant.ident);
+    }
+
+    Ok(quote! {
+        impl #ident {
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { #(Self::#variants => #words),* }
+            }
+        }
+
+        impl crate::wire::Wire for #ident {
+            #name
+
+            fn read(
+                value: &::serde_json::value::RawValue,
+                _dialect: crate::Dialect,
+            ) -> ::std::result::Result<Self, crate::ReadError> {
+                let word = crate::json::text(value)?;
+                match &*word {
+                    #(#words => Ok(Self::#variants),)*
+                    other => Err(crate::ReadError::not_one_of(other, &[#(#words),*])),
+                }
+            }
+
+            fn write<S: ::serde::Serializer>(
+                &self,
+                _revision: crate::Revision,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+
+            fn schema(_definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+                ::schemars::json_schema!({ "type": "string", "enum": [#(#words),*], "description": #about })
+            }
+
+            #[cfg(feature = "proptest")]
+            fn any_value(_revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
+                use ::proptest::strategy::Strategy;
+                ::proptest::sample::select(vec![#(Self::#variants),*]).boxed()
+            }
+        }
+    })
+}

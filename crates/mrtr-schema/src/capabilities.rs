@@ -1,0 +1,168 @@
+//! What a client and a server can do.
+
+use indexmap::IndexMap;
+use mrtr_schema_derive::Wire;
+
+use crate::json::{JsonObject, Members};
+use crate::{Feature, Method};
+
+/// What a client can do: which inputs a server may ask it for (SV-8).
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, ElicitationCapability};
+///
+/// let mut client = ClientCapabilities::new();
+/// client.elicitation = Some(ElicitationCapability::new());
+/// assert!(client.elicits_forms(), "an empty capability means forms");
+/// assert!(!client.elicits_urls());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ClientCapabilities")]
+#[non_exhaustive]
+pub struct ClientCapabilities {
+    /// It can put questions to a person.
+    pub elicitation: Option<ElicitationCapability>,
+    /// It can ask a model.
+    pub sampling: Option<SamplingCapability>,
+    /// It can list its roots.
+    pub roots: Option<RootsCapability>,
+    /// Extensions, by their names.
+    pub extensions: Option<IndexMap<String, JsonObject>>,
+    /// Capabilities that no specification defines.
+    pub experimental: Option<IndexMap<String, JsonObject>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl ClientCapabilities {
+    /// Whether it shows forms: declared as such, or by an elicitation capability that says nothing further.
+    pub fn elicits_forms(&self) -> bool {
+        self.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+    }
+
+    /// Whether it opens URLs.
+    pub fn elicits_urls(&self) -> bool {
+        self.elicitation.as_ref().is_some_and(|elicitation| elicitation.url.is_some())
+    }
+
+    /// Whether it samples.
+    pub fn samples(&self) -> bool {
+        self.sampling.is_some()
+    }
+
+    /// Whether it lets a model use tools while sampling.
+    pub fn samples_with_tools(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
+    }
+
+    /// Whether it adds context of this or other servers to a sampling request.
+    pub fn samples_with_context(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.context.is_some())
+    }
+
+    /// Whether it lists its roots.
+    pub fn lists_roots(&self) -> bool {
+        self.roots.is_some()
+    }
+
+    /// Whether it declared an application's own kind of input.
+    pub fn knows(&self, method: &Method) -> bool {
+        self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(method.as_str()))
+    }
+}
+
+/// How a client can put questions to a person.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationCapability {
+    /// It shows forms.
+    pub form: Option<JsonObject>,
+    /// It opens URLs.
+    pub url: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client can ask a model.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct SamplingCapability {
+    /// It adds context where `includeContext` asks for it.
+    pub context: Option<JsonObject>,
+    /// It lets the model use tools.
+    pub tools: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client lists its roots.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct RootsCapability {
+    /// It says when they change.
+    #[wire(when = Feature::RootsListChanged)]
+    pub list_changed: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What a server offers.
+///
+/// ```
+/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+///
+/// let mut server = ServerCapabilities::new();
+/// server.tools = Some(ListChangedCapability::new());
+/// assert_eq!(serde_json::to_string(&server)?, r#"{"tools":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ServerCapabilities")]
+#[non_exhaustive]
+pub struct ServerCapabilities {
+    /// It has tools.
+    pub tools: Option<ListChangedCapability>,
+    /// It has prompts.
+    pub prompts: Option<ListChangedCapability>,
+    /// It has resources.
+    pub resources: Option<ResourcesCapability>,
+    /// It completes arguments.
+    pub completions: Option<JsonObject>,
+    /// It sends log messages.
+    pub logging: Option<JsonObject>,
+    /// Extensions, by their names.
+    pub extensions: Option<IndexMap<String, JsonObject>>,
+    /// Capabilities that no specification defines.
+    pub experimental: Option<IndexMap<String, JsonObject>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A list that the server offers.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ListChangedCapability {
+    /// It says when the list changes.
+    pub list_changed: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Resources that the server offers.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ResourcesCapability {
+    /// It says when the list changes.
+    pub list_changed: Option<bool>,
+    /// It says when a resource changes.
+    pub subscribe: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}

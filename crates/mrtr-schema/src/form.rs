@@ -1,0 +1,179 @@
+//! Forms: a Rust type becomes the flat `requestedSchema` of a question, or a reason why it cannot.
+
+mod of_type;
+
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use mrtr_schema_derive::Wire;
+use schemars::Schema;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::elicitation::PrimitiveSchema;
+use crate::json::Members;
+use crate::json_schema::Definitions;
+use crate::wire::{Wire, serde_at_published_revision};
+use crate::{Dialect, ReadError, Revision};
+
+pub use of_type::FormError;
+
+/// The fields of a question, flat and in order. Cheap to clone, and rendered once.
+///
+/// ```
+/// use mrtr_schema::Form;
+/// use schemars::JsonSchema;
+///
+/// #[derive(JsonSchema)]
+/// enum Resolution { Fixed, Duplicate }
+///
+/// #[derive(JsonSchema)]
+/// struct Resolved {
+///     /// Resolution type for this bug
+///     resolution: Resolution,
+///     note: Option<String>,
+/// }
+///
+/// let form = Form::of::<Resolved>()?;
+/// assert_eq!(serde_json::to_value(&form)?, serde_json::json!({
+///     "type": "object",
+///     "properties": {
+///         "resolution": {
+///             "type": "string",
+///             "description": "Resolution type for this bug",
+///             "enum": ["Fixed", "Duplicate"],
+///         },
+///         "note": { "type": "string" },
+///     },
+///     "required": ["resolution"],
+/// }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Form(Arc<Inner>);
+
+struct Inner {
+    fields: Fields,
+    rendered: Box<RawValue>,
+    #[cfg(feature = "validate")]
+    check: std::sync::OnceLock<Result<crate::validate::SchemaCheck, crate::validate::SchemaError>>,
+}
+
+/// The members of a `requestedSchema`.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(tag(type = "object"))]
+struct Fields {
+    /// The dialect of JSON Schema, if said.
+    #[wire(rename = "$schema")]
+    schema_dialect: Option<String>,
+    /// The fields, by name.
+    properties: IndexMap<String, PrimitiveSchema>,
+    /// The fields that must be filled in.
+    required: Option<Vec<String>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    extra: Members,
+}
+
+impl Form {
+    /// Reads a form from JSON text.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Self::read(serde_json::from_str(text)?, Revision::default().strict())
+    }
+
+    /// The fields, by name and in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &PrimitiveSchema)> {
+        self.0.fields.properties.iter().map(|(name, field)| (name.as_str(), field))
+    }
+
+    /// A field.
+    pub fn field(&self, name: &str) -> Option<&PrimitiveSchema> {
+        self.0.fields.properties.get(name)
+    }
+
+    /// Whether a field must be filled in.
+    pub fn is_required(&self, name: &str) -> bool {
+        self.0.fields.required.iter().flatten().any(|required| required == name)
+    }
+
+    /// The form as JSON text.
+    pub fn as_str(&self) -> &str {
+        self.0.rendered.get()
+    }
+
+    fn from_fields(fields: Fields) -> Self {
+        let rendered = fields.to_json(Revision::default()).and_then(RawValue::from_string);
+        Self::rendered(fields, rendered.expect("a form has no member that a revision could demand"))
+    }
+
+    fn rendered(fields: Fields, rendered: Box<RawValue>) -> Self {
+        Self(Arc::new(Inner {
+            fields,
+            rendered,
+            #[cfg(feature = "validate")]
+            check: std::sync::OnceLock::new(),
+        }))
+    }
+}
+
+#[cfg(feature = "validate")]
+impl Form {
+    /// Checks an answer against the form: required fields, types, options, lengths, ranges and formats.
+    ///
+    /// Fields that the form does not have are ignored.
+    ///
+    /// ```
+    /// use mrtr_schema::{Form, JsonObject};
+    ///
+    /// let form = Form::parse(r#"{"type": "object", "properties": {"age": {"type": "integer", "minimum": 18}}}"#)?;
+    /// assert!(form.check(&JsonObject::parse(r#"{"age": 30, "other": 1}"#)?).is_ok());
+    /// let violations = form.check(&JsonObject::parse(r#"{"age": 7}"#)?).unwrap_err();
+    /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn check(&self, content: &crate::JsonObject) -> Result<(), crate::Violations> {
+        let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.rendered));
+        match check {
+            Ok(check) => check.check(content.as_raw()),
+            Err(error) => Err(crate::Violations::of(error.to_string())),
+        }
+    }
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.fields == other.0.fields
+    }
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Form({})", self.as_str())
+    }
+}
+
+impl Wire for Form {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        let fields = Fields::read(value, dialect)?;
+        Ok(Self::rendered(fields, value.to_owned()))
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.rendered.serialize(serializer)
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        Fields::schema(definitions)
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        Fields::any_value(revision).prop_map(Self::from_fields).boxed()
+    }
+}
+
+serde_at_published_revision!(Form);

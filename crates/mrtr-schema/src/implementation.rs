@@ -1,0 +1,72 @@
+//! Who speaks: the name, version and looks of a client or server.
+
+use mrtr_schema_derive::Wire;
+
+use crate::json::Members;
+
+/// A client or server, as it introduces itself.
+///
+/// ```
+/// use mrtr_schema::Implementation;
+///
+/// let tracker = Implementation::new("tracker", "1.4.0");
+/// assert_eq!(serde_json::to_string(&tracker)?, r#"{"name":"tracker","version":"1.4.0"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "Implementation")]
+#[non_exhaustive]
+pub struct Implementation {
+    /// A name for programs.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What it does.
+    pub description: Option<String>,
+    /// Where to read more about it.
+    #[wire(format = "uri")]
+    pub website_url: Option<String>,
+    /// Pictures of it for user interfaces.
+    pub icons: Option<Vec<Icon>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A picture for user interfaces.
+///
+/// ```
+/// use mrtr_schema::{Icon, IconTheme};
+///
+/// let mut icon = Icon::new("https://example.com/weather.png");
+/// icon.theme = Some(IconTheme::Dark);
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "Icon")]
+#[non_exhaustive]
+pub struct Icon {
+    /// Where the picture is: an `https:` or `data:` URI.
+    #[wire(format = "uri")]
+    pub src: String,
+    /// Its media type, where the server's answer would not tell.
+    pub mime_type: Option<String>,
+    /// Its sizes, such as `48x48`, or `any`.
+    pub sizes: Option<Vec<String>>,
+    /// The background it was drawn for.
+    pub theme: Option<IconTheme>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// The background an icon was drawn for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
+#[non_exhaustive]
+pub enum IconTheme {
+    /// A light background.
+    Light,
+    /// A dark background.
+    Dark,
+}

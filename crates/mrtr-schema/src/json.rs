@@ -1,0 +1,238 @@
+//! JSON kept as its sender wrote it: free-form values, objects and numbers that lose nothing.
+//!
+//! Free-form parts of a message (arguments, structured content, unknown members) are held as text. That keeps every
+//! number's value, costs nothing until somebody looks, and goes out as it came in.
+
+mod equality;
+mod number;
+mod split;
+mod unique;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+pub use number::Number;
+pub(crate) use split::{Key, elements, text};
+pub use split::RawMembers;
+
+use crate::ReadError;
+
+/// Any JSON value, kept as text.
+///
+/// Two are equal when they mean the same: spacing, the order of keys and the spelling of strings and numbers aside.
+///
+/// ```
+/// use mrtr_schema::Json;
+///
+/// let value = Json::parse(r#"{"big": 123456789012345678901234567890, "small": 0.10}"#)?;
+/// assert_eq!(value.as_str(), r#"{"big": 123456789012345678901234567890, "small": 0.10}"#);
+/// assert_eq!(value, Json::parse(r#"{"small":0.1,"big":123456789012345678901234567890}"#)?);
+/// assert!(Json::parse(r#"{"a": 1, "a": 2}"#).is_err(), "duplicate keys are refused");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Clone)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Reads one JSON value from text.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Self::from_raw(serde_json::from_str(text)?)
+    }
+
+    /// Takes over a raw value, once it has been seen to hold no duplicate key and not to be nested too deeply.
+    pub fn from_raw(raw: &RawValue) -> Result<Self, ReadError> {
+        unique::check(raw)?;
+        Ok(Self(raw.to_owned()))
+    }
+
+    /// Writes a Rust value as JSON.
+    ///
+    /// ```
+    /// use mrtr_schema::Json;
+    ///
+    /// assert_eq!(Json::of(&[1, 2, 3]).unwrap().as_str(), "[1,2,3]");
+    /// ```
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, ReadError> {
+        Self::from_raw(&serde_json::value::to_raw_value(value)?)
+    }
+
+    /// Reads it as a Rust type.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.as_str())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.get()
+    }
+
+    /// The raw value.
+    pub fn as_raw(&self) -> &RawValue {
+        &self.0
+    }
+
+    /// The string, if it is one.
+    pub fn as_text(&self) -> Option<Cow<'_, str>> {
+        text(&self.0).ok()
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        equality::same(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<serde_json::Value> for Json {
+    fn from(value: serde_json::Value) -> Self {
+        let raw = serde_json::value::to_raw_value(&value).expect("a Value is JSON: its keys are unique strings");
+        Self(raw)
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// A free-form JSON object, kept as text.
+///
+/// ```
+/// use mrtr_schema::JsonObject;
+///
+/// let arguments = JsonObject::parse(r#"{"location": "New York", "days": 3}"#)?;
+/// assert_eq!(arguments.get("location").unwrap().as_text().unwrap(), "New York");
+/// assert!(JsonObject::parse("[]").is_err());
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct JsonObject(Json);
+
+impl JsonObject {
+    /// Reads one JSON object from text.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Self::from_raw(serde_json::from_str(text)?)
+    }
+
+    /// Takes over a raw value, if it is an object.
+    pub fn from_raw(raw: &RawValue) -> Result<Self, ReadError> {
+        if !raw.get().starts_with('{') {
+            return Err(ReadError::expected("an object", raw));
+        }
+        Json::from_raw(raw).map(Self)
+    }
+
+    /// Writes a Rust value as JSON, which must make an object.
+    pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, ReadError> {
+        Self::from_raw(&serde_json::value::to_raw_value(value)?)
+    }
+
+    /// The value under a key.
+    pub fn get(&self, key: &str) -> Option<Json> {
+        let mut members = RawMembers::of(self.0.as_raw()).ok()?;
+        members.take(key).and_then(|raw| Json::from_raw(raw).ok())
+    }
+
+    /// Reads it as a Rust type.
+    pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        self.0.to()
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The raw value.
+    pub fn as_raw(&self) -> &RawValue {
+        self.0.as_raw()
+    }
+}
+
+impl Default for JsonObject {
+    fn default() -> Self {
+        Self(Json::from(serde_json::Value::Object(serde_json::Map::new())))
+    }
+}
+
+impl From<serde_json::Map<String, serde_json::Value>> for JsonObject {
+    fn from(map: serde_json::Map<String, serde_json::Value>) -> Self {
+        Self(Json::from(serde_json::Value::Object(map)))
+    }
+}
+
+impl From<JsonObject> for Json {
+    fn from(object: JsonObject) -> Self {
+        object.0
+    }
+}
+
+impl Serialize for JsonObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Members of an object that its type does not name: kept, and written back as they came (TY-8).
+///
+/// ```
+/// use mrtr_schema::{Revision, Root, Wire};
+///
+/// let root = Root::from_json(r#"{"uri": "file:///src", "x-colour": "red"}"#, Revision::Published.strict())?;
+/// assert_eq!(root.extra.get("x-colour").unwrap().as_text().unwrap(), "red");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Members(Vec<(String, Json)>);
+
+impl Members {
+    /// The value under a key.
+    pub fn get(&self, key: &str) -> Option<&Json> {
+        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    }
+
+    /// Puts a value under a key, in place of the one that was there.
+    pub fn set(&mut self, key: impl Into<String>, value: impl Into<Json>) {
+        let (key, value) = (key.into(), value.into());
+        match self.0.iter_mut().find(|(known, _)| *known == key) {
+            Some(member) => member.1 = value,
+            None => self.0.push((key, value)),
+        }
+    }
+
+    /// Keys and values, in the order in which they came.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value))
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        self.0.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+    }
+}
+
+impl FromIterator<(String, Json)> for Members {
+    fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
+        let mut kept = Self::default();
+        for (key, value) in members {
+            kept.set(key, value);
+        }
+        kept
+    }
+}

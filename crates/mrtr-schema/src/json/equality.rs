@@ -1,0 +1,33 @@
+//! Whether two JSON texts mean the same.
+
+use serde_json::value::RawValue;
+
+use super::number::same_number;
+use super::split::{RawMembers, elements, text};
+
+/// Spacing, the order of keys, and the spelling of strings and numbers do not matter.
+///
+/// Recurses only into values that [`Json::from_raw`](super::Json::from_raw) let in, so nesting is bounded.
+pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {
+    if left.get() == right.get() {
+        return true;
+    }
+    match (left.get().as_bytes().first(), right.get().as_bytes().first()) {
+        (Some(b'{'), Some(b'{')) => same_object(left, right),
+        (Some(b'['), Some(b'[')) => same_array(left, right),
+        (Some(b'"'), Some(b'"')) => text(left).is_ok_and(|left| text(right).is_ok_and(|right| left == right)),
+        (Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')) => same_number(left.get(), right.get()),
+        _ => false,
+    }
+}
+
+fn same_object(left: &RawValue, right: &RawValue) -> bool {
+    let (Ok(left), Ok(right)) = (RawMembers::of(left), RawMembers::of(right)) else { return false };
+    left.len() == right.len()
+        && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
+}
+
+fn same_array(left: &RawValue, right: &RawValue) -> bool {
+    let (Ok(left), Ok(right)) = (elements(left), elements(right)) else { return false };
+    left.len() == right.len() && left.iter().zip(&right).all(|(left, right)| same(left, right))
+}

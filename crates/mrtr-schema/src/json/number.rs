@@ -1,0 +1,135 @@
+//! A JSON number that keeps its value, whatever its size.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use super::Json;
+use crate::ReadError;
+
+/// A JSON number, kept as its sender wrote it.
+///
+/// ```
+/// use mrtr_schema::Number;
+///
+/// let exact = Number::parse("0.30000000000000000001")?;
+/// assert_eq!(exact.to_string(), "0.30000000000000000001");
+/// assert_eq!(Number::parse("1.50e1")?, Number::from(15));
+/// assert_eq!(Number::from(15).as_f64(), 15.0);
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Clone)]
+pub struct Number(Box<RawValue>);
+
+impl Number {
+    /// Reads a number from JSON text.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Self::from_raw(serde_json::from_str(text)?)
+    }
+
+    pub(crate) fn from_raw(raw: &RawValue) -> Result<Self, ReadError> {
+        match raw.get().as_bytes().first() {
+            Some(b'-' | b'0'..=b'9') => Ok(Self(raw.to_owned())),
+            _ => Err(ReadError::expected("a number", raw)),
+        }
+    }
+
+    /// The nearest floating-point number.
+    pub fn as_f64(&self) -> f64 {
+        self.0.get().parse().expect("every JSON number is a Rust float literal")
+    }
+
+    /// The integer, if it is one that fits.
+    pub fn as_i64(&self) -> Option<i64> {
+        self.0.get().parse().ok()
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Self) -> bool {
+        same_number(self.as_str(), other.as_str())
+    }
+}
+
+impl fmt::Debug for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<i64> for Number {
+    fn from(value: i64) -> Self {
+        Self(Json::from(serde_json::Value::from(value)).0)
+    }
+}
+
+impl From<u64> for Number {
+    fn from(value: u64) -> Self {
+        Self(Json::from(serde_json::Value::from(value)).0)
+    }
+}
+
+impl From<i32> for Number {
+    fn from(value: i32) -> Self {
+        Self::from(i64::from(value))
+    }
+}
+
+impl TryFrom<f64> for Number {
+    type Error = ReadError;
+
+    fn try_from(value: f64) -> Result<Self, Self::Error> {
+        let number = serde_json::Number::from_f64(value);
+        let number = number.ok_or_else(|| ReadError::refused("JSON has no infinity and no NaN"))?;
+        Ok(Self(Json::from(serde_json::Value::from(number)).0))
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+/// Whether two spellings mean the same number.
+pub(super) fn same_number(left: &str, right: &str) -> bool {
+    left == right || Decimal::of(left).is_some_and(|left| Decimal::of(right) == Some(left))
+}
+
+/// `digits × 10^exponent` without leading or trailing zeros: one form for each value.
+#[derive(PartialEq)]
+struct Decimal {
+    negative: bool,
+    digits: String,
+    exponent: i64,
+}
+
+impl Decimal {
+    /// `None` where the exponent itself is beyond counting; such numbers equal only their own spelling.
+    fn of(text: &str) -> Option<Self> {
+        let (negative, text) = text.strip_prefix('-').map_or((false, text), |text| (true, text));
+        let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits = format!("{whole}{fraction}");
+        let trimmed = digits.trim_end_matches('0');
+        let dropped = i64::try_from(digits.len() - trimmed.len()).ok()?;
+        let fraction = i64::try_from(fraction.len()).ok()?;
+        let digits = trimmed.trim_start_matches('0').to_owned();
+        if digits.is_empty() {
+            return Some(Self { negative: false, digits, exponent: 0 });
+        }
+        let exponent = exponent.parse::<i64>().ok()?.checked_sub(fraction)?.checked_add(dropped)?;
+        Some(Self { negative, digits, exponent })
+    }
+}

@@ -1,0 +1,222 @@
+//! One level of JSON taken apart: members of an object and elements of an array, each still raw.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use smallvec::SmallVec;
+
+use super::{Json, Members};
+use crate::error::Problem;
+use crate::wire::Wire;
+use crate::{Dialect, ReadError};
+
+/// The members of one object, in order, each value still raw. Duplicate keys are refused.
+#[derive(Debug, Clone, Default)]
+pub struct RawMembers<'a> {
+    members: SmallVec<[Member<'a>; INLINE]>,
+}
+
+#[derive(Debug, Clone)]
+struct Member<'a> {
+    key: Cow<'a, str>,
+    /// `None` once taken.
+    value: Option<&'a RawValue>,
+}
+
+impl<'a> RawMembers<'a> {
+    /// Takes an object apart.
+    pub fn of(value: &'a RawValue) -> Result<Self, ReadError> {
+        if !value.get().starts_with('{') {
+            return Err(ReadError::expected("an object", value));
+        }
+        Self::parse(value.get())
+    }
+
+    pub(crate) fn parse(text: &'a str) -> Result<Self, ReadError> {
+        let members: Self = serde_json::from_str(text)?;
+        match members.duplicate() {
+            Some(key) => Err(ReadError::new(Problem::Duplicate).in_member(key.to_owned())),
+            None => Ok(members),
+        }
+    }
+
+    /// The value under a key.
+    pub fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.members.iter().find(|member| member.key == key).and_then(|member| member.value)
+    }
+
+    /// Keys and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.members.iter().filter_map(|member| Some((&*member.key, member.value?)))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.iter().count()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes the value under a key out.
+    pub(crate) fn take(&mut self, key: &str) -> Option<&'a RawValue> {
+        self.members.iter_mut().find(|member| member.key == key).and_then(|member| member.value.take())
+    }
+
+    pub(crate) fn optional<T: Wire>(&mut self, key: &'static str, dialect: Dialect) -> Result<Option<T>, ReadError> {
+        self.take(key).map(|value| T::read(value, dialect).map_err(|error| error.in_member(key))).transpose()
+    }
+
+    pub(crate) fn required<T: Wire>(&mut self, key: &'static str, dialect: Dialect) -> Result<T, ReadError> {
+        self.optional(key, dialect)?.ok_or_else(|| ReadError::missing(key))
+    }
+
+    /// Absent means the default, unless read strictly.
+    pub(crate) fn or_default<T: Wire + Default>(
+        &mut self,
+        key: &'static str,
+        dialect: Dialect,
+    ) -> Result<T, ReadError> {
+        match self.optional(key, dialect)? {
+            None if dialect.strict => Err(ReadError::missing(key)),
+            value => Ok(value.unwrap_or_default()),
+        }
+    }
+
+    /// A member that must be there with just this text.
+    pub(crate) fn constant(&mut self, key: &'static str, expected: &'static str) -> Result<(), ReadError> {
+        let found = self.tag(key)?;
+        if found != expected {
+            return Err(ReadError::not_one_of(&found, &[expected]).in_member(key));
+        }
+        self.take(key);
+        Ok(())
+    }
+
+    /// The text of a member that tells what the object is.
+    pub(crate) fn tag(&self, key: &'static str) -> Result<Cow<'a, str>, ReadError> {
+        let value = self.get(key).ok_or_else(|| ReadError::missing(key))?;
+        text(value).map_err(|error| error.in_member(key))
+    }
+
+    /// What is left once all known members are taken.
+    pub(crate) fn rest(self) -> Result<Members, ReadError> {
+        let mut kept = Vec::new();
+        for member in self.members {
+            let Some(value) = member.value else { continue };
+            let key = member.key.into_owned();
+            match Json::from_raw(value) {
+                Ok(value) => kept.push((key, value)),
+                Err(error) => return Err(error.in_member(key)),
+            }
+        }
+        Ok(Members(kept))
+    }
+
+    pub(crate) fn duplicate(&self) -> Option<&str> {
+        let members = &self.members;
+        if members.len() <= INLINE {
+            let again = |(index, member): (usize, &Member<'a>)| {
+                members[..index].iter().any(|earlier| earlier.key == member.key)
+            };
+            let index = (0..members.len()).find(|&index| again((index, &members[index])))?;
+            return Some(&members[index].key);
+        }
+        let mut keys: Vec<&str> = members.iter().map(|member| &*member.key).collect();
+        keys.sort_unstable();
+        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+    }
+}
+
+impl<'de> Deserialize<'de> for RawMembers<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
+struct MembersVisitor;
+
+impl<'de> Visitor<'de> for MembersVisitor {
+    type Value = RawMembers<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = SmallVec::new();
+        while let Some(Key(key)) = map.next_key()? {
+            members.push(Member { key, value: Some(map.next_value()?) });
+        }
+        Ok(RawMembers { members })
+    }
+}
+
+/// A string that is borrowed where it holds no escape.
+pub(crate) struct Key<'a>(pub(crate) Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct KeyVisitor;
+
+        impl<'de> Visitor<'de> for KeyVisitor {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(KeyVisitor)
+    }
+}
+
+/// The elements of an array, each still raw.
+pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
+    struct ElementsVisitor;
+
+    impl<'de> Visitor<'de> for ElementsVisitor {
+        type Value = Vec<&'de RawValue>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an array")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+            let mut elements = Vec::new();
+            while let Some(element) = seq.next_element()? {
+                elements.push(element);
+            }
+            Ok(elements)
+        }
+    }
+
+    if !value.get().starts_with('[') {
+        return Err(ReadError::expected("an array", value));
+    }
+    Ok(serde_json::Deserializer::from_str(value.get()).deserialize_seq(ElementsVisitor)?)
+}
+
+/// A string's text, borrowed where it holds no escape.
+pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, ReadError> {
+    if !value.get().starts_with('"') {
+        return Err(ReadError::expected("a string", value));
+    }
+    let Key(text) = serde_json::from_str(value.get())?;
+    Ok(text)
+}
+
+/// Most objects of the protocol have no more members than this; they are held without an allocation.
+const INLINE: usize = 8;

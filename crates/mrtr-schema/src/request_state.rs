@@ -1,0 +1,78 @@
+//! The opaque string that carries a server's context through the client.
+
+use std::fmt;
+
+use schemars::{Schema, json_schema};
+use serde::Serializer;
+use serde_json::value::RawValue;
+
+use crate::json_schema::Definitions;
+use crate::wire::{Wire, serde_at_published_revision};
+use crate::{Dialect, ReadError, Revision};
+
+/// What a server wants back with the retry: can be echoed and compared, never read (CL-2).
+///
+/// Its text is reachable only as [`untrusted_text`](Self::untrusted_text), for the server that must open it.
+///
+/// ```
+/// use mrtr_schema::RequestState;
+///
+/// let state = RequestState::new("v1.abc");
+/// assert_eq!(state, state.clone());
+/// assert_eq!(format!("{state:?}"), "RequestState(6 bytes)");
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RequestState(String);
+
+impl RequestState {
+    /// A state as a server made it, or as it came over the wire.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text, which anybody may have made: for opening and echoing only.
+    pub fn untrusted_text(&self) -> &str {
+        &self.0
+    }
+
+    /// How long it is, in bytes.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it is the empty string.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Shows only the length: a state may carry what does not belong in a log.
+impl fmt::Debug for RequestState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RequestState({} bytes)", self.0.len())
+    }
+}
+
+impl Wire for RequestState {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        String::read(value, dialect).map(Self)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        crate::arbitrary::text().prop_map(Self).boxed()
+    }
+}
+
+serde_at_published_revision!(RequestState);

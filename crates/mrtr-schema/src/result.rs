@@ -1,0 +1,392 @@
+//! Results: complete ones, interim ones that ask for input, and those that extensions define.
+
+use std::borrow::Cow;
+
+use mrtr_schema_derive::Wire;
+use schemars::{Schema, json_schema};
+use serde::Serializer;
+use serde_json::value::RawValue;
+
+use crate::input::{InputRequest, InputRequests};
+use crate::json::{Members, RawMembers};
+use crate::json_schema::Definitions;
+use crate::meta::ResultMeta;
+use crate::request_state::RequestState;
+use crate::wire::{Wire, WireObject, serde_at_published_revision};
+use crate::{Dialect, Feature, ReadError, Revision};
+
+/// What a result is. Open: an extension may define further kinds.
+///
+/// ```
+/// use mrtr_schema::ResultType;
+///
+/// assert_eq!(serde_json::from_str::<ResultType>(r#""task""#)?, ResultType::Extension("task".into()));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ResultType {
+    /// The request is done. What an absent `resultType` means.
+    #[default]
+    Complete,
+    /// More input is needed.
+    InputRequired,
+    /// What an extension that both sides declared defines.
+    Extension(Cow<'static, str>),
+}
+
+impl ResultType {
+    /// The word on the wire.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Complete => COMPLETE,
+            Self::InputRequired => INPUT_REQUIRED,
+            Self::Extension(word) => word,
+        }
+    }
+}
+
+impl Wire for ResultType {
+    const NAME: Option<&'static str> = Some("ResultType");
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        match String::read(value, dialect)? {
+            word if word == COMPLETE => Ok(Self::Complete),
+            word if word == INPUT_REQUIRED => Ok(Self::InputRequired),
+            word if dialect.revision.has(Feature::ResultTypeExtensions) => Ok(Self::Extension(word.into())),
+            word => Err(ReadError::not_one_of(&word, &[COMPLETE, INPUT_REQUIRED])),
+        }
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        let about = "What a result is.";
+        if definitions.dialect().revision.has(Feature::ResultTypeExtensions) {
+            json_schema!({ "description": about, "type": "string" })
+        } else {
+            json_schema!({ "description": about, "type": "string", "enum": [COMPLETE, INPUT_REQUIRED] })
+        }
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::prelude::*;
+        let mut words = vec![Self::Complete, Self::InputRequired];
+        if revision.has(Feature::ResultTypeExtensions) {
+            words.push(Self::Extension("task".into()));
+        }
+        proptest::sample::select(words).boxed()
+    }
+}
+
+serde_at_published_revision!(ResultType);
+
+/// The `resultType` of a result that is complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
+#[expect(clippy::exhaustive_enums, reason = "a result of another kind is another type")]
+pub enum CompleteType {
+    /// The request is done.
+    #[default]
+    Complete,
+}
+
+/// The `resultType` of a result that asks for input.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
+enum InputRequiredType {
+    #[default]
+    #[wire(rename = "input_required")]
+    InputRequired,
+}
+
+/// An interim result: what the server needs, what it wants carried, or both; never neither (TY-3).
+///
+/// ```
+/// use mrtr_schema::{InputRequiredResult, ListRootsRequest, RequestState};
+///
+/// let interim = InputRequiredResult::ask("client_roots", ListRootsRequest::new()).and_carry(RequestState::new("sealed"));
+/// assert_eq!(interim.input_requests().count(), 1);
+/// assert!(interim.request_state().is_some());
+/// assert!(serde_json::from_str::<InputRequiredResult>(r#"{"resultType": "input_required"}"#).is_err());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct InputRequiredResult(Interim);
+
+impl InputRequiredResult {
+    /// Asks for an input.
+    pub fn ask(key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
+        Self(Interim::default()).and_ask(key, request)
+    }
+
+    /// Asks for nothing: the client carries the state and retries (SV-13).
+    pub fn carry(state: RequestState) -> Self {
+        Self(Interim::default()).and_carry(state)
+    }
+
+    /// From requests and a state, or `None` where there is neither.
+    pub fn from_parts(requests: InputRequests, state: Option<RequestState>) -> Option<Self> {
+        let input_requests = Some(requests).filter(|requests| !requests.is_empty());
+        let interim = Interim { input_requests, request_state: state, ..Interim::default() };
+        interim.is_allowed().then_some(Self(interim))
+    }
+
+    /// Asks for one more input.
+    #[must_use]
+    pub fn and_ask(mut self, key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
+        self.0.input_requests.get_or_insert_default().insert(key, request);
+        self
+    }
+
+    /// Has the client carry this state.
+    #[must_use]
+    pub fn and_carry(mut self, state: RequestState) -> Self {
+        self.0.request_state = Some(state);
+        self
+    }
+
+    /// What is asked, by key.
+    pub fn input_requests(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
+        self.0.input_requests.iter().flat_map(InputRequests::iter)
+    }
+
+    /// What is to be echoed.
+    pub fn request_state(&self) -> Option<&RequestState> {
+        self.0.request_state.as_ref()
+    }
+
+    /// Metadata.
+    pub fn meta(&self) -> Option<&ResultMeta> {
+        self.0.meta.as_ref()
+    }
+
+    /// Metadata, to be set.
+    pub fn meta_mut(&mut self) -> &mut Option<ResultMeta> {
+        &mut self.0.meta
+    }
+
+    /// Takes it apart: what is asked and what is to be echoed.
+    pub fn into_parts(self) -> (InputRequests, Option<RequestState>) {
+        (self.0.input_requests.unwrap_or_default(), self.0.request_state)
+    }
+}
+
+/// The members of an interim result, any of which may be absent by themselves.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "InputRequiredResult")]
+struct Interim {
+    /// Says that it is one.
+    #[wire(when = Feature::ResultType)]
+    result_type: InputRequiredType,
+    /// What the client must answer before it retries.
+    input_requests: Option<InputRequests>,
+    /// What the client must echo when it retries: opaque.
+    request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    extra: Members,
+}
+
+impl Interim {
+    fn is_allowed(&self) -> bool {
+        self.request_state.is_some() || self.input_requests.as_ref().is_some_and(|requests| !requests.is_empty())
+    }
+}
+
+impl Wire for InputRequiredResult {
+    const NAME: Option<&'static str> = Interim::NAME;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        Self::read_members(RawMembers::of(value)?, dialect)
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(revision, serializer)
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        let mut schema = Interim::schema(definitions);
+        let about = "An interim result: what the server needs, what it wants carried, or both; never neither.";
+        schema.insert("description".to_owned(), about.into());
+        let asks = serde_json::json!({
+            "properties": { "inputRequests": { "minProperties": 1 } },
+            "required": ["inputRequests"],
+        });
+        schema.insert("anyOf".to_owned(), serde_json::json!([asks, { "required": ["requestState"] }]));
+        schema
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::prelude::*;
+        Interim::any_value(revision).prop_filter("never empty", Interim::is_allowed).prop_map(Self).boxed()
+    }
+}
+
+impl WireObject for InputRequiredResult {
+    fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
+        let interim = Interim::read_members(members, dialect)?;
+        if !interim.is_allowed() {
+            return Err(ReadError::refused("has neither `inputRequests` nor `requestState`"));
+        }
+        Ok(Self(interim))
+    }
+}
+
+serde_at_published_revision!(InputRequiredResult);
+
+/// The result of a request that may ask for input first.
+///
+/// Read by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, Reply, Revision, Wire};
+///
+/// let interim = r#"{"requestState": "sealed"}"#;
+/// let reply = Reply::<CallToolResult>::from_json(interim, Revision::Draft202602.strict())?;
+/// assert!(matches!(reply, Reply::InputRequired(_)));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Reply<T> {
+    /// The request is done.
+    Complete(T),
+    /// More input is needed.
+    InputRequired(InputRequiredResult),
+    /// A result that an extension defines. Invalid unless both sides declared it (TY-4).
+    Extension(ExtensionResult),
+}
+
+impl<T: WireObject> Wire for Reply<T> {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        let members = RawMembers::of(value)?;
+        match kind_of_result(&members, dialect)? {
+            ResultType::Complete => T::read_members(members, dialect).map(Self::Complete),
+            ResultType::InputRequired => WireObject::read_members(members, dialect).map(Self::InputRequired),
+            ResultType::Extension(_) => WireObject::read_members(members, dialect).map(Self::Extension),
+        }
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Complete(result) => result.write(revision, serializer),
+            Self::InputRequired(result) => result.write(revision, serializer),
+            Self::Extension(result) => result.write(revision, serializer),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        let mut kinds = vec![definitions.reference::<InputRequiredResult>(), definitions.reference::<T>()];
+        if definitions.dialect().revision.has(Feature::ResultTypeExtensions) {
+            kinds.push(definitions.reference::<ExtensionResult>());
+        }
+        json_schema!({ "anyOf": kinds })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::prelude::*;
+        let mut kinds = vec![
+            T::any_value(revision).prop_map(Self::Complete).boxed(),
+            InputRequiredResult::any_value(revision).prop_map(Self::InputRequired).boxed(),
+        ];
+        if revision.has(Feature::ResultTypeExtensions) {
+            kinds.push(ExtensionResult::any_value(revision).prop_map(Self::Extension).boxed());
+        }
+        proptest::strategy::Union::new(kinds).boxed()
+    }
+}
+
+fn kind_of_result(members: &RawMembers<'_>, dialect: Dialect) -> Result<ResultType, ReadError> {
+    if !dialect.revision.has(Feature::ResultType) {
+        let interim = members.get("inputRequests").or(members.get("requestState")).is_some();
+        return Ok(if interim { ResultType::InputRequired } else { ResultType::Complete });
+    }
+    match members.get("resultType") {
+        Some(word) => ResultType::read(word, dialect).map_err(|error| error.in_member("resultType")),
+        None => Ok(ResultType::default()),
+    }
+}
+
+/// A result that an extension defines.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ExtensionResult", open)]
+#[non_exhaustive]
+pub struct ExtensionResult {
+    /// The extension's word for it.
+    pub result_type: ExtensionType,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// What the extension defines.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A `resultType` that an extension defines.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ExtensionType(String);
+
+impl ExtensionType {
+    /// A word for a kind of result, which must not be one of the protocol's own.
+    pub fn new(word: impl Into<String>) -> Result<Self, ReadError> {
+        let word = word.into();
+        if word == COMPLETE || word == INPUT_REQUIRED {
+            return Err(ReadError::refused(format!("`{word}` is not an extension's")));
+        }
+        Ok(Self(word))
+    }
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Wire for ExtensionType {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        Self::new(String::read(value, dialect)?)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "string", "not": { "enum": [COMPLETE, INPUT_REQUIRED] } })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        crate::arbitrary::text().prop_map(Self).boxed()
+    }
+}
+
+/// A result of which only the common members are known.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "Result", open)]
+#[non_exhaustive]
+pub struct AnyResult {
+    /// What it is.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: ResultType,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// The rest of it.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+const COMPLETE: &str = "complete";
+const INPUT_REQUIRED: &str = "input_required";

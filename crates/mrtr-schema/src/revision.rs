@@ -1,0 +1,177 @@
+//! The three revisions of the pattern, and everything in which they differ.
+//!
+//! Types name a [`Feature`]; which revision has which feature is said here and nowhere else.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A revision of the protocol: the pattern was written down three times, and all three are served.
+///
+/// ```
+/// use mrtr_schema::Revision;
+///
+/// assert_eq!(Revision::default(), Revision::Published);
+/// assert_eq!("sep-2322".parse(), Ok(Revision::Sep2322));
+/// assert!(Revision::Published.may_ask_on("tools/call"));
+/// assert!(!Revision::Published.may_ask_on("tools/list"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[non_exhaustive]
+pub enum Revision {
+    /// `draft-2026-02`: the first draft, with `IncompleteResult` and retries on any request.
+    Draft202602,
+    /// `sep-2322`: the accepted proposal, with `InputRequiredResult` and `resultType`.
+    Sep2322,
+    /// `2026-07-28`: the published revision, stateless throughout.
+    #[default]
+    Published,
+}
+
+impl Revision {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::Published];
+
+    /// The name by which folders, options and log lines call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft202602 => "draft-2026-02",
+            Self::Sep2322 => "sep-2322",
+            Self::Published => "2026-07-28",
+        }
+    }
+
+    /// Whether it has a feature.
+    pub const fn has(self, feature: Feature) -> bool {
+        let [draft, sep, published] = feature.row();
+        match self {
+            Self::Draft202602 => draft,
+            Self::Sep2322 => sep,
+            Self::Published => published,
+        }
+    }
+
+    /// Whether a server may answer this method with an interim result (SV-1).
+    ///
+    /// The draft says "any client-initiated request"; the four are those for which it makes sense there.
+    pub fn may_ask_on(self, method: &str) -> bool {
+        match (self, method) {
+            (_, "tools/call" | "prompts/get" | "resources/read")
+            | (Self::Draft202602, "completion/complete" | "tasks/result")
+            | (Self::Sep2322, "tasks/result") => true,
+            _ => false,
+        }
+    }
+
+    /// What this revision calls a type that the published one calls `name`; `None` where it has no such type.
+    pub fn type_name(self, name: &'static str) -> Option<&'static str> {
+        match (self, name) {
+            (Self::Draft202602, "ElicitRequest") => Some("ElicitationCreateRequest"),
+            (Self::Draft202602, "CreateMessageRequest") => Some("SamplingCreateRequest"),
+            (Self::Draft202602, "InputRequiredResult") => Some("IncompleteResult"),
+            (Self::Draft202602, "InputRequiredResultResponse") => Some("JSONRPCIncompleteResultResponse"),
+            (_, "InputRequiredResultResponse")
+            | (Self::Draft202602, "InputResponseRequestParams" | "ResultType" | "ListRootsRequest")
+            | (
+                Self::Draft202602 | Self::Sep2322,
+                "NamespacedInputRequest" | "NamespacedInputResponse" | "ResultMetaObject" | "ExtensionResult",
+            ) => None,
+            _ => Some(name),
+        }
+    }
+
+    /// Reading exactly what this revision's peers must send.
+    pub const fn strict(self) -> Dialect {
+        Dialect { revision: self, strict: true }
+    }
+
+    /// Reading what its peers may have left out as well: an absent `resultType` means complete (TY-4).
+    pub const fn lenient(self) -> Dialect {
+        Dialect { revision: self, strict: false }
+    }
+}
+
+impl fmt::Display for Revision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Revision {
+    type Err = UnknownRevision;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|revision| revision.as_str() == name)
+            .ok_or_else(|| UnknownRevision(name.to_owned()))
+    }
+}
+
+/// There is no revision of that name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown revision `{0}`; there are draft-2026-02, sep-2322 and 2026-07-28")]
+pub struct UnknownRevision(String);
+
+/// A revision, and how strictly its messages are read. What is written is always strict.
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, Revision, Wire};
+///
+/// let without_result_type = r#"{"content": []}"#;
+/// assert!(CallToolResult::from_json(without_result_type, Revision::Published.lenient()).is_ok());
+/// assert!(CallToolResult::from_json(without_result_type, Revision::Published.strict()).is_err());
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Dialect {
+    /// Whose messages.
+    pub revision: Revision,
+    /// Whether an absent `resultType` is refused.
+    pub strict: bool,
+}
+
+/// Something that some revisions have and others do not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Feature {
+    /// Results say in `resultType` what they are. Before it, an interim result is told by its fields.
+    ResultType,
+    /// Extensions may define further values of `resultType`.
+    ResultTypeExtensions,
+    /// Each request says version, client and capabilities in `_meta`.
+    RequestMetadata,
+    /// `ttlMs` and `cacheScope` on lists and reads.
+    CachingHints,
+    /// `roots/list` may be asked for as an input.
+    RootsAsInput,
+    /// Inputs of an application's own, under a reverse-DNS method.
+    NamespacedInputs,
+    /// Inputs and their answers are requests and results of their own, with a `_meta` each.
+    InputMetadata,
+    /// URL-mode elicitation names itself in `elicitationId`.
+    ElicitationId,
+    /// `structuredContent` and `outputSchema` are not limited to objects.
+    AnyStructuredContent,
+    /// A client says when its roots change.
+    RootsListChanged,
+    /// `inputResponses` and `requestState` may sit on any request, not only where the server may ask.
+    RetryOnAnyRequest,
+}
+
+impl Feature {
+    const fn row(self) -> [bool; 3] {
+        match self {
+            //                             draft-2026-02  sep-2322  2026-07-28
+            Self::ResultType           => [false,         true,     true],
+            Self::ResultTypeExtensions => [false,         false,    true],
+            Self::RequestMetadata      => [false,         false,    true],
+            Self::CachingHints         => [false,         false,    true],
+            Self::RootsAsInput         => [false,         true,     true],
+            Self::NamespacedInputs     => [false,         false,    true],
+            Self::InputMetadata        => [true,          false,    false],
+            Self::ElicitationId        => [true,          true,     false],
+            Self::AnyStructuredContent => [false,         false,    true],
+            Self::RootsListChanged     => [true,          true,     false],
+            Self::RetryOnAnyRequest    => [true,          false,    false],
+        }
+    }
+}

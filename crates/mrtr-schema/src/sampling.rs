@@ -1,0 +1,440 @@
+//! Sampling: a model's completion, asked for through the client.
+
+use std::collections::HashSet;
+
+use mrtr_schema_derive::Wire;
+use schemars::Schema;
+use serde::Serializer;
+use serde_json::value::RawValue;
+
+use crate::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
+use crate::json::{JsonObject, Members, Number};
+use crate::json_schema::Definitions;
+use crate::meta::{Meta, RequestMeta};
+use crate::wire::Wire;
+use crate::{Dialect, Feature, ReadError, Revision, Tool};
+
+/// Asks a model for a completion.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "CreateMessageRequest", tag(method = "sampling/createMessage"))]
+#[non_exhaustive]
+pub struct CreateMessageRequest {
+    /// What is asked.
+    pub params: CreateMessageParams,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What a model is asked.
+///
+/// ```
+/// use mrtr_schema::{CreateMessageParams, SamplingMessage};
+///
+/// let mut params = CreateMessageParams::new([SamplingMessage::user("What is the capital of France?")], 100_u64);
+/// params.system_prompt = Some("You are a helpful assistant.".into());
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "CreateMessageRequestParams")]
+#[non_exhaustive]
+pub struct CreateMessageParams {
+    /// The conversation so far.
+    pub messages: Vec<SamplingMessage>,
+    /// The most tokens to generate.
+    pub max_tokens: u64,
+    /// What kind of model the server would like.
+    pub model_preferences: Option<ModelPreferences>,
+    /// A system prompt, which the client may change or leave out.
+    pub system_prompt: Option<String>,
+    /// Context of which servers to add. Needs `sampling.context`, unless it is `none`.
+    pub include_context: Option<IncludeContext>,
+    /// How freely to sample.
+    pub temperature: Option<Number>,
+    /// Where to stop.
+    pub stop_sequences: Option<Vec<String>>,
+    /// Whatever else the provider takes.
+    pub metadata: Option<JsonObject>,
+    /// Tools that the model may use. Needs `sampling.tools`.
+    pub tools: Option<Vec<Tool>>,
+    /// Whether it must. Needs `sampling.tools`.
+    pub tool_choice: Option<ToolChoice>,
+    /// Metadata.
+    #[wire(rename = "_meta", when = Feature::InputMetadata)]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl CreateMessageParams {
+    /// Checks the rules for tools (SA-1): each use is followed by its result, in a message of the user that holds
+    /// results and nothing else.
+    pub fn check_tool_results(&self) -> Result<(), ToolResultsError> {
+        let mut open = HashSet::new();
+        for message in &self.messages {
+            let results: HashSet<_> = message.content.iter().filter_map(SamplingContent::answers).collect();
+            if !results.is_empty() && (message.role != Role::User || results.len() != message.content.len()) {
+                return Err(ToolResultsError::Mixed);
+            }
+            if let Some(id) = results.difference(&open).next() {
+                return Err(ToolResultsError::Unasked((*id).to_owned()));
+            }
+            if let Some(id) = open.difference(&results).next() {
+                return Err(ToolResultsError::Unanswered((*id).to_owned()));
+            }
+            open = message.content.iter().filter_map(SamplingContent::uses).collect();
+        }
+        open.into_iter().next().map_or(Ok(()), |id| Err(ToolResultsError::Unanswered(id.to_owned())))
+    }
+}
+
+/// Why the tool uses and tool results of a conversation do not match.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolResultsError {
+    /// A message holds results beside something else, or is not the user's.
+    #[error("a message with tool results must be the user's and hold nothing else, each result once")]
+    Mixed,
+    /// A use has no result in the message that follows.
+    #[error("tool use `{0}` has no result in the message after it")]
+    Unanswered(String),
+    /// A result has no use in the message before.
+    #[error("tool result `{0}` has no use in the message before it")]
+    Unasked(String),
+}
+
+/// One message of a conversation with a model.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "SamplingMessage")]
+#[non_exhaustive]
+pub struct SamplingMessage {
+    /// Who said it.
+    pub role: Role,
+    /// What was said.
+    pub content: OneOrMany<SamplingContent>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl SamplingMessage {
+    /// Something that the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::new(Role::User, SamplingContent::Text(TextContent::new(text)))
+    }
+
+    /// Something that the model said.
+    pub fn assistant(text: impl Into<String>) -> Self {
+        Self::new(Role::Assistant, SamplingContent::Text(TextContent::new(text)))
+    }
+}
+
+/// One piece of a conversation with a model.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "SamplingMessageContentBlock", tag = "type")]
+#[non_exhaustive]
+pub enum SamplingContent {
+    /// Text.
+    #[wire(value = "text")]
+    Text(TextContent),
+    /// An image.
+    #[wire(value = "image")]
+    Image(ImageContent),
+    /// Sound.
+    #[wire(value = "audio")]
+    Audio(AudioContent),
+    /// The model wants a tool called.
+    #[wire(value = "tool_use")]
+    ToolUse(ToolUseContent),
+    /// What the tool returned.
+    #[wire(value = "tool_result")]
+    ToolResult(ToolResultContent),
+}
+
+impl SamplingContent {
+    fn uses(&self) -> Option<&str> {
+        if let Self::ToolUse(content) = self { Some(&content.id) } else { None }
+    }
+
+    fn answers(&self) -> Option<&str> {
+        if let Self::ToolResult(content) = self { Some(&content.tool_use_id) } else { None }
+    }
+}
+
+/// The model wants a tool called.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ToolUseContent", tag(type = "tool_use"))]
+#[non_exhaustive]
+pub struct ToolUseContent {
+    /// A name for this use, which its result repeats.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// Its arguments.
+    pub input: JsonObject,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What a tool returned to the model.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ToolResultContent", tag(type = "tool_result"))]
+#[non_exhaustive]
+pub struct ToolResultContent {
+    /// The use that it answers.
+    pub tool_use_id: String,
+    /// What the tool returned.
+    pub content: Vec<ContentBlock>,
+    /// The same for programs.
+    pub structured_content: Option<StructuredContent>,
+    /// Whether the tool failed.
+    pub is_error: Option<bool>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What kind of model a server would like; the client decides.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ModelPreferences")]
+#[non_exhaustive]
+pub struct ModelPreferences {
+    /// Models by name, best first.
+    pub hints: Option<Vec<ModelHint>>,
+    /// How much cost matters.
+    pub cost_priority: Option<Fraction>,
+    /// How much speed matters.
+    pub speed_priority: Option<Fraction>,
+    /// How much intelligence matters.
+    pub intelligence_priority: Option<Fraction>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A model by name.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ModelHint")]
+#[non_exhaustive]
+pub struct ModelHint {
+    /// Part of a model's name.
+    pub name: Option<String>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Whether the model must use a tool.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ToolChoice")]
+#[non_exhaustive]
+pub struct ToolChoice {
+    /// Absent means that the model decides.
+    pub mode: Option<ToolChoiceMode>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Whether the model must use a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
+#[non_exhaustive]
+pub enum ToolChoiceMode {
+    /// The model decides.
+    Auto,
+    /// It must use one or more.
+    Required,
+    /// It must not.
+    None,
+}
+
+/// Context of which servers to add to a sampling request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
+#[non_exhaustive]
+pub enum IncludeContext {
+    /// None.
+    None,
+    /// The asking server's.
+    ThisServer,
+    /// Every server's.
+    AllServers,
+}
+
+/// What the model said.
+///
+/// ```
+/// use mrtr_schema::{CreateMessageResult, Role, SamplingContent, TextContent};
+///
+/// let text = TextContent::new("The capital of France is Paris.");
+/// let result = CreateMessageResult::new(Role::Assistant, SamplingContent::Text(text), "claude-3-sonnet-20240307");
+/// assert_eq!(result.text().as_deref(), Some("The capital of France is Paris."));
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "CreateMessageResult")]
+#[non_exhaustive]
+pub struct CreateMessageResult {
+    /// Who said it.
+    pub role: Role,
+    /// What was said.
+    pub content: OneOrMany<SamplingContent>,
+    /// The model that said it.
+    pub model: String,
+    /// Why it stopped, such as `endTurn`, `stopSequence`, `maxTokens` or `toolUse`.
+    pub stop_reason: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl CreateMessageResult {
+    /// All text blocks as one, if there is any.
+    pub fn text(&self) -> Option<String> {
+        let mut texts = self.content.iter().filter_map(|block| match block {
+            SamplingContent::Text(content) => Some(content.text.as_str()),
+            _ => None,
+        });
+        let first = texts.next()?.to_owned();
+        Some(texts.fold(first, |text, more| text + more))
+    }
+}
+
+/// One value, or a list of them: remembers which, so that it is written as it was read.
+///
+/// ```
+/// use mrtr_schema::OneOrMany;
+///
+/// let one = OneOrMany::One("a".to_owned());
+/// let many = OneOrMany::Many(vec!["a".to_owned(), "b".to_owned()]);
+/// assert_eq!((one.len(), many.len()), (1, 2));
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::exhaustive_enums, reason = "there is nothing between one and many")]
+pub enum OneOrMany<T> {
+    /// One value by itself.
+    One(T),
+    /// A list.
+    Many(Vec<T>),
+}
+
+impl<T> OneOrMany<T> {
+    /// The values.
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
+        self.as_slice().iter()
+    }
+
+    /// The values as a slice.
+    pub fn as_slice(&self) -> &[T] {
+        match self {
+            Self::One(value) => std::slice::from_ref(value),
+            Self::Many(values) => values,
+        }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a OneOrMany<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T> From<T> for OneOrMany<T> {
+    fn from(value: T) -> Self {
+        Self::One(value)
+    }
+}
+
+impl<T> From<Vec<T>> for OneOrMany<T> {
+    fn from(values: Vec<T>) -> Self {
+        Self::Many(values)
+    }
+}
+
+impl<T: Wire> Wire for OneOrMany<T> {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        if value.get().starts_with('[') {
+            Vec::read(value, dialect).map(Self::Many)
+        } else {
+            T::read(value, dialect).map(Self::One)
+        }
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::One(value) => value.write(revision, serializer),
+            Self::Many(values) => values.write(revision, serializer),
+        }
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        let choices = [definitions.reference::<T>(), definitions.reference::<Vec<T>>()];
+        schemars::json_schema!({ "anyOf": choices })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::prelude::*;
+        prop_oneof![T::any_value(revision).prop_map(Self::One), Vec::any_value(revision).prop_map(Self::Many)].boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(ids: &[&str]) -> SamplingMessage {
+        let block = |id: &&str| SamplingContent::ToolUse(ToolUseContent::new(*id, "weather", JsonObject::default()));
+        SamplingMessage::new(Role::Assistant, ids.iter().map(block).collect::<Vec<_>>())
+    }
+
+    fn results(ids: &[&str]) -> SamplingMessage {
+        let block = |id: &&str| SamplingContent::ToolResult(ToolResultContent::new(*id, Vec::new()));
+        SamplingMessage::new(Role::User, ids.iter().map(block).collect::<Vec<_>>())
+    }
+
+    fn check(messages: Vec<SamplingMessage>) -> Result<(), ToolResultsError> {
+        CreateMessageParams::new(messages, 100_u64).check_tool_results()
+    }
+
+    #[test]
+    fn sa_1_each_tool_use_gets_its_result_in_a_message_of_its_own() {
+        let ask = || SamplingMessage::user("Weather?");
+        assert_eq!(check(vec![ask(), uses(&["a", "b"]), results(&["b", "a"])]), Ok(()));
+        assert_eq!(check(vec![ask(), uses(&["a"])]), Err(ToolResultsError::Unanswered("a".into())));
+        assert_eq!(check(vec![ask(), uses(&["a"]), ask()]), Err(ToolResultsError::Unanswered("a".into())));
+        assert_eq!(check(vec![results(&["a"])]), Err(ToolResultsError::Unasked("a".into())));
+        let mut beside_text = results(&["a"]);
+        beside_text.content = OneOrMany::Many(
+            beside_text.content.iter().cloned().chain([SamplingContent::Text(TextContent::new("and"))]).collect(),
+        );
+        assert_eq!(check(vec![uses(&["a"]), beside_text]), Err(ToolResultsError::Mixed));
+        assert_eq!(check(vec![uses(&["a"]), results(&["a", "a"])]), Err(ToolResultsError::Mixed));
+    }
+}

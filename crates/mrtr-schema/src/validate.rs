@@ -1,0 +1,127 @@
+//! Values against JSON Schema 2020-12 documents, without the network and within bounds.
+
+use std::fmt;
+
+use jsonschema::paths::{Location, LocationSegment};
+use jsonschema::{Draft, PatternOptions, Validator};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
+///
+/// ```
+/// use mrtr_schema::{Json, SchemaCheck};
+///
+/// let check = SchemaCheck::new(Json::parse(r#"{"type": "string", "format": "email"}"#)?.as_raw())?;
+/// assert!(check.check(Json::parse(r#""ada@example.com""#)?.as_raw()).is_ok());
+/// assert!(check.check(Json::parse(r#""ada""#)?.as_raw()).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SchemaCheck(Validator);
+
+impl SchemaCheck {
+    /// Compiles a schema. Nothing is ever fetched for it.
+    pub fn new(schema: &RawValue) -> Result<Self, SchemaError> {
+        let schema = tree(schema).map_err(SchemaError)?;
+        let options = jsonschema::options()
+            .with_draft(Draft::Draft202012)
+            .offline()
+            .should_validate_formats(true)
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING));
+        options.build(&schema).map(Self).map_err(|error| SchemaError(error.to_string()))
+    }
+
+    /// Checks a value.
+    pub fn check(&self, value: &RawValue) -> Result<(), Violations> {
+        let value = tree(value).map_err(Violations::of)?;
+        let violations: Vec<_> = self.0.iter_errors(&value).take(MOST_VIOLATIONS).map(|error| Violation {
+            path: path(error.instance_path()),
+            reason: shortened(error.to_string()),
+        }).collect();
+        if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
+    }
+}
+
+impl fmt::Debug for SchemaCheck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SchemaCheck")
+    }
+}
+
+/// Why a document is not a schema that values can be checked against.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a usable JSON Schema: {0}")]
+pub struct SchemaError(String);
+
+/// Everything that is wrong with a value, up to a bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violations(Vec<Violation>);
+
+/// One thing that is wrong with a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// Where, such as `$.content[0].type`.
+    pub path: String,
+    /// What.
+    pub reason: String,
+}
+
+impl Violations {
+    pub(crate) fn of(reason: String) -> Self {
+        Self(vec![Violation { path: "$".to_owned(), reason }])
+    }
+
+    /// Each of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Violation> {
+        self.0.iter()
+    }
+}
+
+impl fmt::Display for Violations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, Violation { path, reason }) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{path}: {reason}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violations {}
+
+/// The parser bounds the depth; this bounds the size.
+fn tree(value: &RawValue) -> Result<Value, String> {
+    if value.get().len() > LARGEST {
+        return Err(format!("larger than {LARGEST} bytes"));
+    }
+    serde_json::from_str(value.get()).map_err(|error| error.to_string())
+}
+
+fn path(location: &Location) -> String {
+    let mut path = "$".to_owned();
+    for segment in location {
+        match segment {
+            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
+            LocationSegment::Property(key) => {
+                let plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                path.push_str(&if plain { format!(".{key}") } else { format!("[{key:?}]") });
+            }
+        }
+    }
+    path
+}
+
+/// A reason quotes the value; a large value makes a reason that nobody reads.
+fn shortened(reason: String) -> String {
+    if reason.chars().count() <= LONGEST_REASON {
+        return reason;
+    }
+    reason.chars().take(LONGEST_REASON).chain("…".chars()).collect()
+}
+
+const LARGEST: usize = 1 << 20;
+const LONGEST_REASON: usize = 400;
+const MOST_VIOLATIONS: usize = 16;
+/// A pattern may come from the peer: it must not be able to keep us busy.
+const MOST_BACKTRACKING: usize = 100_000;

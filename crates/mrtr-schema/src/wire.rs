@@ -1,0 +1,300 @@
+//! The trait of every wire type, and how plain values go over the wire.
+
+use std::fmt;
+
+use indexmap::IndexMap;
+use schemars::{Schema, json_schema};
+use serde::ser::{Error, SerializeMap};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::json::{self, Json, JsonObject, Number, RawMembers};
+use crate::json_schema::Definitions;
+use crate::{Dialect, ReadError, Revision};
+
+/// Something that goes over the wire: read, written and described by JSON Schema, in any revision, from one definition.
+///
+/// Every wire type also has serde's `Serialize` and `Deserialize`, at the published revision.
+///
+/// ```
+/// use mrtr_schema::{InputRequiredResult, RequestState, Revision, Wire};
+///
+/// let interim = InputRequiredResult::carry(RequestState::new("sealed"));
+/// assert_eq!(interim.to_json(Revision::Draft202602)?, r#"{"requestState":"sealed"}"#);
+/// assert_eq!(interim.to_json(Revision::Published)?, r#"{"resultType":"input_required","requestState":"sealed"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+pub trait Wire: Sized + fmt::Debug + PartialEq + 'static {
+    /// The name of its definition in the published specification, if it has one of its own.
+    const NAME: Option<&'static str>;
+
+    /// Reads it.
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError>;
+
+    /// Writes it. Fails where the revision requires a member that is not set.
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error>;
+
+    /// Its JSON Schema; `definitions` takes the schemas of the types within.
+    fn schema(definitions: &mut Definitions) -> Schema;
+
+    /// Generates any value that `revision` allows.
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self>;
+
+    /// Reads it from JSON text.
+    fn from_json(text: &str, dialect: Dialect) -> Result<Self, ReadError> {
+        Self::read(serde_json::from_str(text)?, dialect)
+    }
+
+    /// Writes it as JSON text.
+    fn to_json(&self, revision: Revision) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&InRevision::new(self, revision))
+    }
+}
+
+/// A wire type that is an object, and so can be read from members that were already taken apart.
+pub trait WireObject: Wire {
+    /// Reads it.
+    fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
+}
+
+/// A wire type paired with the revision in which serde is to write it.
+///
+/// ```
+/// use mrtr_schema::{InRevision, Revision, Role};
+///
+/// assert_eq!(serde_json::to_string(&InRevision::new(&Role::User, Revision::Sep2322)).unwrap(), r#""user""#);
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct InRevision<'a, T> {
+    value: &'a T,
+    revision: Revision,
+}
+
+impl<'a, T: Wire> InRevision<'a, T> {
+    /// Pairs them.
+    pub const fn new(value: &'a T, revision: Revision) -> Self {
+        Self { value, revision }
+    }
+}
+
+impl<T: Wire> Serialize for InRevision<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.write(self.revision, serializer)
+    }
+}
+
+/// serde's traits for a wire type: written in the published revision, and read from it leniently.
+macro_rules! serde_at_published_revision {
+    ($name:ident $(<$parameter:ident: $bound:path>)?) => {
+        impl $(<$parameter: $bound>)? ::serde::Serialize for $name $(<$parameter>)? {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> ::std::result::Result<S::Ok, S::Error> {
+                crate::wire::Wire::write(self, crate::Revision::default(), serializer)
+            }
+        }
+
+        impl<'de $(, $parameter: $bound)?> ::serde::Deserialize<'de> for $name $(<$parameter>)? {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<Self, D::Error> {
+                let value = <::std::boxed::Box<::serde_json::value::RawValue>>::deserialize(deserializer)?;
+                crate::wire::Wire::read(&value, crate::Revision::default().lenient())
+                    .map_err(<D::Error as ::serde::de::Error>::custom)
+            }
+        }
+    };
+}
+pub(crate) use serde_at_published_revision;
+
+pub(crate) fn missing_member<E: Error>(key: &str, revision: Revision) -> E {
+    E::custom(format_args!("`{key}` is required in {revision}, and is not set"))
+}
+
+impl Wire for String {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        json::text(value).map(std::borrow::Cow::into_owned)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        crate::arbitrary::text()
+    }
+}
+
+impl Wire for bool {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        match value.get() {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(ReadError::expected("a boolean", value)),
+        }
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bool(*self)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "boolean" })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        proptest::bool::ANY.boxed()
+    }
+}
+
+/// A count or a length: a whole number that is not negative.
+impl Wire for u64 {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        let not_a_count = || ReadError::expected("a whole number that is not negative", value);
+        value.get().parse().map_err(|_| not_a_count())
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(*self)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 0 })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        proptest::num::u64::ANY.boxed()
+    }
+}
+
+impl Wire for Number {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        Self::from_raw(value)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "number" })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        crate::arbitrary::number()
+    }
+}
+
+impl Wire for Json {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        Self::from_raw(value)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({})
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        crate::arbitrary::json()
+    }
+}
+
+impl Wire for JsonObject {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
+        Self::from_raw(value)
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.serialize(serializer)
+    }
+
+    fn schema(_: &mut Definitions) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": {} })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        crate::arbitrary::json_object()
+    }
+}
+
+impl<T: Wire> Wire for Vec<T> {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        let elements = json::elements(value)?.into_iter().enumerate();
+        elements.map(|(index, value)| T::read(value, dialect).map_err(|error| error.in_element(index))).collect()
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter().map(|value| InRevision::new(value, revision)))
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        json_schema!({ "type": "array", "items": definitions.reference::<T>() })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        proptest::collection::vec(T::any_value(revision), 0..3).boxed()
+    }
+}
+
+/// An object whose keys are data: in the order in which they came.
+impl<T: Wire> Wire for IndexMap<String, T> {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        let members = RawMembers::of(value)?;
+        let read = |(key, value): (&str, &RawValue)| match T::read(value, dialect) {
+            Ok(value) => Ok((key.to_owned(), value)),
+            Err(error) => Err(error.in_member(key.to_owned())),
+        };
+        members.iter().map(read).collect()
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.len()))?;
+        for (key, value) in self {
+            map.serialize_entry(key, &InRevision::new(value, revision))?;
+        }
+        map.end()
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": definitions.reference::<T>() })
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        proptest::collection::vec((crate::arbitrary::text(), T::any_value(revision)), 0..3)
+            .prop_map(|members| members.into_iter().collect())
+            .boxed()
+    }
+}

@@ -219,7 +219,8 @@ impl Wire for Url {
     }
 
     fn schema(_: &mut Definitions) -> Schema {
-        schemars::json_schema!({ "type": "string", "format": "uri" })
+        // `format` is a note to the reader of a 2020-12 schema; the pattern is what is checked.
+        schemars::json_schema!({ "type": "string", "format": "uri", "pattern": "^[A-Za-z][A-Za-z0-9+.-]*:[^\\s]*$" })
     }
 
     #[cfg(feature = "proptest")]

@@ -104,7 +104,7 @@ fn path(location: &Location) -> String {
         match segment {
             LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
             LocationSegment::Property(key) => {
-                let plain = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 path.push_str(&if plain { format!(".{key}") } else { format!("[{key:?}]") });
             }
         }

@@ -1,2 +1,54 @@
-//! x
-fn main() {}
+//! What a contributor runs: `cargo xtask <command>`.
+
+mod bench;
+mod schema;
+mod test;
+mod validate_examples;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "What a contributor runs", disable_version_flag = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Runs every check and test: the one command that must pass
+    Test,
+    /// Writes the JSON Schemas that are generated from the types
+    Schema(schema::Options),
+    /// Checks example JSON against the schemas and the types
+    ValidateExamples(validate_examples::Options),
+    /// Measures speed, as ratios within one run
+    Bench,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Test => test::run(),
+        Command::Schema(options) => schema::run(&options),
+        Command::ValidateExamples(options) => validate_examples::run(&options),
+        Command::Bench => bench::run(),
+    };
+    match outcome {
+        Ok(Outcome::Passed) => ExitCode::SUCCESS,
+        Ok(Outcome::Failed) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// How a command that did its work ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Passed,
+    Failed,
+}

@@ -1,0 +1,26 @@
+//! `cargo xtask test`: every check and test there is.
+
+use anyhow::Result;
+
+use crate::workspace::cargo;
+use crate::{Outcome, schema, validate_examples};
+
+pub(crate) fn run() -> Result<Outcome> {
+    let warnings_fail = [("RUSTDOCFLAGS", "-D warnings")];
+    cargo(&["fmt", "--all", "--check"], &[])?;
+    cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
+    cargo(&["clippy", "--package", "mrtr-schema", "--no-default-features", "--", "-D", "warnings"], &[])?;
+    cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &warnings_fail)?;
+    cargo(&["test", "--workspace", "--all-features"], &[])?;
+
+    let checks = [
+        ("schema --check", schema::run(&schema::Options::check())?),
+        ("validate-examples", validate_examples::run(&validate_examples::Options::default())?),
+        ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
+    ];
+    let failed: Vec<_> = checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();
+    for name in &failed {
+        eprintln!("failed: cargo xtask {name}");
+    }
+    Ok(if failed.is_empty() { Outcome::Passed } else { Outcome::Failed })
+}

@@ -1,0 +1,206 @@
+//! Judges one example: against the schemas, against the types, and whether it comes back as it went in.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use jsonschema::Validator;
+use mrtr_schema::registry::{TypeVisitor, visit_types};
+use mrtr_schema::{Dialect, Json, ReadError, Revision, Wire, json_schema};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::closed;
+use super::folder::{Example, Kind};
+
+/// Judges the examples of one revision.
+pub(crate) struct Judge {
+    revision: Revision,
+    types: BTreeMap<&'static str, Checks>,
+    /// Whether a member that no type names is a mistake: in our own examples it can only be one.
+    unknown_members: UnknownMembers,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum UnknownMembers {
+    Refused,
+    Noted,
+}
+
+/// Everything that an example of one type is held against.
+struct Checks {
+    strict: Validator,
+    lenient: Validator,
+    closed: Validator,
+    rewrite: fn(&str, Dialect) -> Result<String, ReadError>,
+}
+
+/// What was found about one file.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Verdict {
+    #[serde(serialize_with = "as_text")]
+    pub(crate) revision: Revision,
+    pub(crate) type_name: String,
+    pub(crate) file: PathBuf,
+    pub(crate) kind: Kind,
+    pub(crate) status: Status,
+    /// What is wrong, or worth a note.
+    pub(crate) remarks: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Status {
+    Passed,
+    /// Refused strictly and accepted leniently: it lacks what absent means something.
+    LenientOnly,
+    /// We have no such type in this revision.
+    NotDefined,
+    Failed,
+}
+
+impl Verdict {
+    pub(crate) fn is_failure(&self) -> bool {
+        self.status == Status::Failed
+    }
+}
+
+impl Judge {
+    /// For the project's own examples: strict, and closed to members that no type names.
+    pub(crate) fn of_our_own(revision: Revision) -> Self {
+        Self::new(revision, UnknownMembers::Refused)
+    }
+
+    /// For a specification's examples, which may say more than our types do.
+    pub(crate) fn of_strangers(revision: Revision) -> Self {
+        Self::new(revision, UnknownMembers::Noted)
+    }
+
+    fn new(revision: Revision, unknown_members: UnknownMembers) -> Self {
+        let strict = json_schema::document(revision.strict());
+        let mut collect = CollectChecks {
+            closed: closed::document(&strict),
+            strict,
+            lenient: json_schema::document(revision.lenient()),
+            types: BTreeMap::new(),
+        };
+        visit_types(revision, &mut collect);
+        Self { revision, types: collect.types, unknown_members }
+    }
+
+    pub(crate) fn judge(&self, example: &Example) -> Verdict {
+        let mut remarks = Vec::new();
+        let status = match self.types.get(example.type_name.as_str()) {
+            None if example.kind == Kind::CounterExample || self.unknown_members == UnknownMembers::Refused => {
+                remarks.push("there is no such type in this revision".to_owned());
+                Status::Failed
+            }
+            None => Status::NotDefined,
+            Some(checks) => match (Json::parse(&example.text), serde_json::from_str(&example.text)) {
+                (Ok(json), Ok(tree)) if example.kind == Kind::Example => self.example(checks, &json, &tree, &mut remarks),
+                (Ok(json), Ok(tree)) => self.counter_example(checks, &json, &tree, &mut remarks),
+                (Err(error), _) => {
+                    remarks.push(error.to_string());
+                    Status::Failed
+                }
+                (_, Err(error)) => {
+                    remarks.push(error.to_string());
+                    Status::Failed
+                }
+            },
+        };
+        Verdict {
+            revision: self.revision,
+            type_name: example.type_name.clone(),
+            file: example.path.clone(),
+            kind: example.kind,
+            status,
+            remarks,
+        }
+    }
+
+    fn example(&self, checks: &Checks, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
+        let strict = self.problems(&checks.strict, checks, json, tree, self.revision.strict());
+        if !strict.is_empty() {
+            let lenient = self.problems(&checks.lenient, checks, json, tree, self.revision.lenient());
+            remarks.extend(strict);
+            let accepted = lenient.is_empty() && self.unknown_members == UnknownMembers::Noted;
+            return if accepted { Status::LenientOnly } else { Status::Failed };
+        }
+        for error in checks.closed.iter_errors(tree) {
+            remarks.push(format!("unknown member: {}: {error}", pointer(error.instance_path().as_str())));
+        }
+        if remarks.is_empty() || self.unknown_members == UnknownMembers::Noted { Status::Passed } else { Status::Failed }
+    }
+
+    /// What is wrong with an example in one dialect: schema, parser, and the way back.
+    fn problems(&self, schema: &Validator, checks: &Checks, json: &Json, tree: &Value, dialect: Dialect) -> Vec<String> {
+        let mut problems: Vec<_> = schema
+            .iter_errors(tree)
+            .map(|error| format!("schema: {}: {error}", pointer(error.instance_path().as_str())))
+            .collect();
+        match (checks.rewrite)(json.as_str(), dialect) {
+            Err(error) => problems.push(format!("parser: {error}")),
+            Ok(text) => problems.extend(self.way_back(checks, json, &text, dialect)),
+        }
+        problems
+    }
+
+    /// What is written must be what was read; where lenience filled something in, what is then read strictly.
+    fn way_back(&self, checks: &Checks, json: &Json, text: &str, dialect: Dialect) -> Option<String> {
+        let same = if dialect.strict {
+            Json::parse(text).is_ok_and(|written| written == *json)
+        } else {
+            (checks.rewrite)(text, self.revision.strict()).is_ok_and(|again| again == text)
+        };
+        (!same).then(|| format!("comes back as {text}"))
+    }
+
+    fn counter_example(&self, checks: &Checks, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
+        if checks.strict.is_valid(tree) {
+            remarks.push("the schema accepts it".to_owned());
+        }
+        if (checks.rewrite)(json.as_str(), self.revision.strict()).is_ok() {
+            remarks.push("the parser accepts it".to_owned());
+        }
+        if remarks.is_empty() { Status::Passed } else { Status::Failed }
+    }
+}
+
+struct CollectChecks {
+    strict: Value,
+    lenient: Value,
+    closed: Value,
+    types: BTreeMap<&'static str, Checks>,
+}
+
+impl TypeVisitor for CollectChecks {
+    fn visit<T: Wire>(&mut self, name: &'static str) {
+        let checks = Checks {
+            strict: validator(&self.strict, name),
+            lenient: validator(&self.lenient, name),
+            closed: validator(&self.closed, name),
+            rewrite: |text, dialect| {
+                let value = T::from_json(text, dialect)?;
+                value.to_json(dialect.revision).map_err(|error| ReadError::refused(error.to_string()))
+            },
+        };
+        self.types.insert(name, checks);
+    }
+}
+
+/// The validator of one definition of a document.
+pub(crate) fn validator(document: &Value, name: &str) -> Validator {
+    let mut document = document.clone();
+    document["$ref"] = format!("#/$defs/{name}").into();
+    jsonschema::draft202012::new(&document).expect("generated schemas are schemas")
+}
+
+/// A JSON pointer in the form in which the types name paths.
+fn pointer(pointer: &str) -> String {
+    format!("${}", pointer.replace('/', "."))
+}
+
+fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(revision)
+}

@@ -1,0 +1,30 @@
+//! Where things are, and how cargo is called.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// The root of the workspace.
+pub(crate) fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// The folder of a revision's schemas and examples.
+pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
+    root().join("schema").join(revision.as_str())
+}
+
+/// Runs cargo in the workspace, and fails if it does.
+pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let shown = format!("cargo {}", arguments.join(" "));
+    eprintln!("\n=== {shown}");
+    let mut command = Command::new(cargo);
+    command.args(arguments).envs(environment.iter().copied()).current_dir(root());
+    let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
+    if !status.success() {
+        bail!("`{shown}` failed");
+    }
+    Ok(())
+}

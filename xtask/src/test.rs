@@ -18,7 +18,8 @@ pub(crate) fn run() -> Result<Outcome> {
         ("validate-examples", validate_examples::run(&validate_examples::Options::default())?),
         ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
     ];
-    let failed: Vec<_> = checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();
+    let failed: Vec<_> =
+        checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();
     for name in &failed {
         eprintln!("failed: cargo xtask {name}");
     }

@@ -48,11 +48,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     if verdicts.is_empty() {
         bail!("no examples were found");
     }
-    if options.json {
-        report::print_json(&verdicts)?;
-    } else {
-        report::print_table(&verdicts);
-    }
+    workspace::print(&if options.json { report::as_json(&verdicts)? } else { report::as_table(&verdicts) })?;
     let failed = verdicts.iter().any(Verdict::is_failure);
     Ok(if failed { Outcome::Failed } else { Outcome::Passed })
 }

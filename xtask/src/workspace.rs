@@ -1,5 +1,6 @@
 //! Where things are, and how cargo is called.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +14,14 @@ pub(crate) fn root() -> &'static Path {
 /// The folder of a revision's schemas and examples.
 pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
+}
+
+/// Prints a report. A reader that has seen enough, such as `head`, is no error.
+pub(crate) fn print(report: &str) -> Result<()> {
+    match writeln!(io::stdout(), "{report}") {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Runs cargo in the workspace, and fails if it does.

@@ -24,9 +24,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
         variants.push(&variant.ident);
         types.push(&fields.unnamed[0].ty);
         values.push(
-            attributes
-                .value
-                .ok_or_else(|| syn::Error::new_spanned(variant, "say the tag's value: value = \"…\""))?,
+            attributes.value.ok_or_else(|| syn::Error::new_spanned(variant, "say the tag's value: value = \"…\""))?,
         );
         available.push(attributes.when.map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature))));
     }

@@ -23,9 +23,7 @@ use syn::{Data, DeriveInput, Fields, parse_macro_input};
 #[proc_macro_derive(Wire, attributes(wire))]
 pub fn derive_wire(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    expand(&input)
-        .unwrap_or_else(|error| error.to_compile_error())
-        .into()
+    expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }
 
 fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {

@@ -101,10 +101,7 @@ impl<'a> Member<'a> {
     fn parse(field: &'a syn::Field) -> syn::Result<Self> {
         let attributes = MemberAttributes::parse(&field.attrs)?;
         let ident = field.ident.as_ref().ok_or_else(|| syn::Error::new_spanned(field, "a field needs a name"))?;
-        let key = attributes
-            .rename
-            .as_ref()
-            .map_or_else(|| camel_case(&ident.to_string()), LitStr::value);
+        let key = attributes.rename.as_ref().map_or_else(|| camel_case(&ident.to_string()), LitStr::value);
         Ok(Self {
             ident,
             key,
@@ -158,7 +155,8 @@ impl<'a> Member<'a> {
             return quote!(self.#ident.write_into(&mut map)?;);
         }
         let (exists, demanded) = (self.exists(), self.demanded());
-        let entry = |value: TokenStream| quote!(map.serialize_entry(#key, &crate::wire::InRevision::new(#value, revision))?;);
+        let entry =
+            |value: TokenStream| quote!(map.serialize_entry(#key, &crate::wire::InRevision::new(#value, revision))?;);
         if self.optional.is_some() {
             let entry = entry(quote!(value));
             quote! {
@@ -204,9 +202,10 @@ impl<'a> Member<'a> {
             return quote!(crate::arbitrary::extra_members());
         }
         let (exists, demanded) = (self.exists(), self.demanded());
-        let present = match self.optional {
-            Some(ty) => quote!(crate::arbitrary::optional::<#ty>(revision, #demanded)),
-            None => quote!(<#ty as crate::wire::Wire>::any_value(revision)),
+        let present = if let Some(ty) = self.optional {
+            quote!(crate::arbitrary::optional::<#ty>(revision, #demanded))
+        } else {
+            quote!(<#ty as crate::wire::Wire>::any_value(revision))
         };
         if self.attributes.when.is_none() {
             return present;

@@ -195,10 +195,8 @@ impl Wire for ResourceContents {
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
-        let choices = [
-            definitions.reference::<TextResourceContents>(),
-            definitions.reference::<BlobResourceContents>(),
-        ];
+        let choices =
+            [definitions.reference::<TextResourceContents>(), definitions.reference::<BlobResourceContents>()];
         schemars::json_schema!({ "oneOf": choices })
     }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::{Key as Text, RawMembers, text};
+use crate::json::{Key as Text, RawMembers};
 use crate::wire::{Wire, WireObject};
 use crate::{Dialect, ErrorCode, ReadError, RequestId, Revision};
 
@@ -86,12 +86,17 @@ impl<'a> RawParams<'a> {
 
     /// The text under a key: the `name` of a tool or prompt, the `uri` of a resource, a `requestState`.
     pub fn text(&self, key: &'static str) -> Result<Option<Cow<'a, str>>, ReadError> {
-        self.get(key).map(text).transpose().map_err(|error| error.in_member(key))
+        self.0.text(key)
+    }
+
+    /// The members of the object under a key, such as `inputResponses`.
+    pub fn object(&self, key: &'static str) -> Result<Option<RawMembers<'a>>, ReadError> {
+        self.0.object(key)
     }
 
     /// The members of `_meta`.
     pub fn meta(&self) -> Result<Option<RawMembers<'a>>, ReadError> {
-        self.get("_meta").map(RawMembers::of).transpose().map_err(|error| error.in_member("_meta"))
+        self.object("_meta")
     }
 
     /// All members, in order.
@@ -141,7 +146,8 @@ impl EnvelopeError {
         }
         let members = RawMembers::parse(text).ok();
         let id = members.and_then(|members| read_id(members.get("id")?).ok());
-        let reason = if text.trim_start().starts_with('[') { "batches are not taken".to_owned() } else { error.to_string() };
+        let reason =
+            if text.trim_start().starts_with('[') { "batches are not taken".to_owned() } else { error.to_string() };
         Self::NotAMessage { id, reason }
     }
 }
@@ -222,5 +228,3 @@ impl<'de> Deserialize<'de> for Outline<'de> {
 fn fill<T, E: Error>(place: &mut Option<T>, key: &'static str, value: T) -> Result<(), E> {
     if place.replace(value).is_some() { Err(E::duplicate_field(key)) } else { Ok(()) }
 }
-
-

@@ -64,8 +64,11 @@ impl ReadError {
     }
 
     pub(crate) fn not_one_of(found: &str, allowed: &[&str]) -> Self {
-        let found: String = found.chars().take(LONGEST_QUOTE).collect();
-        Self::refused(format!("`{found}` is not one of {}", allowed.join(", ")))
+        Self::refused(format!("`{}` is not one of {}", quoted(found), allowed.join(", ")))
+    }
+
+    pub(crate) fn duplicate(key: &str) -> Self {
+        Self::new(Problem::Duplicate).in_member(quoted(key))
     }
 
     /// The same error, seen from the object whose member `key` it is in.
@@ -115,6 +118,21 @@ impl fmt::Display for Problem {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonPath(Vec<Segment>); // innermost first: errors travel outwards
 
+impl JsonPath {
+    /// The path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
+    ///
+    /// ```
+    /// assert_eq!(mrtr_schema::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
+    /// ```
+    pub fn from_pointer(pointer: &str) -> Self {
+        let segment = |text: &str| match text.parse() {
+            Ok(index) => Segment::Element(index),
+            Err(_) => Segment::Member(text.replace("~1", "/").replace("~0", "~").into()),
+        };
+        Self(pointer.split('/').skip(1).map(segment).collect::<Vec<_>>().into_iter().rev().collect())
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Segment {
     Member(Cow<'static, str>),
@@ -151,4 +169,8 @@ fn kind(value: &RawValue) -> &'static str {
 }
 
 /// A peer's text is quoted in an error, but not at any length.
+pub(crate) fn quoted(text: &str) -> String {
+    text.chars().take(LONGEST_QUOTE).collect()
+}
+
 const LONGEST_QUOTE: usize = 64;

@@ -76,6 +76,13 @@ struct Fields {
     extra: Members,
 }
 
+impl Fields {
+    fn render(&self) -> Box<RawValue> {
+        let rendered = self.to_json(Revision::default()).and_then(RawValue::from_string);
+        rendered.expect("a form has no member that a revision could demand")
+    }
+}
+
 impl Form {
     /// Reads a form from JSON text.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
@@ -103,8 +110,8 @@ impl Form {
     }
 
     fn from_fields(fields: Fields) -> Self {
-        let rendered = fields.to_json(Revision::default()).and_then(RawValue::from_string);
-        Self::rendered(fields, rendered.expect("a form has no member that a revision could demand"))
+        let rendered = fields.render();
+        Self::rendered(fields, rendered)
     }
 
     fn rendered(fields: Fields, rendered: Box<RawValue>) -> Self {
@@ -114,6 +121,16 @@ impl Form {
             #[cfg(feature = "validate")]
             check: std::sync::OnceLock::new(),
         }))
+    }
+}
+
+#[cfg(feature = "validate")]
+impl Fields {
+    /// Without what its sender added: keywords that forms do not have could refer to each other without end.
+    fn known(&self) -> Box<RawValue> {
+        let mut known = Self { schema_dialect: None, extra: Members::default(), ..self.clone() };
+        known.properties.values_mut().for_each(PrimitiveSchema::forget_extra);
+        known.render()
     }
 }
 
@@ -133,7 +150,7 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check(&self, content: &crate::JsonObject) -> Result<(), crate::Violations> {
-        let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.rendered));
+        let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.fields.known()));
         match check {
             Ok(check) => check.check(content.as_raw()),
             Err(error) => Err(crate::Violations::of(error.to_string())),

@@ -63,9 +63,7 @@ impl Wire for InputRequest {
             Self::Elicit(request) => request.write(revision, serializer),
             Self::Sample(request) => request.write(revision, serializer),
             Self::Roots(request) if revision.has(Feature::RootsAsInput) => request.write(revision, serializer),
-            Self::Namespaced(request) if revision.has(Feature::NamespacedInputs) => {
-                request.write(revision, serializer)
-            }
+            Self::Namespaced(request) if revision.has(Feature::NamespacedInputs) => request.write(revision, serializer),
             Self::Roots(_) | Self::Namespaced(_) => {
                 let method = self.method();
                 Err(serde::ser::Error::custom(format_args!("`{method}` is not an input of {revision}")))
@@ -113,7 +111,10 @@ impl WireObject for InputRequest {
             _ if revision.has(Feature::NamespacedInputs) => {
                 WireObject::read_members(members, dialect).map(Self::Namespaced)
             }
-            other => Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE, ROOTS]).in_member("method")),
+            other if revision.has(Feature::RootsAsInput) => {
+                Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE, ROOTS]).in_member("method"))
+            }
+            other => Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE]).in_member("method")),
         }
     }
 }
@@ -298,6 +299,7 @@ impl InputResponse {
 
 /// An answer, read as what was asked for.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 #[non_exhaustive]
 pub enum Answer {
     /// A person's answer.

@@ -17,8 +17,9 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use number::Number;
-pub(crate) use split::{Key, elements, text};
+pub(crate) use number::integer;
 pub use split::RawMembers;
+pub(crate) use split::{Key, elements, text};
 
 use crate::ReadError;
 

@@ -8,7 +8,7 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::json::{Json, JsonObject, Members, RawMembers};
+use crate::json::{Json, JsonObject, Members, RawMembers, integer};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
 use crate::result::{AnyResult, InputRequiredResult};
 use crate::wire::{InRevision, Wire, WireObject, serde_at_published_revision};
@@ -67,7 +67,7 @@ impl Wire for RequestId {
             return String::read(value, dialect).map(Self::String);
         }
         let not_an_id = || ReadError::expected("a string or an integer of 64 bits", value);
-        value.get().parse().map(Self::Integer).map_err(|_| not_an_id())
+        integer(value.get()).map(Self::Integer).ok_or_else(not_an_id)
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
@@ -388,7 +388,7 @@ impl Wire for ErrorCode {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
-        value.get().parse().map(Self).map_err(|_| ReadError::expected("an integer", value))
+        integer(value.get()).map(Self).ok_or_else(|| ReadError::expected("an integer of 64 bits", value))
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
@@ -460,19 +460,15 @@ macro_rules! paginated_params {
         impl crate::wire::Wire for $params {
             const NAME: Option<&'static str> = crate::PaginatedParams::NAME;
 
-            fn read(
-                value: &serde_json::value::RawValue,
-                dialect: crate::Dialect,
-            ) -> Result<Self, crate::ReadError> {
-                crate::PaginatedParams::read(value, dialect).map(Self)
+            fn read(value: &serde_json::value::RawValue, dialect: crate::Dialect) -> Result<Self, crate::ReadError> {
+                crate::PaginatedParams::read(value, dialect).map(|params| Self(Some(params)))
             }
 
-            fn write<S: serde::Serializer>(
-                &self,
-                revision: crate::Revision,
-                serializer: S,
-            ) -> Result<S::Ok, S::Error> {
-                self.0.write(revision, serializer)
+            fn write<S: serde::Serializer>(&self, revision: crate::Revision, serializer: S) -> Result<S::Ok, S::Error> {
+                match &self.0 {
+                    Some(params) => params.write(revision, serializer),
+                    None => crate::PaginatedParams::default().write(revision, serializer),
+                }
             }
 
             fn schema(definitions: &mut crate::json_schema::Definitions) -> schemars::Schema {
@@ -482,7 +478,8 @@ macro_rules! paginated_params {
             #[cfg(feature = "proptest")]
             fn any_value(revision: crate::Revision) -> proptest::strategy::BoxedStrategy<Self> {
                 use proptest::strategy::Strategy;
-                crate::PaginatedParams::any_value(revision).prop_map(Self).boxed()
+                let demanded = revision.has(crate::Feature::RequestMetadata);
+                crate::arbitrary::optional(revision, demanded).prop_map(Self).boxed()
             }
         }
 
@@ -491,7 +488,7 @@ macro_rules! paginated_params {
                 members: crate::json::RawMembers<'_>,
                 dialect: crate::Dialect,
             ) -> Result<Self, crate::ReadError> {
-                crate::PaginatedParams::read_members(members, dialect).map(Self)
+                crate::PaginatedParams::read_members(members, dialect).map(|params| Self(Some(params)))
             }
         }
 
@@ -500,7 +497,7 @@ macro_rules! paginated_params {
             const REQUEST_NAME: &'static str = $request;
 
             fn absent(revision: crate::Revision) -> Option<Self> {
-                (!revision.has(crate::Feature::RequestMetadata)).then(Self::default)
+                (!revision.has(crate::Feature::RequestMetadata)).then_some(Self(None))
             }
         }
 

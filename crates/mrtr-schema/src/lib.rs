@@ -56,9 +56,7 @@ pub use jsonrpc::{
 pub use meta::{LoggingLevel, Meta, MetaKey, MetaKeyError, ProgressToken, RequestMeta, ResultMeta};
 pub use namespaced::{Method, MethodError, NamespacedInput, NamespacedInputRequest};
 pub use request_state::RequestState;
-pub use result::{
-    AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, Reply, ResultType,
-};
+pub use result::{AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, Reply, ResultType};
 pub use revision::{Dialect, Feature, Revision, UnknownRevision};
 pub use roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
 pub use sampling::{

@@ -119,11 +119,7 @@ pub struct RequestMeta {
 impl RequestMeta {
     /// What a request of the published revision must say.
     pub fn declaring(version: Revision, capabilities: ClientCapabilities) -> Self {
-        Self {
-            protocol_version: Some(version.to_string()),
-            client_capabilities: Some(capabilities),
-            ..Self::default()
-        }
+        Self { protocol_version: Some(version.to_string()), client_capabilities: Some(capabilities), ..Self::default() }
     }
 }
 

@@ -214,7 +214,8 @@ const fn is_own(text: &[u8], start: usize, end: usize) -> bool {
 }
 
 const PATTERN: &str = "^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)+/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
-const RESERVED_PATTERN: &str = "^[^./]*\\.([Mm][Oo][Dd][Ee][Ll][Cc][Oo][Nn][Tt][Ee][Xx][Tt][Pp][Rr][Oo][Tt][Oo][Cc][Oo][Ll]|[Mm][Cc][Pp])[./]";
+const RESERVED_PATTERN: &str =
+    "^[^./]*\\.([Mm][Oo][Dd][Ee][Ll][Cc][Oo][Nn][Tt][Ee][Xx][Tt][Pp][Rr][Oo][Tt][Oo][Cc][Oo][Ll]|[Mm][Cc][Pp])[./]";
 
 serde_at_published_revision!(Method);
 
@@ -225,10 +226,31 @@ mod tests {
     #[test]
     fn a_constant_is_checked_by_the_same_rules_as_a_value() {
         for method in [
-            "com.example/approval", "com.example/a", "com.example/a.b_c-d", "a.b.c/d", "c-o.e1/x", "elicitation/create",
-            "roots/list", "io.modelcontextprotocol/x", "io.MCP/x", "com.mcp.tools/x", "com.example.mcp/x", "com.example/",
-            "com.example", "com..example/x", ".com.example/x", "com.-example/x", "com.example-/x", "1com.example/x",
-            "com.example/-x", "com.example/x-", "com.example/x/y", "com.ex ample/x", "", "/", "com.example/é",
+            "com.example/approval",
+            "com.example/a",
+            "com.example/a.b_c-d",
+            "a.b.c/d",
+            "c-o.e1/x",
+            "elicitation/create",
+            "roots/list",
+            "io.modelcontextprotocol/x",
+            "io.MCP/x",
+            "com.mcp.tools/x",
+            "com.example.mcp/x",
+            "com.example/",
+            "com.example",
+            "com..example/x",
+            ".com.example/x",
+            "com.-example/x",
+            "com.example-/x",
+            "1com.example/x",
+            "com.example/-x",
+            "com.example/x-",
+            "com.example/x/y",
+            "com.ex ample/x",
+            "",
+            "/",
+            "com.example/é",
         ] {
             assert_eq!(Method::new(method).is_ok(), follows_the_rules(method.as_bytes()), "{method}");
         }

@@ -284,9 +284,18 @@ pub struct PaginatedParams {
     pub extra: Members,
 }
 
-/// Parameters of `tools/list`.
+/// Parameters of `tools/list`: `None` where the request has none, which only older revisions allow.
+///
+/// ```
+/// use mrtr_schema::{ListToolsParams, Request, Revision, Wire};
+///
+/// let request = Request::new(1, ListToolsParams(None));
+/// assert_eq!(request.to_json(Revision::Sep2322)?, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+/// assert!(request.to_json(Revision::Published).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ListToolsParams(pub PaginatedParams);
+pub struct ListToolsParams(pub Option<PaginatedParams>);
 
 crate::jsonrpc::paginated_params!(ListToolsParams, "tools/list", "ListToolsRequest");
 

@@ -2,10 +2,11 @@
 
 use std::fmt;
 
-use jsonschema::paths::{Location, LocationSegment};
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::JsonPath;
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
 ///
@@ -34,10 +35,15 @@ impl SchemaCheck {
     /// Checks a value.
     pub fn check(&self, value: &RawValue) -> Result<(), Violations> {
         let value = tree(value).map_err(Violations::of)?;
-        let violations: Vec<_> = self.0.iter_errors(&value).take(MOST_VIOLATIONS).map(|error| Violation {
-            path: path(error.instance_path()),
-            reason: shortened(error.to_string()),
-        }).collect();
+        let violations: Vec<_> = self
+            .0
+            .iter_errors(&value)
+            .take(MOST_VIOLATIONS)
+            .map(|error| Violation {
+                path: JsonPath::from_pointer(error.instance_path().as_str()),
+                reason: shortened(error.to_string()),
+            })
+            .collect();
         if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
     }
 }
@@ -62,14 +68,14 @@ pub struct Violations(Vec<Violation>);
 #[non_exhaustive]
 pub struct Violation {
     /// Where, such as `$.content[0].type`.
-    pub path: String,
+    pub path: JsonPath,
     /// What.
     pub reason: String,
 }
 
 impl Violations {
     pub(crate) fn of(reason: String) -> Self {
-        Self(vec![Violation { path: "$".to_owned(), reason }])
+        Self(vec![Violation { path: JsonPath::default(), reason }])
     }
 
     /// Each of them.
@@ -96,20 +102,6 @@ fn tree(value: &RawValue) -> Result<Value, String> {
         return Err(format!("larger than {LARGEST} bytes"));
     }
     serde_json::from_str(value.get()).map_err(|error| error.to_string())
-}
-
-fn path(location: &Location) -> String {
-    let mut path = "$".to_owned();
-    for segment in location {
-        match segment {
-            LocationSegment::Index(index) => path.push_str(&format!("[{index}]")),
-            LocationSegment::Property(key) => {
-                let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                path.push_str(&if plain { format!(".{key}") } else { format!("[{key:?}]") });
-            }
-        }
-    }
-    path
 }
 
 /// A reason quotes the value; a large value makes a reason that nobody reads.

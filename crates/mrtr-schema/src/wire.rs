@@ -161,7 +161,7 @@ impl Wire for u64 {
 
     fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
         let not_a_count = || ReadError::expected("a whole number that is not negative", value);
-        value.get().parse().map_err(|_| not_a_count())
+        json::integer(value.get()).ok_or_else(not_a_count)
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {

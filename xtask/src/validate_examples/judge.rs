@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use jsonschema::Validator;
 use mrtr_schema::registry::{TypeVisitor, visit_types};
-use mrtr_schema::{Dialect, Json, ReadError, Revision, Wire, json_schema};
+use mrtr_schema::{Dialect, Json, JsonPath, ReadError, Revision, Wire, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -97,7 +97,9 @@ impl Judge {
             }
             None => Status::NotDefined,
             Some(checks) => match (Json::parse(&example.text), serde_json::from_str(&example.text)) {
-                (Ok(json), Ok(tree)) if example.kind == Kind::Example => self.example(checks, &json, &tree, &mut remarks),
+                (Ok(json), Ok(tree)) if example.kind == Kind::Example => {
+                    self.example(checks, &json, &tree, &mut remarks)
+                }
                 (Ok(json), Ok(tree)) => self.counter_example(checks, &json, &tree, &mut remarks),
                 (Err(error), _) => {
                     remarks.push(error.to_string());
@@ -128,16 +130,28 @@ impl Judge {
             return if accepted { Status::LenientOnly } else { Status::Failed };
         }
         for error in checks.closed.iter_errors(tree) {
-            remarks.push(format!("unknown member: {}: {error}", pointer(error.instance_path().as_str())));
+            remarks
+                .push(format!("unknown member: {}: {error}", JsonPath::from_pointer(error.instance_path().as_str())));
         }
-        if remarks.is_empty() || self.unknown_members == UnknownMembers::Noted { Status::Passed } else { Status::Failed }
+        if remarks.is_empty() || self.unknown_members == UnknownMembers::Noted {
+            Status::Passed
+        } else {
+            Status::Failed
+        }
     }
 
     /// What is wrong with an example in one dialect: schema, parser, and the way back.
-    fn problems(&self, schema: &Validator, checks: &Checks, json: &Json, tree: &Value, dialect: Dialect) -> Vec<String> {
+    fn problems(
+        &self,
+        schema: &Validator,
+        checks: &Checks,
+        json: &Json,
+        tree: &Value,
+        dialect: Dialect,
+    ) -> Vec<String> {
         let mut problems: Vec<_> = schema
             .iter_errors(tree)
-            .map(|error| format!("schema: {}: {error}", pointer(error.instance_path().as_str())))
+            .map(|error| format!("schema: {}: {error}", JsonPath::from_pointer(error.instance_path().as_str())))
             .collect();
         match (checks.rewrite)(json.as_str(), dialect) {
             Err(error) => problems.push(format!("parser: {error}")),
@@ -196,11 +210,7 @@ pub(crate) fn validator(document: &Value, name: &str) -> Validator {
     jsonschema::draft202012::new(&document).expect("generated schemas are schemas")
 }
 
-/// A JSON pointer in the form in which the types name paths.
-fn pointer(pointer: &str) -> String {
-    format!("${}", pointer.replace('/', "."))
-}
-
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

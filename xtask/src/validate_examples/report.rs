@@ -12,17 +12,15 @@ use super::folder::Kind;
 use super::judge::{Status, Verdict};
 use crate::workspace;
 
-pub(crate) fn print_json(verdicts: &[Verdict]) -> Result<()> {
+pub(crate) fn as_json(verdicts: &[Verdict]) -> Result<String> {
     let report = json!({ "files": verdicts, "totals": Totals::of(verdicts.iter()).as_json() });
-    println!("{}", serde_json::to_string_pretty(&report)?);
-    Ok(())
+    Ok(serde_json::to_string_pretty(&report)?)
 }
 
-pub(crate) fn print_table(verdicts: &[Verdict]) {
-    println!("{}", table(verdicts));
-    print_not_defined(verdicts);
-    print_remarks(verdicts);
-    println!("{}", Totals::of(verdicts.iter()).sentence());
+pub(crate) fn as_table(verdicts: &[Verdict]) -> String {
+    let sections =
+        [table(verdicts).to_string(), not_defined(verdicts), remarks(verdicts), Totals::of(verdicts.iter()).sentence()];
+    sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
 /// A row a type and a column a revision: examples that passed, and counter-examples that were refused.
@@ -56,32 +54,31 @@ fn cell<'a>(verdicts: impl Iterator<Item = &'a Verdict>) -> Cell {
     Cell::new(text).fg(color).set_alignment(CellAlignment::Right)
 }
 
-fn print_not_defined(verdicts: &[Verdict]) {
+fn not_defined(verdicts: &[Verdict]) -> String {
     let mut missing: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in verdicts.iter().filter(|verdict| verdict.status == Status::NotDefined) {
         *missing.entry(&verdict.type_name).or_default() += 1;
     }
     if missing.is_empty() {
-        return;
+        return String::new();
     }
-    println!("Types that are not defined here, and their files:");
-    for (type_name, files) in missing {
-        println!("  {type_name} ({files})");
-    }
+    let types: Vec<_> = missing.iter().map(|(type_name, files)| format!("{type_name} ({files})")).collect();
+    format!("Types that are not defined here, and how many files they have: {}", types.join(", "))
 }
 
-fn print_remarks(verdicts: &[Verdict]) {
-    for verdict in verdicts.iter().filter(|verdict| !verdict.remarks.is_empty()) {
+fn remarks(verdicts: &[Verdict]) -> String {
+    let remark = |verdict: &Verdict| {
         let word = match verdict.status {
             Status::Failed => "FAILED",
             Status::LenientOnly => "lenient only",
             Status::Passed | Status::NotDefined => "note",
         };
-        println!("{word}: {} as {} of {}", shown(&verdict.file), verdict.type_name, verdict.revision);
-        for remark in &verdict.remarks {
-            println!("    {remark}");
-        }
-    }
+        let file = shown(&verdict.file);
+        let heading = format!("{word}: {file} as {} of {}", verdict.type_name, verdict.revision);
+        std::iter::once(&heading).chain(&verdict.remarks).map(String::as_str).collect::<Vec<_>>().join("\n    ")
+    };
+    let worth_saying = verdicts.iter().filter(|verdict| !verdict.remarks.is_empty());
+    worth_saying.map(remark).collect::<Vec<_>>().join("\n")
 }
 
 fn shown(path: &Path) -> std::path::Display<'_> {

@@ -67,6 +67,11 @@ impl PrimitiveSchema {
         for_each_kind!(self, schema => schema.description.as_deref())
     }
 
+    #[cfg(feature = "validate")]
+    pub(crate) fn forget_extra(&mut self) {
+        for_each_kind!(self, schema => schema.extra = Members::default());
+    }
+
     /// Members that its type does not name.
     pub fn extra(&self) -> &Members {
         for_each_kind!(self, schema => &schema.extra)
@@ -92,8 +97,10 @@ impl Wire for PrimitiveSchema {
                 WireObject::read_members(members, dialect).map(Self::TitledMultiSelect)
             }
             "array" => WireObject::read_members(members, dialect).map(Self::UntitledMultiSelect),
-            other => Err(ReadError::not_one_of(other, &["string", "number", "integer", "boolean", "array"])
-                .in_member("type")),
+            other => {
+                Err(ReadError::not_one_of(other, &["string", "number", "integer", "boolean", "array"])
+                    .in_member("type"))
+            }
         }
     }
 

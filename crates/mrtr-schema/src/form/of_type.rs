@@ -83,8 +83,8 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
     }
     let mut properties = IndexMap::new();
     for (name, schema) in root["properties"].as_object().into_iter().flatten() {
-        let field = primitive(schema.clone())
-            .map_err(|reason| FormError::Field { type_name, field: name.clone(), reason })?;
+        let field =
+            primitive(schema.clone()).map_err(|reason| FormError::Field { type_name, field: name.clone(), reason })?;
         properties.insert(name.clone(), field);
     }
     let names = root["required"].as_array().into_iter().flatten();

@@ -23,8 +23,15 @@ pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {
 
 fn same_object(left: &RawValue, right: &RawValue) -> bool {
     let (Ok(left), Ok(right)) = (RawMembers::of(left), RawMembers::of(right)) else { return false };
+    let (left, right) = (by_key(&left), by_key(&right));
     left.len() == right.len()
-        && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
+        && left.iter().zip(&right).all(|((key, value), (other, second))| key == other && same(value, second))
+}
+
+fn by_key<'a>(members: &'a RawMembers<'a>) -> Vec<(&'a str, &'a RawValue)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_unstable_by_key(|(key, _)| *key);
+    members
 }
 
 fn same_array(left: &RawValue, right: &RawValue) -> bool {

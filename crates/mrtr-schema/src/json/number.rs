@@ -1,6 +1,7 @@
 //! A JSON number that keeps its value, whatever its size.
 
 use std::fmt;
+use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -40,9 +41,9 @@ impl Number {
         self.0.get().parse().expect("every JSON number is a Rust float literal")
     }
 
-    /// The integer, if it is one that fits.
+    /// The integer, if it is one that fits, however it is spelt: `100`, `100.0` and `1e2` are the same.
     pub fn as_i64(&self) -> Option<i64> {
-        self.0.get().parse().ok()
+        integer(self.as_str())
     }
 
     pub(crate) fn as_str(&self) -> &str {
@@ -102,6 +103,18 @@ impl Serialize for Number {
     }
 }
 
+/// The integer that a JSON number spells, if it is one and fits.
+pub(crate) fn integer<T: FromStr>(text: &str) -> Option<T> {
+    if let Ok(integer) = text.parse() {
+        return Some(integer);
+    }
+    let Decimal { negative, digits, exponent } = Decimal::of(text)?;
+    let zeros = usize::try_from(exponent).ok().filter(|zeros| *zeros < LONGEST_INTEGER)?;
+    let sign = if negative { "-" } else { "" };
+    let digits = if digits.is_empty() { "0" } else { &digits };
+    format!("{sign}{digits}{}", "0".repeat(zeros)).parse().ok()
+}
+
 /// Whether two spellings mean the same number.
 pub(super) fn same_number(left: &str, right: &str) -> bool {
     left == right || Decimal::of(left).is_some_and(|left| Decimal::of(right) == Some(left))
@@ -133,3 +146,6 @@ impl Decimal {
         Some(Self { negative, digits, exponent })
     }
 }
+
+/// More digits than any machine integer has.
+const LONGEST_INTEGER: usize = 40;

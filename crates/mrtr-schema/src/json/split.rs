@@ -5,17 +5,15 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use smallvec::SmallVec;
 
 use super::{Json, Members};
-use crate::error::Problem;
 use crate::wire::Wire;
 use crate::{Dialect, ReadError};
 
 /// The members of one object, in order, each value still raw. Duplicate keys are refused.
 #[derive(Debug, Clone, Default)]
 pub struct RawMembers<'a> {
-    members: SmallVec<[Member<'a>; INLINE]>,
+    members: Vec<Member<'a>>,
 }
 
 #[derive(Debug, Clone)]
@@ -37,7 +35,7 @@ impl<'a> RawMembers<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, ReadError> {
         let members: Self = serde_json::from_str(text)?;
         match members.duplicate() {
-            Some(key) => Err(ReadError::new(Problem::Duplicate).in_member(key.to_owned())),
+            Some(key) => Err(ReadError::duplicate(key)),
             None => Ok(members),
         }
     }
@@ -45,6 +43,16 @@ impl<'a> RawMembers<'a> {
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.members.iter().find(|member| member.key == key).and_then(|member| member.value)
+    }
+
+    /// The text under a key.
+    pub fn text(&self, key: &'static str) -> Result<Option<Cow<'a, str>>, ReadError> {
+        self.get(key).map(text).transpose().map_err(|error| error.in_member(key))
+    }
+
+    /// The members of the object under a key.
+    pub fn object(&self, key: &'static str) -> Result<Option<Self>, ReadError> {
+        self.get(key).map(Self::of).transpose().map_err(|error| error.in_member(key))
     }
 
     /// Keys and values, in order.
@@ -119,7 +127,7 @@ impl<'a> RawMembers<'a> {
 
     pub(crate) fn duplicate(&self) -> Option<&str> {
         let members = &self.members;
-        if members.len() <= INLINE {
+        if members.len() <= USUAL {
             let again = |(index, member): (usize, &Member<'a>)| {
                 members[..index].iter().any(|earlier| earlier.key == member.key)
             };
@@ -148,7 +156,7 @@ impl<'de> Visitor<'de> for MembersVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = SmallVec::new();
+        let mut members = Vec::with_capacity(USUAL);
         while let Some(Key(key)) = map.next_key()? {
             members.push(Member { key, value: Some(map.next_value()?) });
         }
@@ -214,9 +222,13 @@ pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, ReadError> {
     if !value.get().starts_with('"') {
         return Err(ReadError::expected("a string", value));
     }
-    let Key(text) = serde_json::from_str(value.get())?;
+    let quoted = value.get();
+    if !quoted.contains('\\') {
+        return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1])); // what has no escape is its own text
+    }
+    let Key(text) = serde_json::from_str(quoted)?;
     Ok(text)
 }
 
-/// Most objects of the protocol have no more members than this; they are held without an allocation.
-const INLINE: usize = 8;
+/// Most objects of the protocol have no more members than this.
+const USUAL: usize = 8;

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::split::Key;
 use crate::ReadError;
-use crate::error::Problem;
+use crate::error::quoted;
 
 pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     let text = raw.get();
@@ -21,13 +21,13 @@ pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
                 return Err(ReadError::refused(format!("nested more than {DEEPEST} levels deep")));
             }
             b'{' => open.push(Container::Object { keys: Vec::new(), at_key: true }),
-            b'[' => open.push(Container::Array),
-            b'}' | b']' => open.pop().map_or(Ok(()), Container::close)?,
-            b',' => {
-                if let Some(Container::Object { at_key, .. }) = open.last_mut() {
-                    *at_key = true;
+            b'[' => open.push(Container::Array { index: 0 }),
+            b'}' | b']' => {
+                if let Some(key) = open.pop().and_then(Container::duplicate) {
+                    return Err(leading_to(ReadError::duplicate(&key), &open));
                 }
             }
+            b',' => open.last_mut().into_iter().for_each(Container::next),
             b'"' => {
                 let end = end_of_string(text, at);
                 if let Some(Container::Object { keys, at_key: at_key @ true }) = open.last_mut() {
@@ -46,18 +46,30 @@ pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
 
 enum Container<'a> {
     Object { keys: Vec<Cow<'a, str>>, at_key: bool },
-    Array,
+    Array { index: usize },
 }
 
-impl Container<'_> {
-    fn close(self) -> Result<(), ReadError> {
-        let Self::Object { mut keys, .. } = self else { return Ok(()) };
-        keys.sort_unstable();
-        match keys.windows(2).find(|pair| pair[0] == pair[1]) {
-            Some(pair) => Err(ReadError::new(Problem::Duplicate).in_member(pair[0].clone().into_owned())),
-            None => Ok(()),
+impl<'a> Container<'a> {
+    fn next(&mut self) {
+        match self {
+            Self::Object { at_key, .. } => *at_key = true,
+            Self::Array { index } => *index += 1,
         }
     }
+
+    fn duplicate(self) -> Option<Cow<'a, str>> {
+        let Self::Object { mut keys, .. } = self else { return None };
+        keys.sort_unstable();
+        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+    }
+}
+
+/// The error, seen from the outermost of the containers that are still open.
+fn leading_to(error: ReadError, open: &[Container<'_>]) -> ReadError {
+    open.iter().rev().fold(error, |error, container| match container {
+        Container::Object { keys, .. } => error.in_member(quoted(keys.last().map_or("", |key| key))),
+        Container::Array { index } => error.in_element(*index),
+    })
 }
 
 /// One past the closing quote of the string that opens at `start`; the text is known to be JSON.

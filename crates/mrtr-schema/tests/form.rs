@@ -1,0 +1,274 @@
+//! From a Rust type to a form, and back to a reason why not.
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+#![allow(dead_code, reason = "the types are only described, never made")]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mrtr_schema::{Form, FormError, Revision, Wire};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+fn form<T: JsonSchema + 'static>() -> Value {
+    serde_json::from_str(Form::of::<T>().unwrap().as_str()).unwrap()
+}
+
+fn reason<T: JsonSchema + 'static>() -> String {
+    let error = Form::of::<T>().expect_err("not a form");
+    match &error {
+        FormError::Field { field, reason, .. } => {
+            assert!(error.to_string().contains(&format!("field `{field}` of `form::")), "{error}");
+            format!("{field}: {reason}")
+        }
+        FormError::Type { reason, .. } => reason.clone(),
+        other => panic!("{other}"),
+    }
+}
+
+/// Not part of the form: the question's message says what it is about.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Everything {
+    /// Your name
+    full_name: String,
+    #[schemars(length(min = 3, max = 8), title = "Nick")]
+    nick: Option<String>,
+    #[schemars(email)]
+    mail: String,
+    #[serde(default = "thirty")]
+    age: u8,
+    #[schemars(range(min = 0.5, max = 9.5))]
+    height: f64,
+    balance: i32,
+    views: u64,
+    #[serde(rename = "wants-news", default)]
+    news: bool,
+    color: Color,
+    size: Option<Size>,
+    toppings: BTreeSet<Color>,
+    sizes: Option<Vec<Size>>,
+}
+
+fn thirty() -> u8 {
+    30
+}
+
+#[derive(Deserialize, JsonSchema, PartialEq, Eq, PartialOrd, Ord)]
+enum Color {
+    Red,
+    #[serde(rename = "bright green")]
+    Green,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Size {
+    /// Fits a child
+    Small,
+    #[schemars(title = "Fits a giant")]
+    Large,
+    Medium,
+}
+
+#[test]
+fn every_kind_of_field_has_its_place() {
+    // schemars names the variants that say nothing of themselves first.
+    let sizes = json!([
+        { "const": "medium", "title": "medium" },
+        { "const": "small", "title": "Fits a child" },
+        { "const": "large", "title": "Fits a giant" },
+    ]);
+    let colors = json!(["Red", "bright green"]);
+    assert_eq!(
+        form::<Everything>(),
+        json!({
+            "type": "object",
+            "properties": {
+                "fullName": { "type": "string", "description": "Your name" },
+                "nick": { "type": "string", "title": "Nick", "minLength": 3, "maxLength": 8 },
+                "mail": { "type": "string", "format": "email" },
+                "age": { "type": "integer", "minimum": 0, "maximum": 255, "default": 30 },
+                "height": { "type": "number", "minimum": 0.5, "maximum": 9.5 },
+                "balance": { "type": "integer", "minimum": -2_147_483_648_i64, "maximum": 2_147_483_647 },
+                "views": { "type": "integer", "minimum": 0 },
+                "wants-news": { "type": "boolean", "default": false },
+                "color": { "type": "string", "enum": colors },
+                "size": { "type": "string", "oneOf": sizes },
+                "toppings": { "type": "array", "items": { "type": "string", "enum": colors } },
+                "sizes": { "type": "array", "items": { "anyOf": sizes } },
+            },
+            "required": ["fullName", "mail", "height", "balance", "views", "color", "toppings"],
+        })
+    );
+}
+
+#[test]
+fn fields_stand_in_the_order_of_the_type() {
+    let form = Form::of::<Everything>().unwrap();
+    let names: Vec<_> = form.fields().map(|(name, _)| name).take(4).collect();
+    assert_eq!(names, ["fullName", "nick", "mail", "age"]);
+    assert!(form.is_required("mail") && !form.is_required("nick"));
+    assert_eq!(form.field("fullName").unwrap().description(), Some("Your name"));
+}
+
+#[test]
+fn a_form_is_built_once_and_reads_back_as_itself() {
+    let form = Form::of::<Everything>().unwrap();
+    assert!(std::ptr::eq(form.as_str(), Form::of::<Everything>().unwrap().as_str()));
+    assert_eq!(Form::from_json(form.as_str(), Revision::Draft202602.strict()).unwrap(), form);
+}
+
+#[derive(JsonSchema)]
+struct Nested {
+    inner: Inner,
+}
+
+#[derive(JsonSchema)]
+struct Inner {
+    name: String,
+}
+
+#[derive(JsonSchema)]
+struct List {
+    names: Vec<String>,
+}
+
+#[derive(JsonSchema)]
+struct Dictionary {
+    entries: BTreeMap<String, String>,
+}
+
+#[derive(JsonSchema)]
+struct Anything {
+    value: Value,
+}
+
+#[derive(JsonSchema)]
+struct Recursive {
+    next: Option<Box<Recursive>>,
+}
+
+#[derive(JsonSchema)]
+struct Carrier {
+    shape: Shape,
+}
+
+#[derive(JsonSchema)]
+enum Shape {
+    Circle { radius: f64 },
+    Dot,
+}
+
+#[derive(JsonSchema)]
+struct Patterned {
+    #[schemars(regex(pattern = "^a+$"))]
+    code: String,
+}
+
+#[derive(JsonSchema)]
+struct Open {
+    name: String,
+    #[schemars(flatten)]
+    rest: BTreeMap<String, String>,
+}
+
+#[derive(JsonSchema)]
+struct Formatted {
+    #[schemars(extend("format" = "uuid"))]
+    id: String,
+}
+
+#[test]
+fn what_a_form_cannot_hold_is_named() {
+    assert_eq!(reason::<Nested>(), "inner: it is an object, and forms are flat");
+    assert_eq!(reason::<List>(), "names: it is a list, and a form has lists of options only");
+    assert_eq!(reason::<Dictionary>(), "entries: it is an object, and forms are flat");
+    assert_eq!(reason::<Anything>(), "value: any value at all would do for it");
+    assert_eq!(reason::<Recursive>(), "next: it refers to itself");
+    assert_eq!(reason::<Carrier>(), "shape: a variant of it holds data, and a select has only names");
+    assert_eq!(reason::<Patterned>(), "code: forms do not know `pattern`");
+    assert_eq!(reason::<Formatted>(), "id: $.format: `uuid` is not one of email, uri, date, date-time");
+    assert_eq!(reason::<Open>(), "its fields are not all known by name");
+    assert_eq!(reason::<Shape>(), "it is not a struct with named fields");
+    assert_eq!(reason::<String>(), "it is not a struct with named fields");
+    assert_eq!(reason::<Vec<Inner>>(), "it is not a struct with named fields");
+}
+
+#[cfg(feature = "validate")]
+mod answers {
+    use mrtr_schema::{Form, JsonObject, SchemaCheck};
+
+    fn check(form: &Form, answer: &str) -> Result<(), String> {
+        form.check(&JsonObject::parse(answer).unwrap()).map_err(|violations| violations.to_string())
+    }
+
+    #[test]
+    fn el_5_an_answer_is_checked_against_the_form_it_was_asked_with() {
+        let form = Form::parse(
+            r#"{"type":"object","required":["mail"],"properties":{
+                "mail":{"type":"string","format":"email","maxLength":20},
+                "when":{"type":"string","format":"date"},
+                "size":{"type":"string","oneOf":[{"const":"s","title":"Small"},{"const":"l","title":"Large"}]},
+                "tags":{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b","c"]}},
+                "age":{"type":"integer","minimum":18}
+            }}"#,
+        )
+        .unwrap();
+        assert_eq!(check(&form, r#"{"mail":"a@b.example","size":"l","tags":["a"],"age":18,"unknown":{}}"#), Ok(()));
+        for wrong in [
+            r"{}",
+            r#"{"mail":"nobody"}"#,
+            r#"{"mail":7}"#,
+            r#"{"mail":"a-long-name@b.example"}"#,
+            r#"{"mail":"a@b.example","when":"tomorrow"}"#,
+            r#"{"mail":"a@b.example","size":"Small"}"#,
+            r#"{"mail":"a@b.example","tags":[]}"#,
+            r#"{"mail":"a@b.example","tags":["a","b","c"]}"#,
+            r#"{"mail":"a@b.example","tags":["d"]}"#,
+            r#"{"mail":"a@b.example","age":18.5}"#,
+        ] {
+            assert!(check(&form, wrong).is_err(), "{wrong}");
+        }
+        let both = check(&form, r#"{"mail":7,"age":1}"#).unwrap_err();
+        assert!(both.contains("$.mail: ") && both.contains("$.age: "), "{both}");
+    }
+
+    #[test]
+    fn keywords_that_forms_do_not_have_are_not_followed() {
+        let form = Form::parse(
+            r##"{"type":"object","properties":{"a":{"type":"string","$ref":"#","pattern":"^b$"}},"$ref":"https://elsewhere.example/"}"##,
+        )
+        .unwrap();
+        assert_eq!(check(&form, r#"{"a":"x"}"#), Ok(()));
+    }
+
+    fn schema(text: &str) -> Result<SchemaCheck, String> {
+        SchemaCheck::new(serde_json::from_str(text).unwrap()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_schema_is_never_fetched() {
+        for reference in ["https://example.com/schema.json", "http://127.0.0.1:9/x", "file:///etc/passwd", "other.json"]
+        {
+            let error = schema(&format!(r#"{{"$ref":"{reference}"}}"#)).expect_err(reference);
+            assert!(error.starts_with("not a usable JSON Schema"), "{error}");
+        }
+        assert!(schema(r#"{"type":"nonsense"}"#).is_err());
+    }
+
+    #[test]
+    fn sizes_depths_and_patterns_are_bounded() {
+        let check = schema(r#"{"type":"array","items":{"type":"string"}}"#).unwrap();
+        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        let large = format!("[\"{}\"]", "x".repeat(1 << 20));
+        assert_eq!(check.check(&raw(&large)).unwrap_err().to_string(), "$: larger than 1048576 bytes");
+        let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+        assert!(check.check(&raw(&deep)).unwrap_err().to_string().contains("recursion limit"));
+        let many = format!("[{}]", vec!["1"; 1000].join(","));
+        assert_eq!(check.check(&raw(&many)).unwrap_err().iter().count(), 16);
+        // A pattern that backtracks without end is cut off, and then does not match.
+        let check = schema(r#"{"type":"string","pattern":"^(?=(a+)+$)b"}"#).unwrap();
+        let hostile = format!("\"{}!\"", "a".repeat(5_000));
+        assert!(check.check(&raw(&hostile)).is_err());
+    }
+}

@@ -17,7 +17,7 @@ use judge::{Judge, Verdict};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
-    /// A folder laid out as <Type>/*.json, instead of the project's own examples
+    /// A folder laid out as `<Type>/*.json`, instead of the project's own examples
     #[arg(long, value_name = "DIR", requires = "revision")]
     dir: Option<PathBuf>,
     /// The revision of that folder, or the only one to look at: draft-2026-02, sep-2322 or 2026-07-28

@@ -1,0 +1,5 @@
+//! The workspace's README, whose Rust blocks are run as doc tests.
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

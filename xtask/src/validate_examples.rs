@@ -13,7 +13,7 @@ use mrtr_schema::Revision;
 
 use crate::{Outcome, workspace};
 use folder::{Example, Kind};
-use judge::{Judge, Verdict};
+use judge::{Judge, Status, Verdict};
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -45,10 +45,10 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
         (Some(dir), Some(revision)) => judge_folder(&Judge::of_strangers(revision), dir, Kind::Example)?,
         _ => own_verdicts(options.revision)?,
     };
-    if verdicts.is_empty() {
-        bail!("no examples were found");
-    }
     workspace::print(&if options.json { report::as_json(&verdicts)? } else { report::as_table(&verdicts) })?;
+    if verdicts.iter().all(|verdict| verdict.status == Status::NotDefined) {
+        bail!("none of the folders is named for a type of this revision");
+    }
     let failed = verdicts.iter().any(Verdict::is_failure);
     Ok(if failed { Outcome::Failed } else { Outcome::Passed })
 }

@@ -92,6 +92,9 @@ fn what_is_not_there_is_said_clearly() {
     let empty = TempDir::new().expect("a temporary folder");
     let (passed, report) = validate_folder(empty.path(), "2026-07-28");
     assert!(!passed && report.contains("it holds no <Type>/*.json"), "{report}");
+    let misspelt = folder(&[("CallToolReslt/x.json", "{}")]);
+    let (passed, report) = validate_folder(misspelt.path(), "2026-07-28");
+    assert!(!passed && report.contains("none of the folders is named for a type of this revision"), "{report}");
     let (passed, report) = validate(&["--dir", "somewhere"]);
     assert!(!passed && report.contains("--revision"), "{report}");
 }

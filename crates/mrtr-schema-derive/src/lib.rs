@@ -7,7 +7,7 @@
 //! FEATURE)]` that only revisions with that feature have the type, `#[wire(part)]` that it is not an object by itself but
 //! members that several objects share (`Part`, taken in by a field with `flatten`). On a field: `rename = "_meta"`, `when = FEATURE` (the member exists only in revisions with
 //! that feature), `required = FEATURE` (an `Option` that may not be left out there), `lenient` (absent means the
-//! default, unless read strictly), `format = "uri"` (said in the schema), `extra` (keeps unknown members).
+//! default, and on an `Option` null means absent, unless read strictly), `format = "uri"` (said in the schema), `extra` (keeps unknown members).
 //!
 //! On an enum of unit variants: a closed set of strings. On an enum of newtype variants, `#[wire(tag = "type")]` and a
 //! `value = "text"` on each variant: the member that tells them apart.

@@ -2,6 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{DeriveInput, FieldsNamed, Ident, LitStr, Type};
 
 use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
@@ -23,6 +24,7 @@ pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<T
 
 /// What objects and parts of objects have in common.
 struct Code {
+    names: TokenStream,
     reads: TokenStream,
     writes: TokenStream,
     properties: TokenStream,
@@ -37,7 +39,15 @@ impl Code {
         let writes = members.iter().map(Member::write);
         let properties = members.iter().filter(|member| !member.attributes.extra).map(Member::property);
         let strategies = members.iter().map(Member::strategy);
+        let named = members.iter().filter(|member| !member.attributes.extra).map(Member::named);
         Self {
+            names: quote! {
+                let _ = revision;
+                match key {
+                    #(#keys => true,)*
+                    _ => false #(|| #named)*,
+                }
+            },
             reads: quote! {
                 #(members.constant(#keys, #values)?;)*
                 #(#reads)*
@@ -72,7 +82,7 @@ fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> Toke
     let name = name_constants(attributes);
     let about = description(&input.attrs);
     let open = attributes.open.then(|| quote!(object.open();));
-    let Code { reads, writes, properties, any_value } = code;
+    let Code { names, reads, writes, properties, any_value } = code;
     quote! {
         impl crate::wire::Wire for #ident {
             #name
@@ -118,6 +128,7 @@ fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> Toke
                 revision: crate::Revision,
                 map: &mut M,
             ) -> ::std::result::Result<(), M::Error> {
+                let named = |key: &str| -> bool { #names };
                 #writes
             }
         }
@@ -127,9 +138,13 @@ fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> Toke
 }
 
 fn part(ident: &Ident, code: &Code) -> TokenStream {
-    let Code { reads, writes, properties, any_value } = code;
+    let Code { names, reads, writes, properties, any_value } = code;
     quote! {
         impl crate::wire::Part for #ident {
+            fn names(key: &str, revision: crate::Revision) -> bool {
+                #names
+            }
+
             fn take(
                 members: &mut crate::json::RawMembers<'_>,
                 dialect: crate::Dialect,
@@ -181,7 +196,7 @@ impl<'a> Member<'a> {
     fn parse(field: &'a syn::Field) -> syn::Result<Self> {
         let attributes = MemberAttributes::parse(&field.attrs)?;
         let ident = field.ident.as_ref().ok_or_else(|| syn::Error::new_spanned(field, "a field needs a name"))?;
-        let key = attributes.rename.as_ref().map_or_else(|| camel_case(&ident.to_string()), LitStr::value);
+        let key = attributes.rename.as_ref().map_or_else(|| camel_case(&ident.unraw().to_string()), LitStr::value);
         Ok(Self {
             ident,
             key,
@@ -195,6 +210,15 @@ impl<'a> Member<'a> {
     /// Whether the member exists in `revision`.
     fn exists(&self) -> TokenStream {
         self.attributes.when.as_ref().map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature)))
+    }
+
+    /// Whether `key` is this member's in `revision`.
+    fn named(&self) -> TokenStream {
+        let (key, ty, exists) = (&self.key, self.ty, self.exists());
+        if self.attributes.flatten {
+            return quote!(<#ty as crate::wire::Part>::names(key, revision));
+        }
+        quote!((key == #key && #exists))
     }
 
     /// Whether an `Option` may not be left out in `revision`.
@@ -212,13 +236,14 @@ impl<'a> Member<'a> {
         }
         let (exists, demanded) = (self.exists(), self.demanded());
         let present = if self.optional.is_some() {
-            let absent = if self.attributes.lenient {
-                quote!(None if #demanded => Some(members.or_default(#key, dialect)?),)
-            } else {
-                quote!(None if #demanded => return Err(crate::ReadError::missing(#key)),)
+            let optional = format_ident!("{}", if self.attributes.lenient { "optional_or_null" } else { "optional" });
+            let absent = match (&self.attributes.required, self.attributes.lenient) {
+                (None, _) => quote!(),
+                (Some(_), true) => quote!(None if #demanded => Some(members.or_default(#key, dialect)?),),
+                (Some(_), false) => quote!(None if #demanded => return Err(crate::ReadError::missing(#key)),),
             };
             quote! {
-                match members.optional(#key, dialect)? {
+                match members.#optional(#key, dialect)? {
                     #absent
                     value => value,
                 }
@@ -240,7 +265,7 @@ impl<'a> Member<'a> {
     fn write(&self) -> TokenStream {
         let Self { ident, key, .. } = self;
         if self.attributes.extra {
-            return quote!(self.#ident.write_into(map)?;);
+            return quote!(self.#ident.write_into(map, named)?;);
         }
         if self.attributes.flatten {
             return quote!(crate::wire::Part::write_members(&self.#ident, revision, map)?;);
@@ -271,6 +296,8 @@ impl<'a> Member<'a> {
         }
         let ty = self.optional.unwrap_or(self.ty);
         let format = self.attributes.format.as_ref().map(|format| quote!(.with_format(#format)));
+        let or_null =
+            (self.optional.is_some() && self.attributes.lenient).then(|| quote!(.or_null_unless(dialect.strict)));
         let (exists, demanded) = (self.exists(), self.demanded());
         let required = match (self.optional.is_some(), self.attributes.lenient) {
             (true, false) => demanded,
@@ -283,7 +310,7 @@ impl<'a> Member<'a> {
                 let revision = dialect.revision;
                 let _ = revision;
                 if #exists {
-                    let property = crate::json_schema::Property::of::<#ty>(definitions, #about) #format;
+                    let property = crate::json_schema::Property::of::<#ty>(definitions, #about) #format #or_null;
                     object.property(#key, property, #required);
                 }
             }
@@ -336,12 +363,11 @@ fn constructor(ident: &Ident, members: &[Member<'_>]) -> TokenStream {
     let types = required.iter().map(|member| member.ty);
     let rest = rest.iter().map(|member| member.ident);
     let doc = format!("A `{ident}` with its required members; the others are left out until they are set.");
-    let constructor = format_ident!("new");
     quote! {
         impl #ident {
             #[doc = #doc]
             #[allow(clippy::new_without_default)]
-            pub fn #constructor(#(#parameters: impl ::std::convert::Into<#types>),*) -> Self {
+            pub fn new(#(#parameters: impl ::std::convert::Into<#types>),*) -> Self {
                 Self {
                     #(#parameters: #parameters.into(),)*
                     #(#rest: ::std::default::Default::default(),)*

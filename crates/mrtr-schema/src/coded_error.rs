@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use crate::error_object::{ErrorCode, MissingCapabilityData, UnsupportedVersionData};
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
+use crate::jsonrpc::MESSAGE_MEMBERS;
 use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, RequestId, Revision};
 
@@ -164,7 +165,7 @@ impl<K: ErrorKind> WireObject for CodedError<K> {
             None if K::NEEDS_DATA => return Err(missing_member("data", revision)),
             None => {}
         }
-        self.extra.write_into(map)
+        self.extra.write_into(map, |key| matches!(key, "code" | "message" | "data"))
     }
 }
 
@@ -208,7 +209,7 @@ impl<K: ErrorKind> Wire for CodedErrorResponse<K> {
             map.serialize_entry("id", &InRevision::new(id, revision))?;
         }
         map.serialize_entry("error", &InRevision::new(&self.error, revision))?;
-        self.extra.write_into(&mut map)?;
+        self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
     }
 

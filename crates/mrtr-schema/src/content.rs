@@ -369,6 +369,8 @@ impl From<JsonObject> for StructuredContent {
     }
 }
 
+serde_at_published_revision!(StructuredContent);
+
 impl Wire for StructuredContent {
     const NAME: Option<&'static str> = None;
 

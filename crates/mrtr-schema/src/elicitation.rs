@@ -254,6 +254,7 @@ pub struct ElicitResult {
     /// What the person did.
     pub action: ElicitAction,
     /// The form as filled in; absent for a URL, and where nothing was accepted.
+    #[wire(lenient)]
     pub content: Option<FormContent>,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::InputMetadata)]

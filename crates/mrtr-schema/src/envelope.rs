@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::error::{LONGEST_REASON, shortened};
 use crate::json::{Key as Text, RawMembers};
 use crate::wire::{Wire, WireObject};
 use crate::{Dialect, ErrorCode, ReadError, RequestId, Revision};
@@ -148,7 +149,7 @@ impl EnvelopeError {
         let id = members.and_then(|members| read_id(members.get("id")?).ok());
         let reason =
             if text.trim_start().starts_with('[') { "batches are not taken".to_owned() } else { error.to_string() };
-        Self::NotAMessage { id, reason }
+        Self::NotAMessage { id, reason: shortened(&reason, LONGEST_REASON) }
     }
 }
 
@@ -169,10 +170,12 @@ struct Outline<'a> {
 
 impl<'a> Outline<'a> {
     fn classify(self) -> Result<Envelope<'a>, EnvelopeError> {
-        let id = self.id.map(read_id).transpose();
+        // JSON-RPC itself has an error answer `null` where it could not read the request's id.
+        let unreadable = self.error.is_some() && self.id.is_some_and(|id| id.get() == "null");
+        let id = self.id.filter(|_| !unreadable).map(read_id).transpose();
         let refuse = |reason: &str| EnvelopeError::NotAMessage {
             id: id.as_ref().ok().cloned().flatten(),
-            reason: reason.to_owned(),
+            reason: shortened(reason, LONGEST_REASON),
         };
         if self.version.as_deref() != Some("2.0") {
             return Err(refuse("`jsonrpc` is not \"2.0\""));

@@ -46,6 +46,11 @@ pub enum Problem {
 impl ReadError {
     /// An error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) lead to it.
     pub fn new(problem: Problem) -> Self {
+        let problem = match problem {
+            Problem::NotJson(reason) => Problem::NotJson(shortened(&reason, LONGEST_REASON)),
+            Problem::Refused(reason) => Problem::Refused(shortened(&reason, LONGEST_REASON)),
+            other => other,
+        };
         Self { path: JsonPath::default(), problem }
     }
 
@@ -68,13 +73,17 @@ impl ReadError {
     }
 
     pub(crate) fn duplicate(key: &str) -> Self {
-        Self::new(Problem::Duplicate).in_member(quoted(key))
+        Self::new(Problem::Duplicate).in_member(key.to_owned())
     }
 
     /// The same error, seen from the object whose member `key` it is in.
     #[must_use]
     pub fn in_member(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        self.path.0.push(Segment::Member(key.into()));
+        let key = match key.into() {
+            Cow::Owned(key) => Cow::Owned(quoted(&key)), // a key that is not ours is the peer's
+            ours @ Cow::Borrowed(_) => ours,
+        };
+        self.path.0.push(Segment::Member(key));
         self
     }
 
@@ -170,7 +179,17 @@ fn kind(value: &RawValue) -> &'static str {
 
 /// A peer's text is quoted in an error, but not at any length.
 pub(crate) fn quoted(text: &str) -> String {
-    text.chars().take(LONGEST_QUOTE).collect()
+    shortened(text, LONGEST_QUOTE)
 }
+
+/// The text, or its beginning and a sign that there was more.
+pub(crate) fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+pub(crate) const LONGEST_REASON: usize = 400;
 
 const LONGEST_QUOTE: usize = 64;

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Json, Members, integer};
 use crate::json_schema::Definitions;
-use crate::wire::Wire;
+use crate::wire::{Wire, serde_at_published_revision};
 use crate::{ClientCapabilities, Dialect, ReadError, RequestId, Revision};
 
 /// A response that carries an error.
@@ -16,6 +16,7 @@ use crate::{ClientCapabilities, Dialect, ReadError, RequestId, Revision};
 #[non_exhaustive]
 pub struct ErrorResponse {
     /// The id of the request; absent where it could not be read.
+    #[wire(lenient)]
     pub id: Option<RequestId>,
     /// The error.
     pub error: ErrorObject,
@@ -103,6 +104,8 @@ impl ErrorCode {
         self.0
     }
 }
+
+serde_at_published_revision!(ErrorCode);
 
 impl Wire for ErrorCode {
     const NAME: Option<&'static str> = None;

@@ -2,17 +2,19 @@
 
 mod of_type;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 use schemars::Schema;
+use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::elicitation::PrimitiveSchema;
-use crate::json::Members;
+use crate::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
+use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 use crate::{Dialect, ReadError, Revision};
@@ -86,7 +88,7 @@ impl Fields {
 impl Form {
     /// Reads a form from JSON text.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
-        Self::read(serde_json::from_str(text)?, Revision::default().strict())
+        Self::from_json(text, Revision::default().strict())
     }
 
     /// The fields, by name and in order.
@@ -107,6 +109,35 @@ impl Form {
     /// The form as JSON text.
     pub fn as_str(&self) -> &str {
         self.0.rendered.get()
+    }
+
+    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers however they are
+    /// spelt.
+    ///
+    /// ```
+    /// use mrtr_schema::{Form, JsonObject};
+    ///
+    /// #[derive(schemars::JsonSchema, serde::Deserialize)]
+    /// #[serde(deny_unknown_fields)]
+    /// struct Person { age: u8 }
+    ///
+    /// let form = Form::of::<Person>().unwrap();
+    /// let answer = JsonObject::parse(r#"{"age": 30.0, "unknown": 1}"#)?;
+    /// assert_eq!(form.answer::<Person>(&answer).unwrap().age, 30);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn answer<T: DeserializeOwned>(&self, content: &JsonObject) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.known_content(content).get())
+    }
+
+    /// The fields of the form that an answer fills in.
+    fn known_content(&self, content: &JsonObject) -> Box<RawValue> {
+        let members = RawMembers::of(content.as_raw()).unwrap_or_default();
+        let known = members.iter().filter_map(|(name, value)| Some((name, self.field(name)?, value)));
+        let known: BTreeMap<&str, Box<RawValue>> = known
+            .map(|(name, field, value)| (name, respelt(field, value).unwrap_or_else(|| value.to_owned())))
+            .collect();
+        serde_json::value::to_raw_value(&known).expect("raw values are JSON")
     }
 
     fn from_fields(fields: Fields) -> Self {
@@ -149,13 +180,20 @@ impl Form {
     /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
-    pub fn check(&self, content: &crate::JsonObject) -> Result<(), crate::Violations> {
+    pub fn check(&self, content: &JsonObject) -> Result<(), crate::Violations> {
         let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.fields.known()));
         match check {
-            Ok(check) => check.check(content.as_raw()),
+            Ok(check) => check.check(&self.known_content(content)),
             Err(error) => Err(crate::Violations::of(error.to_string())),
         }
     }
+}
+
+/// A whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
+fn respelt(field: &PrimitiveSchema, value: &RawValue) -> Option<Box<RawValue>> {
+    let PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }) = field else { return None };
+    let integer: i128 = json::integer(value.get())?;
+    RawValue::from_string(integer.to_string()).ok()
 }
 
 impl PartialEq for Form {

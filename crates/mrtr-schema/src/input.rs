@@ -11,7 +11,7 @@ use crate::elicitation::{ElicitRequest, ElicitResult};
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::meta::RequestMeta;
-use crate::namespaced::NamespacedInputRequest;
+use crate::namespaced::{Method, NamespacedInputRequest};
 use crate::request_state::RequestState;
 use crate::roots::{ListRootsRequest, ListRootsResult};
 use crate::sampling::{CreateMessageRequest, CreateMessageResult};
@@ -28,6 +28,7 @@ use crate::{Dialect, Feature, ReadError, Revision};
 /// assert!(InputRequest::from_json(roots, Revision::Draft202602.strict()).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "the usual kinds are the large ones")]
 #[non_exhaustive]
 pub enum InputRequest {
     /// A question to a person.
@@ -38,6 +39,9 @@ pub enum InputRequest {
     Roots(ListRootsRequest),
     /// An input that an application defines.
     Namespaced(NamespacedInputRequest),
+    /// An input of a kind that the revision does not have. Only read leniently, and never written: a client skips it
+    /// and answers the rest (NS-3).
+    Unknown(UnknownInputRequest),
 }
 
 impl InputRequest {
@@ -48,6 +52,7 @@ impl InputRequest {
             Self::Sample(_) => SAMPLE,
             Self::Roots(_) => ROOTS,
             Self::Namespaced(request) => request.method.as_str(),
+            Self::Unknown(request) => &request.method,
         }
     }
 }
@@ -71,6 +76,9 @@ impl Wire for InputRequest {
         }
         if revision.has(Feature::NamespacedInputs) {
             kinds.push(definitions.reference::<NamespacedInputRequest>());
+        }
+        if !definitions.dialect().strict {
+            kinds.push(UnknownInputRequest::schema(definitions));
         }
         json_schema!({ "description": "One thing that a server asks for.", "anyOf": kinds })
     }
@@ -100,9 +108,13 @@ impl WireObject for InputRequest {
             ELICIT => WireObject::read_members(members, dialect).map(Self::Elicit),
             SAMPLE => WireObject::read_members(members, dialect).map(Self::Sample),
             ROOTS if revision.has(Feature::RootsAsInput) => WireObject::read_members(members, dialect).map(Self::Roots),
-            _ if revision.has(Feature::NamespacedInputs) => {
+            other
+                if revision.has(Feature::NamespacedInputs)
+                    && (dialect.strict || Method::new(other.to_owned()).is_ok()) =>
+            {
                 WireObject::read_members(members, dialect).map(Self::Namespaced)
             }
+            _ if !dialect.strict => WireObject::read_members(members, dialect).map(Self::Unknown),
             other if revision.has(Feature::RootsAsInput) => {
                 Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE, ROOTS]).in_member("method"))
             }
@@ -118,7 +130,7 @@ impl WireObject for InputRequest {
             Self::Namespaced(request) if revision.has(Feature::NamespacedInputs) => {
                 request.write_members(revision, map)
             }
-            Self::Roots(_) | Self::Namespaced(_) => {
+            Self::Roots(_) | Self::Namespaced(_) | Self::Unknown(_) => {
                 let method = self.method();
                 Err(M::Error::custom(format_args!("`{method}` is not an input of {revision}")))
             }
@@ -150,6 +162,18 @@ impl From<NamespacedInputRequest> for InputRequest {
     fn from(request: NamespacedInputRequest) -> Self {
         Self::Namespaced(request)
     }
+}
+
+/// An input of a kind that the revision does not have.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(open)]
+#[non_exhaustive]
+pub struct UnknownInputRequest {
+    /// Its method.
+    pub method: String,
+    /// The rest of it.
+    #[wire(extra)]
+    pub extra: Members,
 }
 
 /// Everything that a server asks for in one round, under keys of its choice (TY-1).
@@ -299,7 +323,7 @@ impl InputResponse {
             InputRequest::Elicit(_) => ElicitResult::read(value, dialect).map(Answer::Elicit),
             InputRequest::Sample(_) => CreateMessageResult::read(value, dialect).map(Answer::Sample),
             InputRequest::Roots(_) => ListRootsResult::read(value, dialect).map(Answer::Roots),
-            InputRequest::Namespaced(_) => Ok(Answer::Namespaced(self.0.clone())),
+            InputRequest::Namespaced(_) | InputRequest::Unknown(_) => Ok(Answer::Namespaced(self.0.clone())),
         }
     }
 }

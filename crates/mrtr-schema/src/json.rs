@@ -11,9 +11,10 @@ mod unique;
 use std::borrow::Cow;
 use std::fmt;
 
+use indexmap::IndexMap;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 pub use number::Number;
@@ -22,6 +23,7 @@ pub use split::RawMembers;
 pub(crate) use split::{Key, elements, text};
 
 use crate::ReadError;
+use crate::wire::serde_at_published_revision;
 
 /// Any JSON value, kept as text.
 ///
@@ -102,11 +104,7 @@ impl From<serde_json::Value> for Json {
     }
 }
 
-impl Serialize for Json {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
+serde_at_published_revision!(Json);
 
 /// A free-form JSON object, kept as text.
 ///
@@ -180,11 +178,7 @@ impl From<JsonObject> for Json {
     }
 }
 
-impl Serialize for JsonObject {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
+serde_at_published_revision!(JsonObject);
 
 /// Members of an object that its type does not name: kept, and written back as they came (TY-8).
 ///
@@ -196,21 +190,17 @@ impl Serialize for JsonObject {
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Members(Vec<(String, Json)>);
+pub struct Members(IndexMap<String, Json>);
 
 impl Members {
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.0.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+        self.0.get(key)
     }
 
     /// Puts a value under a key, in place of the one that was there.
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Json>) {
-        let (key, value) = (key.into(), value.into());
-        match self.0.iter_mut().find(|(known, _)| *known == key) {
-            Some(member) => member.1 = value,
-            None => self.0.push((key, value)),
-        }
+        self.0.insert(key.into(), value.into());
     }
 
     /// Keys and values, in the order in which they came.
@@ -223,17 +213,19 @@ impl Members {
         self.0.is_empty()
     }
 
-    pub(crate) fn write_into<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        self.0.iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+    /// Writes those whose keys are not `taken`: no object of ours has a key twice.
+    pub(crate) fn write_into<M: SerializeMap>(
+        &self,
+        map: &mut M,
+        taken: impl Fn(&str) -> bool,
+    ) -> Result<(), M::Error> {
+        let free = self.0.iter().filter(|(key, _)| !taken(key));
+        free.into_iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
     }
 }
 
 impl FromIterator<(String, Json)> for Members {
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        let mut kept = Self::default();
-        for (key, value) in members {
-            kept.set(key, value);
-        }
-        kept
+        Self(members.into_iter().collect())
     }
 }

@@ -152,6 +152,11 @@ impl Property {
         Self(schema.into())
     }
 
+    /// A peer that is read leniently may spell absence as null.
+    pub(crate) fn or_null_unless(self, strict: bool) -> Self {
+        if strict { self } else { Self(json!({ "anyOf": [self.0, { "type": "null" }] })) }
+    }
+
     pub(crate) fn with_format(mut self, format: &'static str) -> Self {
         self.0["format"] = format.into();
         self

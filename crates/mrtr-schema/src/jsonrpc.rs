@@ -141,7 +141,7 @@ impl<C: Call> Wire for Request<C> {
         map.serialize_entry("id", &InRevision::new(&self.id, revision))?;
         map.serialize_entry("method", C::METHOD)?;
         write_params(&self.params, revision, &mut map)?;
-        self.extra.write_into(&mut map)?;
+        self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
     }
 
@@ -210,7 +210,7 @@ impl<N: Notice> Wire for Notification<N> {
         map.serialize_entry("jsonrpc", VERSION)?;
         map.serialize_entry("method", N::METHOD)?;
         write_params(&self.params, revision, &mut map)?;
-        self.extra.write_into(&mut map)?;
+        self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
     }
 
@@ -295,7 +295,7 @@ impl<C: Call> Wire for Response<C> {
         map.serialize_entry("jsonrpc", VERSION)?;
         map.serialize_entry("id", &InRevision::new(&self.id, revision))?;
         map.serialize_entry("result", &InRevision::new(&self.result, revision))?;
-        self.extra.write_into(&mut map)?;
+        self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
     }
 
@@ -377,3 +377,5 @@ pub struct AnyNotification {
 }
 
 const VERSION: &str = "2.0";
+/// What says what a message is: never to be repeated, nor smuggled in beside it.
+pub(crate) const MESSAGE_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];

@@ -72,6 +72,7 @@ pub use form::{Form, FormError};
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{
     Answer, InputRequest, InputRequests, InputResponse, InputResponses, NamespacedInputResponse, RetryParams,
+    UnknownInputRequest,
 };
 pub use json::{Json, JsonObject, Members, Number, RawMembers};
 pub use jsonrpc::{

@@ -73,7 +73,7 @@ impl WireObject for Meta {
     }
 
     fn write_members<M: SerializeMap>(&self, _: Revision, map: &mut M) -> Result<(), M::Error> {
-        self.0.write_into(map)
+        self.0.write_into(map, |_| false)
     }
 }
 

@@ -146,8 +146,8 @@ impl Wire for Method {
 pub struct NamespacedInputRequest {
     /// The method; its owner defines the rest.
     pub method: Method,
-    /// What is asked.
-    pub params: JsonObject,
+    /// What is asked; the owner of the method says whether anything is.
+    pub params: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
@@ -156,7 +156,7 @@ pub struct NamespacedInputRequest {
 impl NamespacedInputRequest {
     /// Asks for an input.
     pub fn ask<I: NamespacedInput>(params: &I::Params) -> Result<Self, ReadError> {
-        Ok(Self::new(I::METHOD, JsonObject::of(params)?))
+        Ok(Self { params: Some(JsonObject::of(params)?), ..Self::new(I::METHOD) })
     }
 }
 

@@ -1,11 +1,9 @@
 //! Results: complete ones, interim ones that ask for input, and those that extensions define.
 
-use std::borrow::Cow;
-
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
-use serde::ser::SerializeMap;
+use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
 use crate::input::{InputRequest, InputRequests};
@@ -21,7 +19,8 @@ use crate::{Dialect, Feature, ReadError, Revision};
 /// ```
 /// use mrtr_schema::ResultType;
 ///
-/// assert_eq!(serde_json::from_str::<ResultType>(r#""task""#)?, ResultType::Extension("task".into()));
+/// let task: ResultType = serde_json::from_str(r#""task""#)?;
+/// assert!(matches!(task, ResultType::Extension(word) if word.as_str() == "task"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
@@ -33,7 +32,7 @@ pub enum ResultType {
     /// More input is needed.
     InputRequired,
     /// What an extension that both sides declared defines.
-    Extension(Cow<'static, str>),
+    Extension(ExtensionType),
 }
 
 impl ResultType {
@@ -42,7 +41,7 @@ impl ResultType {
         match self {
             Self::Complete => COMPLETE,
             Self::InputRequired => INPUT_REQUIRED,
-            Self::Extension(word) => word,
+            Self::Extension(word) => word.as_str(),
         }
     }
 }
@@ -55,13 +54,18 @@ impl Wire for ResultType {
         match String::read(value, dialect)? {
             word if word == COMPLETE => Ok(Self::Complete),
             word if word == INPUT_REQUIRED => Ok(Self::InputRequired),
-            word if dialect.revision.has(Feature::ResultTypeExtensions) => Ok(Self::Extension(word.into())),
+            word if dialect.revision.has(Feature::ResultTypeExtensions) => {
+                ExtensionType::new(word).map(Self::Extension)
+            }
             word => Err(ReadError::not_one_of(&word, &[COMPLETE, INPUT_REQUIRED])),
         }
     }
 
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Extension(word) if !revision.has(Feature::ResultTypeExtensions) => Err(not_in(word, revision)),
+            word => serializer.serialize_str(word.as_str()),
+        }
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
@@ -78,7 +82,7 @@ impl Wire for ResultType {
         use proptest::prelude::*;
         let mut words = vec![Self::Complete, Self::InputRequired];
         if revision.has(Feature::ResultTypeExtensions) {
-            words.push(Self::Extension("task".into()));
+            words.push(Self::Extension(ExtensionType("task".to_owned())));
         }
         proptest::sample::select(words).boxed()
     }
@@ -274,6 +278,8 @@ impl<T> From<InputRequiredResult> for Reply<T> {
     }
 }
 
+serde_at_published_revision!(Reply<T: WireObject>);
+
 impl<T: WireObject> Wire for Reply<T> {
     const NAME: Option<&'static str> = None;
 
@@ -290,7 +296,10 @@ impl<T: WireObject> Wire for Reply<T> {
         match self {
             Self::Complete(result) => result.write(revision, serializer),
             Self::InputRequired(result) => result.write(revision, serializer),
-            Self::Extension(result) => result.write(revision, serializer),
+            Self::Extension(result) if revision.has(Feature::ResultTypeExtensions) => {
+                result.write(revision, serializer)
+            }
+            Self::Extension(result) => Err(not_in(&result.result_type, revision)),
         }
     }
 
@@ -314,6 +323,10 @@ impl<T: WireObject> Wire for Reply<T> {
         }
         proptest::strategy::Union::new(kinds).boxed()
     }
+}
+
+fn not_in<E: Error>(word: &ExtensionType, revision: Revision) -> E {
+    E::custom(format_args!("`{}` is not a `resultType` of {revision}", word.as_str()))
 }
 
 fn kind_of_result(members: &RawMembers<'_>, dialect: Dialect) -> Result<ResultType, ReadError> {

@@ -76,13 +76,22 @@ impl CreateMessageParams {
             if !results.is_empty() && (message.role != Role::User || results.len() != message.content.len()) {
                 return Err(ToolResultsError::Mixed);
             }
+            let uses: Vec<_> = message.content.iter().filter_map(SamplingContent::uses).collect();
+            if !uses.is_empty() && message.role != Role::Assistant {
+                return Err(ToolResultsError::Mixed);
+            }
             if let Some(id) = results.difference(&open).next() {
                 return Err(ToolResultsError::Unasked((*id).to_owned()));
             }
             if let Some(id) = open.difference(&results).next() {
                 return Err(ToolResultsError::Unanswered((*id).to_owned()));
             }
-            open = message.content.iter().filter_map(SamplingContent::uses).collect();
+            open.clear();
+            for id in uses {
+                if !open.insert(id) {
+                    return Err(ToolResultsError::Repeated(id.to_owned()));
+                }
+            }
         }
         open.into_iter().next().map_or(Ok(()), |id| Err(ToolResultsError::Unanswered(id.to_owned())))
     }
@@ -92,9 +101,12 @@ impl CreateMessageParams {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolResultsError {
-    /// A message holds results beside something else, or is not the user's.
-    #[error("a message with tool results must be the user's and hold nothing else, each result once")]
+    /// A message holds results beside something else, or results or uses are on the wrong side.
+    #[error("tool uses are the assistant's; tool results are the user's, each once and beside nothing else")]
     Mixed,
+    /// Two uses in one message have the same id.
+    #[error("two tool uses have the id `{0}`")]
+    Repeated(String),
     /// A use has no result in the message that follows.
     #[error("tool use `{0}` has no result in the message after it")]
     Unanswered(String),
@@ -436,5 +448,9 @@ mod tests {
         );
         assert_eq!(check(vec![uses(&["a"]), beside_text]), Err(ToolResultsError::Mixed));
         assert_eq!(check(vec![uses(&["a"]), results(&["a", "a"])]), Err(ToolResultsError::Mixed));
+        assert_eq!(check(vec![uses(&["a", "a"]), results(&["a"])]), Err(ToolResultsError::Repeated("a".into())));
+        let mut by_the_user = uses(&["a"]);
+        by_the_user.role = Role::User;
+        assert_eq!(check(vec![by_the_user, results(&["a"])]), Err(ToolResultsError::Mixed));
     }
 }

@@ -16,7 +16,7 @@ use crate::meta::{NotificationMeta, RequestMeta, ResultMeta};
 use crate::params::required_params;
 use crate::request_state::RequestState;
 use crate::result::CompleteType;
-use crate::wire::Wire;
+use crate::wire::{LARGEST_COUNT, Wire};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// Where a task stands. `completed`, `failed` and `cancelled` are final.
@@ -139,13 +139,13 @@ impl Wire for Lifetime {
     }
 
     fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "type": ["integer", "null"], "minimum": 0 })
+        json_schema!({ "type": ["integer", "null"], "minimum": 0, "maximum": LARGEST_COUNT })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        prop_oneof![Just(Self::Unlimited), any::<u64>().prop_map(Self::Milliseconds)].boxed()
+        prop_oneof![Just(Self::Unlimited), (0..=LARGEST_COUNT).prop_map(Self::Milliseconds)].boxed()
     }
 }
 

@@ -3,6 +3,7 @@
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
+use serde::ser::Error;
 use serde_json::value::RawValue;
 
 use crate::content::{ContentBlock, StructuredContent};
@@ -160,18 +161,27 @@ impl Wire for InputSchema {
     }
 }
 
+impl OutputSchema {
+    /// Older revisions have structured content only as objects, and so has its schema.
+    fn check_in(schema: &RawValue, revision: Revision) -> Result<(), ReadError> {
+        if revision.has(Feature::AnyStructuredContent) {
+            return Ok(());
+        }
+        RawMembers::of(schema)?.constant("type", "object")
+    }
+}
+
 impl Wire for OutputSchema {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let schema = Self::from_object(JsonObject::read(value, dialect)?)?;
-        if !dialect.revision.has(Feature::AnyStructuredContent) {
-            RawMembers::of(value)?.constant("type", "object")?;
-        }
+        Self::check_in(value, dialect.revision)?;
         Ok(schema)
     }
 
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::check_in(self.0.as_raw(), revision).map_err(S::Error::custom)?;
         self.0.write(revision, serializer)
     }
 

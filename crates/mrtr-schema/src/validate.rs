@@ -1,12 +1,15 @@
 //! Values against JSON Schema 2020-12 documents, without the network and within bounds.
 
+mod references;
+
 use std::fmt;
 
-use jsonschema::{Draft, PatternOptions, Validator};
+use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::JsonPath;
+use crate::error::{LONGEST_REASON, shortened};
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
 ///
@@ -24,8 +27,8 @@ impl SchemaCheck {
     /// Compiles a schema. Nothing is ever fetched for it.
     pub fn new(schema: &RawValue) -> Result<Self, SchemaError> {
         let schema = tree(schema).map_err(SchemaError)?;
+        references::bound(&schema).map_err(SchemaError)?;
         let options = jsonschema::options()
-            .with_draft(Draft::Draft202012)
             .offline()
             .should_validate_formats(true)
             .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING));
@@ -41,7 +44,7 @@ impl SchemaCheck {
             .take(MOST_VIOLATIONS)
             .map(|error| Violation {
                 path: JsonPath::from_pointer(error.instance_path().as_str()),
-                reason: shortened(error.to_string()),
+                reason: shortened(&error.to_string(), LONGEST_REASON),
             })
             .collect();
         if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
@@ -104,16 +107,7 @@ fn tree(value: &RawValue) -> Result<Value, String> {
     serde_json::from_str(value.get()).map_err(|error| error.to_string())
 }
 
-/// A reason quotes the value; a large value makes a reason that nobody reads.
-fn shortened(reason: String) -> String {
-    if reason.chars().count() <= LONGEST_REASON {
-        return reason;
-    }
-    reason.chars().take(LONGEST_REASON).chain("…".chars()).collect()
-}
-
 const LARGEST: usize = 1 << 20;
-const LONGEST_REASON: usize = 400;
 const MOST_VIOLATIONS: usize = 16;
 /// A pattern may come from the peer: it must not be able to keep us busy.
 const MOST_BACKTRACKING: usize = 100_000;

@@ -14,7 +14,8 @@ use crate::{Dialect, Feature, ReadError, Revision};
 
 /// Something that goes over the wire: read, written and described by JSON Schema, in any revision, from one definition.
 ///
-/// Every wire type also has serde's `Serialize` and `Deserialize`, at the published revision.
+/// Wire types also have serde's `Serialize` and `Deserialize`, at the published revision. Reading needs a deserializer
+/// of `serde_json` itself: inside types that serde buffers (tagged, untagged, flattened) it is not at hand.
 ///
 /// ```
 /// use mrtr_schema::{InputRequiredResult, RequestState, Revision, Wire};
@@ -71,6 +72,9 @@ pub trait WireObject: Wire {
 
 /// Members that several objects share.
 pub(crate) trait Part: Sized {
+    /// Whether `key` is one of its members.
+    fn names(key: &str, revision: Revision) -> bool;
+
     /// Takes its members out, and leaves the others.
     fn take(members: &mut RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
 
@@ -192,13 +196,13 @@ impl Wire for bool {
     }
 }
 
-/// A count or a length: a whole number that is not negative.
+/// A count or a length: a whole number that is not negative, and that every peer can hold.
 impl Wire for u64 {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
-        let not_a_count = || ReadError::expected("a whole number that is not negative", value);
-        json::integer(value.get()).ok_or_else(not_a_count)
+        let not_a_count = || ReadError::expected("a whole number from 0 to 2^53 - 1", value);
+        json::integer(value.get()).filter(|count| *count <= LARGEST_COUNT).ok_or_else(not_a_count)
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
@@ -206,13 +210,13 @@ impl Wire for u64 {
     }
 
     fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "type": "integer", "minimum": 0 })
+        json_schema!({ "type": "integer", "minimum": 0, "maximum": LARGEST_COUNT })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        proptest::num::u64::ANY.boxed()
+        (0..=LARGEST_COUNT).boxed()
     }
 }
 
@@ -245,7 +249,7 @@ impl Wire for Json {
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
+        self.as_raw().serialize(serializer)
     }
 
     fn schema(_: &mut Definitions) -> Schema {
@@ -266,7 +270,7 @@ impl Wire for JsonObject {
     }
 
     fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        self.serialize(serializer)
+        self.as_raw().serialize(serializer)
     }
 
     fn schema(_: &mut Definitions) -> Schema {
@@ -335,3 +339,6 @@ impl<T: Wire> Wire for IndexMap<String, T> {
             .boxed()
     }
 }
+
+/// The largest whole number of which a peer that keeps numbers as floats can tell all smaller ones apart.
+pub(crate) const LARGEST_COUNT: u64 = (1 << 53) - 1;

@@ -19,6 +19,8 @@ fn the_four_kinds_of_message_are_told_apart() {
     assert!(matches!(result, Ok(Envelope::Result { id: RequestId::Integer(1), .. })));
     let error = Envelope::parse(br#"{"jsonrpc":"2.0","error":{"code":-32700,"message":""}}"#);
     assert!(matches!(error, Ok(Envelope::Error { id: None, .. })));
+    let error = Envelope::parse(br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}"#);
+    assert!(matches!(error, Ok(Envelope::Error { id: None, .. })), "JSON-RPC itself says null there");
 }
 
 #[test]

@@ -173,6 +173,40 @@ struct Open {
 }
 
 #[derive(JsonSchema)]
+struct Keyed {
+    name: String,
+    #[schemars(flatten)]
+    rest: BTreeMap<u32, String>,
+}
+
+#[derive(JsonSchema)]
+struct Nameless {
+    choice: Unit,
+}
+
+#[derive(JsonSchema)]
+#[serde(untagged)]
+enum Unit {
+    A,
+    B,
+}
+
+/// Says more of its fields than a form can show.
+#[derive(JsonSchema)]
+struct Annotated {
+    #[schemars(example = &"bob")]
+    name: String,
+    #[serde(skip_serializing)]
+    secret: String,
+}
+
+#[test]
+fn what_only_annotates_a_field_is_left_out() {
+    let plain = json!({ "type": "string" });
+    assert_eq!(form::<Annotated>()["properties"], json!({ "name": plain, "secret": plain }));
+}
+
+#[derive(JsonSchema)]
 struct Formatted {
     #[schemars(extend("format" = "uuid"))]
     id: String,
@@ -188,7 +222,9 @@ fn what_a_form_cannot_hold_is_named() {
     assert_eq!(reason::<Carrier>(), "shape: a variant of it holds data, and a select has only names");
     assert_eq!(reason::<Patterned>(), "code: forms do not know `pattern`");
     assert_eq!(reason::<Formatted>(), "id: $.format: `uuid` is not one of email, uri, date, date-time");
-    assert_eq!(reason::<Open>(), "its fields are not all known by name");
+    assert_eq!(reason::<Open>(), "its fields are not all known by name: it has `additionalProperties`");
+    assert_eq!(reason::<Keyed>(), "its fields are not all known by name: it has `patternProperties`");
+    assert_eq!(reason::<Nameless>(), "choice: none of its variants has a name on the wire");
     assert_eq!(reason::<Shape>(), "it is not a struct with named fields");
     assert_eq!(reason::<String>(), "it is not a struct with named fields");
     assert_eq!(reason::<Vec<Inner>>(), "it is not a struct with named fields");
@@ -197,6 +233,8 @@ fn what_a_form_cannot_hold_is_named() {
 #[cfg(feature = "validate")]
 mod answers {
     use mrtr_schema::{Form, JsonObject, SchemaCheck};
+    use schemars::JsonSchema;
+    use serde::Deserialize;
 
     fn check(form: &Form, answer: &str) -> Result<(), String> {
         form.check(&JsonObject::parse(answer).unwrap()).map_err(|violations| violations.to_string())
@@ -234,12 +272,35 @@ mod answers {
     }
 
     #[test]
+    fn an_answer_that_passes_can_be_read() {
+        #[derive(Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        struct Counted {
+            small: u8,
+            large: u64,
+        }
+        let form = Form::of::<Counted>().unwrap();
+        let answer = JsonObject::parse(r#"{"small": 3e1, "large": 18446744073709551615.0, "else": 1e400}"#).unwrap();
+        assert!(form.check(&answer).is_ok());
+        let Counted { small, large } = form.answer(&answer).unwrap();
+        assert_eq!((small, large), (30, u64::MAX));
+    }
+
+    #[test]
     fn keywords_that_forms_do_not_have_are_not_followed() {
         let form = Form::parse(
             r##"{"type":"object","properties":{"a":{"type":"string","$ref":"#","pattern":"^b$"}},"$ref":"https://elsewhere.example/"}"##,
         )
         .unwrap();
         assert_eq!(check(&form, r#"{"a":"x"}"#), Ok(()));
+        let form = Form::parse(
+            r##"{"type":"object","properties":{
+                "a":{"type":"array","items":{"type":"string","enum":["x"],"pattern":"^b$","$ref":"https://elsewhere.example/"}},
+                "b":{"type":"string","oneOf":[{"const":"x","title":"X","pattern":"^b$"}]}
+            }}"##,
+        )
+        .unwrap();
+        assert_eq!(check(&form, r#"{"a":["x"],"b":"x"}"#), Ok(()));
     }
 
     fn schema(text: &str) -> Result<SchemaCheck, String> {
@@ -266,9 +327,32 @@ mod answers {
         assert!(check.check(&raw(&deep)).unwrap_err().to_string().contains("recursion limit"));
         let many = format!("[{}]", vec!["1"; 1000].join(","));
         assert_eq!(check.check(&raw(&many)).unwrap_err().iter().count(), 16);
-        // A pattern that backtracks without end is cut off, and then does not match.
-        let check = schema(r#"{"type":"string","pattern":"^(?=(a+)+$)b"}"#).unwrap();
-        let hostile = format!("\"{}!\"", "a".repeat(5_000));
-        assert!(check.check(&raw(&hostile)).is_err());
+        // A pattern that backtracks without end is cut off, and says so.
+        let check = schema(r#"{"type":"string","pattern":"^(?:a|a(?=a)|aa)+$"}"#).unwrap();
+        let hostile = format!("\"{}!\"", "a".repeat(60));
+        assert!(check.check(&raw(&hostile)).unwrap_err().to_string().contains("backtracking"));
+    }
+
+    #[test]
+    fn references_that_double_the_work_at_every_link_are_refused() {
+        let link = |number: usize| {
+            let next = number + 1;
+            format!(r##""d{number}":{{"allOf":[{{"$ref":"#/$defs/d{next}"}},{{"$ref":"#/$defs/d{next}"}}]}}"##)
+        };
+        let chain = |length: usize| {
+            let links: Vec<_> = (0..length).map(link).collect();
+            format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{},"d{length}":{{}}}}}}"##, links.join(","))
+        };
+        assert!(schema(&chain(8)).is_ok());
+        assert!(schema(&chain(40)).unwrap_err().contains("references"));
+        let recursive = r##"{"$ref":"#/$defs/node","$defs":{"node":{"properties":{"next":{"$ref":"#/$defs/node"}}}}}"##;
+        assert!(schema(recursive).is_ok());
+    }
+
+    #[test]
+    fn a_schema_is_read_in_the_draft_that_it_names() {
+        let tuple = r#"{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}]}"#;
+        let check = schema(tuple).unwrap();
+        assert!(check.check(serde_json::from_str("[1]").unwrap()).is_err());
     }
 }

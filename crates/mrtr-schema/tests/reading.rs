@@ -1,10 +1,12 @@
 //! What reading promises: nothing lost, nothing guessed, nothing ambiguous, and errors that name their path.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+use mrtr_schema::tasks::{self, TaskInputResponseParams};
 use mrtr_schema::{
-    CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, InputRequest, InputRequests,
-    InputRequiredResult, InputResponses, Json, JsonObject, ListTools, Number, PaginatedParams, Reply, Request,
-    RequestId, RequestMeta, RequestState, Response, ResultType, Revision, SamplingMessage, Tool, Wire,
+    Annotations, CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, ElicitResult,
+    ErrorResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, Json, JsonObject, ListTools,
+    Number, OutputSchema, PaginatedParams, Reply, Request, RequestId, RequestMeta, RequestState, Response, ResultType,
+    Revision, SamplingMessage, Tool, Wire,
 };
 
 const DRAFT: Revision = Revision::Draft202602;
@@ -241,4 +243,101 @@ fn equality_of_json_is_of_meaning() {
         JsonObject::parse(r#"{"a": 1}"#).unwrap().to::<std::collections::BTreeMap<String, u8>>().unwrap()["a"],
         1
     );
+}
+
+#[test]
+fn ns_3_a_lenient_reader_keeps_what_it_does_not_know_apart() {
+    let text = r#"{"resultType":"input_required","inputRequests":{
+        "new":{"method":"io.modelcontextprotocol/new","params":{}},
+        "approval":{"method":"com.example/approval"},
+        "roots":{"method":"roots/list"}},"requestState":"s"}"#;
+    assert!(InputRequiredResult::from_json(text, PUBLISHED.strict()).is_err());
+    let interim = InputRequiredResult::from_json(text, PUBLISHED.lenient()).unwrap();
+    let kinds: Vec<_> = interim.input_requests().map(|(key, request)| (key, request.method())).collect();
+    assert_eq!(
+        kinds,
+        [("new", "io.modelcontextprotocol/new"), ("approval", "com.example/approval"), ("roots", "roots/list")]
+    );
+    assert!(matches!(interim.input_requests().next(), Some((_, InputRequest::Unknown(_)))));
+    assert!(interim.to_json(PUBLISHED).is_err(), "what is not known is not sent on");
+}
+
+#[test]
+fn null_means_absent_to_a_lenient_reader_where_peers_write_it() {
+    let declined = r#"{"action":"decline","content":null}"#;
+    assert!(ElicitResult::from_json(declined, PUBLISHED.strict()).is_err());
+    assert_eq!(ElicitResult::from_json(declined, PUBLISHED.lenient()).unwrap(), ElicitResult::decline());
+    let unreadable = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+    assert_eq!(ErrorResponse::from_json(unreadable, PUBLISHED.lenient()).unwrap().id, None);
+}
+
+#[test]
+fn no_object_is_written_with_a_key_twice() {
+    let result = CallToolResult::from_json(r#"{"content":[],"resultType":"complete"}"#, DRAFT.strict()).unwrap();
+    assert_eq!(result.to_json(PUBLISHED).unwrap(), r#"{"resultType":"complete","content":[]}"#);
+    assert_eq!(result.to_json(DRAFT).unwrap(), r#"{"content":[],"resultType":"complete"}"#);
+    let mut request = Request::<CallTool>::new(1, CallToolParams::new("x"));
+    request.extra.set("method", Json::of("tools/list").unwrap());
+    request.params.extra.set("name", Json::of("y").unwrap());
+    let text = request.to_json(SEP).unwrap();
+    assert_eq!(text, r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#);
+}
+
+#[test]
+fn what_a_revision_does_not_have_is_not_written_in_it() {
+    let task = r#"{"resultType":"task","taskId":"t"}"#;
+    let reply = Reply::<CallToolResult>::from_json(task, PUBLISHED.strict()).unwrap();
+    assert!(reply.to_json(PUBLISHED).is_ok());
+    assert!(reply.to_json(SEP).is_err() && reply.to_json(DRAFT).is_err());
+    let list = OutputSchema::parse(r#"{"type":"array"}"#).unwrap();
+    assert!(list.to_json(PUBLISHED).is_ok() && list.to_json(SEP).is_err());
+}
+
+#[test]
+fn errors_quote_a_peer_only_so_far() {
+    let long = "A".repeat(1_000_000);
+    let texts = [
+        format!(r#"{{"{long}":"x"}}"#),
+        format!(r#"{{"k":{{"a":{{"{long}":1,"{long}":2}}}}}}"#),
+        format!(r#"{{"k":{{}},"{long}":7}}"#),
+    ];
+    for text in texts {
+        let error = InputResponses::from_json(&text, PUBLISHED.strict()).unwrap_err();
+        assert!(error.to_string().len() < 1_000, "{}", error.to_string().len());
+    }
+    let number = format!(r#"{{"priority":{}}}"#, "9".repeat(1_000_000));
+    assert!(Annotations::from_json(&number, PUBLISHED.strict()).unwrap_err().to_string().len() < 1_000);
+    let message = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":"{long}"}}"#);
+    assert!(mrtr_schema::Envelope::parse(message.as_bytes()).unwrap_err().to_string().len() < 1_000);
+}
+
+#[test]
+fn half_a_surrogate_pair_is_no_text() {
+    assert!(Json::parse(r#"{"a":"\ud800"}"#).is_err());
+    assert!(Json::parse(r#"{"a":"\ud83d\ude00"}"#).is_ok());
+}
+
+#[test]
+fn tk_17_a_task_is_named_once_or_twice_alike() {
+    let params = |text: &str| TaskInputResponseParams::from_json(text, SEP.strict()).unwrap();
+    let related = r#""_meta":{"io.modelcontextprotocol/related-task":{"taskId":"a"}}"#;
+    assert_eq!(params(&format!(r#"{{"inputResponses":{{}},{related}}}"#)).task(), Ok("a"));
+    assert_eq!(params(&format!(r#"{{"inputResponses":{{}},"taskId":"a",{related}}}"#)).task(), Ok("a"));
+    assert!(params(&format!(r#"{{"inputResponses":{{}},"taskId":"b",{related}}}"#)).task().is_err());
+    assert!(params(r#"{"inputResponses":{}}"#).task().is_err());
+}
+
+#[test]
+fn the_two_families_of_tasks_have_their_own_shapes() {
+    let core = r#"{"taskId":"t","status":"working","createdAt":"c","lastUpdatedAt":"u","ttl":null}"#;
+    assert_eq!(rewritten::<tasks::Task>(core, SEP), core);
+    let extension = core.replace(r#""ttl""#, r#""ttlMs""#);
+    assert!(tasks::extension::DetailedTask::from_json(&extension, PUBLISHED.strict()).is_ok());
+    assert!(tasks::extension::DetailedTask::from_json(core, PUBLISHED.strict()).is_err());
+    let completed = extension.replace("working", "completed");
+    assert_eq!(refusal::<tasks::extension::DetailedTask>(&completed, PUBLISHED), "$.result: required, but absent");
+    let got = format!(r#"{{"resultType":"complete","_meta":{{}},{}"#, &extension[1..]);
+    let result = tasks::extension::GetTaskResult::from_json(&got, PUBLISHED.strict()).unwrap();
+    assert_eq!(result.task.facts().task_id, "t");
+    assert!(Json::parse(&result.to_json(PUBLISHED).unwrap()).unwrap() == Json::parse(&got).unwrap());
 }

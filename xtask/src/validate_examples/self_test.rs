@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use mrtr_schema::Revision;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,9 @@ use crate::{Outcome, workspace};
 pub(crate) fn run(only: Option<Revision>, as_json: bool) -> Result<Outcome> {
     let mut tally = Tally::default();
     for revision in super::revisions(only) {
+        if super::own_verdicts(Some(revision))?.iter().any(super::Verdict::is_failure) {
+            bail!("the examples of {revision} do not pass as they are: run `cargo xtask validate-examples`");
+        }
         let examples = folder::examples(&workspace::schema_folder(revision).join("examples"), Kind::Example)?;
         let document = closed::document(&mrtr_schema::json_schema::document(revision.strict()));
         rename_in_examples(revision, &examples, &document, &mut tally);

@@ -67,9 +67,19 @@ impl PrimitiveSchema {
         for_each_kind!(self, schema => schema.description.as_deref())
     }
 
+    /// Drops what its sender added, at every depth.
     #[cfg(feature = "validate")]
     pub(crate) fn forget_extra(&mut self) {
         for_each_kind!(self, schema => schema.extra = Members::default());
+        match self {
+            Self::TitledSingleSelect(schema) => schema.options.iter_mut().for_each(EnumOption::forget_extra),
+            Self::UntitledMultiSelect(schema) => schema.items.extra = Members::default(),
+            Self::TitledMultiSelect(schema) => {
+                schema.items.extra = Members::default();
+                schema.items.options.iter_mut().for_each(EnumOption::forget_extra);
+            }
+            _ => {}
+        }
     }
 
     /// Members that its type does not name.
@@ -284,6 +294,13 @@ pub struct EnumOption {
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
+}
+
+impl EnumOption {
+    #[cfg(feature = "validate")]
+    fn forget_extra(&mut self) {
+        self.extra = Members::default();
+    }
 }
 
 /// A field that holds some of several values.

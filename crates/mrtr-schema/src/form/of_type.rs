@@ -42,7 +42,7 @@ impl Form {
     /// The form that asks for a `T`, built once per type.
     ///
     /// Enums become selects, `Option` becomes not-required, doc comments become descriptions; serde and schemars
-    /// attributes are honoured.
+    /// attributes are honoured. A variant marked `#[serde(other)]` is an option like any other: leave it out of forms.
     ///
     /// ```
     /// #[derive(schemars::JsonSchema)]
@@ -76,9 +76,14 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
     if root["type"] != "object" {
         return Err(not_a_form("it is not a struct with named fields"));
     }
-    for keyword in ["allOf", "anyOf", "oneOf", "additionalProperties"] {
-        if root.get(keyword).is_some_and(|value| *value != json!(false)) {
-            return Err(not_a_form("its fields are not all known by name"));
+    for (keyword, value) in root.as_object().into_iter().flatten() {
+        let of_a_plain_struct = match keyword.as_str() {
+            "$schema" | "title" | "description" | "type" | "properties" | "required" => true,
+            "additionalProperties" => *value == json!(false),
+            annotation => ANNOTATIONS.contains(&annotation),
+        };
+        if !of_a_plain_struct {
+            return Err(not_a_form(&format!("its fields are not all known by name: it has `{keyword}`")));
         }
     }
     let mut properties = IndexMap::new();
@@ -97,6 +102,7 @@ fn build<T: JsonSchema>() -> Result<Form, FormError> {
 fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     let Value::Object(schema) = schema else { return Err("any value at all would do for it".to_owned()) };
     let mut schema = without_null(schema);
+    schema.retain(|keyword, _| !ANNOTATIONS.contains(&keyword.as_str()));
     if schema.contains_key("$ref") {
         return Err("it refers to itself".to_owned());
     }
@@ -165,6 +171,9 @@ fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
             json!({ "const": value, "title": title })
         }));
     }
+    if options.is_empty() {
+        return Err("none of its variants has a name on the wire".to_owned());
+    }
     schema.insert("type".to_owned(), "string".into());
     schema.insert("oneOf".to_owned(), options.into());
     Ok(())
@@ -202,3 +211,6 @@ fn bounds_of_machine_type(schema: &mut Map<String, Value>) {
     schema.entry("minimum").or_insert(range.0.into());
     schema.entry("maximum").or_insert(range.1.into());
 }
+
+/// Keywords that say something about a value without limiting it; forms have no place for them.
+const ANNOTATIONS: [&str; 5] = ["examples", "deprecated", "readOnly", "writeOnly", "$comment"];

@@ -7,7 +7,7 @@ use super::split::{RawMembers, elements, text};
 
 /// Spacing, the order of keys, and the spelling of strings and numbers do not matter.
 ///
-/// Recurses only into values that [`Json::from_raw`](super::Json::from_raw) let in, so nesting is bounded.
+/// Recurses as deep as the values are nested: what was read is bounded, and what was built was built by recursion.
 pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {
     if left.get() == right.get() {
         return true;

@@ -79,6 +79,18 @@ impl<'a> RawMembers<'a> {
         self.take(key).map(|value| T::read(value, dialect).map_err(|error| error.in_member(key))).transpose()
     }
 
+    /// A peer that is read leniently may spell absence as null.
+    pub(crate) fn optional_or_null<T: Wire>(
+        &mut self,
+        key: &'static str,
+        dialect: Dialect,
+    ) -> Result<Option<T>, ReadError> {
+        if !dialect.strict && self.get(key).is_some_and(|value| value.get() == "null") {
+            self.take(key);
+        }
+        self.optional(key, dialect)
+    }
+
     pub(crate) fn required<T: Wire>(&mut self, key: &'static str, dialect: Dialect) -> Result<T, ReadError> {
         self.optional(key, dialect)?.ok_or_else(|| ReadError::missing(key))
     }
@@ -122,7 +134,7 @@ impl<'a> RawMembers<'a> {
                 Err(error) => return Err(error.in_member(key)),
             }
         }
-        Ok(Members(kept))
+        Ok(kept.into_iter().collect())
     }
 
     pub(crate) fn duplicate(&self) -> Option<&str> {

@@ -1,4 +1,5 @@
-//! Refuses a free-form value in which some object has the same key twice, or that is nested too deeply.
+//! Refuses a free-form value in which some object has the same key twice, some string is no text, or that is nested
+//! too deeply.
 //!
 //! Two readers of `{"role":"user","role":"admin"}` see two different messages; what is digested, validated and acted
 //! on must be the same. A scan of its own, because it must not touch numbers: the parser would refuse `1e400`.
@@ -9,7 +10,6 @@ use serde_json::value::RawValue;
 
 use super::split::Key;
 use crate::ReadError;
-use crate::error::quoted;
 
 pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     let text = raw.get();
@@ -30,10 +30,13 @@ pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
             b',' => open.last_mut().into_iter().for_each(Container::next),
             b'"' => {
                 let end = end_of_string(text, at);
+                let string = &text[at..end];
                 if let Some(Container::Object { keys, at_key: at_key @ true }) = open.last_mut() {
-                    let Key(key) = serde_json::from_str(&text[at..end])?;
+                    let Key(key) = serde_json::from_str(string)?;
                     keys.push(key);
                     *at_key = false;
+                } else if string.contains("\\u") {
+                    let Key(_) = serde_json::from_str(string)?; // half a surrogate pair is no text
                 }
                 at = end - 1;
             }
@@ -67,7 +70,7 @@ impl<'a> Container<'a> {
 /// The error, seen from the outermost of the containers that are still open.
 fn leading_to(error: ReadError, open: &[Container<'_>]) -> ReadError {
     open.iter().rev().fold(error, |error, container| match container {
-        Container::Object { keys, .. } => error.in_member(quoted(keys.last().map_or("", |key| key))),
+        Container::Object { keys, .. } => error.in_member(keys.last().cloned().unwrap_or_default().into_owned()),
         Container::Array { index } => error.in_element(*index),
     })
 }

@@ -210,7 +210,8 @@ pub(crate) fn validator(document: &Value, name: &str) -> Validator {
     jsonschema::draft202012::new(&document).expect("generated schemas are schemas")
 }
 
+/// A revision in a report.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

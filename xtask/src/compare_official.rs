@@ -3,6 +3,7 @@
 //! Each example is judged by both, as it is and with one thing changed at a time. Where the verdicts differ, a rule in
 //! `schema/differences.json` must say why.
 
+mod comparison;
 mod difference;
 mod mutation;
 mod pair;
@@ -10,7 +11,7 @@ mod place;
 mod report;
 mod rule;
 mod source;
-mod words;
+mod vocabulary;
 
 use std::path::PathBuf;
 

@@ -33,6 +33,33 @@ impl Place {
         pointer(&self.steps)
     }
 
+    /// The JSON pointer of what holds the value, and its key there.
+    pub(crate) fn parent(&self) -> (String, String) {
+        let Some((last, before)) = self.steps.split_last() else { return Default::default() };
+        (pointer(before), last.token.replace("~1", "/").replace("~0", "~"))
+    }
+
+    /// How many steps it is from the root.
+    pub(crate) fn depth(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The types that it is itself of.
+    pub(crate) fn types_here(&self) -> impl Iterator<Item = &str> {
+        let here = self.owners.iter().filter(|owner| owner.depth == self.depth());
+        here.map(|owner| owner.type_name.as_str())
+    }
+
+    /// A member of it that one of the schemas names.
+    pub(crate) fn member(&self, key: &str) -> Self {
+        self.then(escaped(key), key.to_owned())
+    }
+
+    /// A member of it that no schema names.
+    pub(crate) fn any_member(&self, key: &str) -> Self {
+        self.then(escaped(key), ANY_KEY.to_owned())
+    }
+
     /// The types that hold it, the innermost first, the example's own last.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &Owner> {
         self.owners.iter().rev()

@@ -1,5 +1,7 @@
 //! The report: each cause with what it explains, then what nothing explains.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -26,7 +28,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Whether every difference has its rule, and every rule its difference.
+    /// Whether every difference has its rule, and every rule its differences.
     pub(crate) fn is_clean(&self) -> bool {
         self.unlisted.is_empty() && self.stale().next().is_none()
     }
@@ -34,38 +36,35 @@ impl<'a> Report<'a> {
     pub(crate) fn as_text(&self) -> String {
         let causes = self.explained.iter().map(|(rule, differences)| cause(rule, differences));
         let unlisted = self.unlisted.iter().map(|(difference, occurrences)| unlisted(difference, occurrences));
-        let stale = self
-            .stale()
-            .map(|(rule, unused)| format!("STALE: {}: nothing to explain for {}", rule.subject(), unused.join(", ")));
-        causes.chain(unlisted).chain(stale).chain([self.summary()]).collect::<Vec<_>>().join("\n")
+        let stale = self.stale().map(|(rule, unused)| stale(rule, &unused));
+        causes.chain(unlisted).chain(stale).chain([self.summary()]).collect::<Vec<_>>().join("\n\n")
     }
 
     pub(crate) fn as_json(&self) -> Result<String> {
-        let causes: Vec<_> =
-            self.explained.iter().map(|(rule, found)| json!({ "rule": rule, "explains": found })).collect();
-        let unlisted: Vec<_> =
-            self.unlisted.iter().map(|(found, met)| json!({ "difference": found, "met": met })).collect();
-        let stale: Vec<_> = self.stale().map(|(rule, unused)| json!({ "rule": rule, "unused": unused })).collect();
+        let causes = self.explained.iter().map(|(rule, found)| json!({ "rule": rule, "differences": found }));
+        let unlisted = self.unlisted.iter().map(|(found, met)| json!({ "difference": found, "met": met }));
+        let stale = self.stale().map(|(rule, unused)| json!({ "rule": rule, "unused": unused }));
         let report = json!({
-            "causes": causes, "unlisted": unlisted, "stale": stale, "totals": self.totals(),
+            "causes": causes.collect::<Vec<_>>(),
+            "unlisted": unlisted.collect::<Vec<_>>(),
+            "stale": stale.collect::<Vec<_>>(),
+            "totals": self.totals(),
         });
         Ok(serde_json::to_string_pretty(&report)?)
     }
 
-    fn stale(&self) -> impl Iterator<Item = (&'a Rule, Vec<String>)> {
+    fn stale(&self) -> impl Iterator<Item = (&'a Rule, Vec<&'a str>)> {
         let unused = self.explained.iter().map(|(rule, differences)| (*rule, rule.unused(differences)));
         unused.filter(|(_, unused)| !unused.is_empty())
     }
 
     fn summary(&self) -> String {
         let Tally { examples, variants, differences } = self.found;
+        let (found, unlisted) = (differences.len(), self.unlisted.len());
+        let (rules, stale) = (self.explained.len(), self.stale().count());
         format!(
-            "{variants} variants of {examples} examples judged by both; {} differences, {} of them not listed; \
-             {} rules, {} of them stale",
-            differences.len(),
-            self.unlisted.len(),
-            self.explained.len(),
-            self.stale().count(),
+            "{variants} variants of {examples} examples were judged by both; {found} differences, {unlisted} of them \
+             not listed; {rules} rules, {stale} of them stale"
         )
     }
 
@@ -80,22 +79,31 @@ impl<'a> Report<'a> {
     }
 }
 
+/// A rule's reason, and below it, a line a member, the changes on which the verdicts differ.
 fn cause(rule: &Rule, differences: &[&Difference]) -> String {
-    let mut types: Vec<_> = differences.iter().map(|found| found.type_name.as_str()).collect();
-    types.sort_unstable();
-    types.dedup();
-    format!("{} ({}): {}", types.join(", "), differences.len(), rule.reason)
+    let mut members: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for found in differences {
+        members.entry((&found.type_name, &found.path)).or_default().insert(found.mutation.as_str());
+    }
+    let lines = members.iter().map(|((type_name, path), mutations)| {
+        let mutations: Vec<_> = mutations.iter().copied().collect();
+        format!("    {type_name}, {path}: {}", mutations.join(", "))
+    });
+    let heading = format!("{} differences: {}", differences.len(), rule.reason);
+    std::iter::once(heading).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 fn unlisted(difference: &Difference, occurrences: &Occurrences) -> String {
     let Difference { revision, type_name, path, mutation, stricter } = difference;
+    let Occurrences { variants, first } = occurrences;
     let who = match stricter {
         Stricter::Ours => "only ours refuses it",
         Stricter::Official => "only the official one refuses it",
     };
-    let file = occurrences.first.strip_prefix(workspace::root()).unwrap_or(&occurrences.first).display();
-    format!(
-        "NOT LISTED: {type_name} of {revision}, {path} {mutation}: {who} ({} times, first in {file})",
-        occurrences.variants
-    )
+    let file = first.strip_prefix(workspace::root()).unwrap_or(first).display();
+    format!("NOT LISTED: {type_name} of {revision}, {path} {mutation}: {who} ({variants} times, first in {file})")
+}
+
+fn stale(rule: &Rule, unused: &[&str]) -> String {
+    format!("STALE: the rule for {}: there is no such difference for {}", rule.subject(), unused.join(", "))
 }

@@ -4,23 +4,27 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use mrtr_schema::Revision;
 use serde::{Deserialize, Serialize};
 
 use super::difference::Difference;
 use super::pair::Stricter;
 
-/// A cause, and the differences that it explains. In patterns, `*` stands for any text.
+/// A cause, and the differences that it explains.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rule {
-    pub(crate) revisions: Vec<String>,
-    pub(crate) types: Vec<String>,
-    pub(crate) path: String,
-    pub(crate) mutation: String,
-    pub(crate) stricter: Stricter,
+    revisions: Vec<String>,
+    types: Vec<Pattern>,
+    path: Pattern,
+    mutation: Pattern,
+    stricter: Stricter,
     pub(crate) reason: String,
 }
+
+/// What some text looks like: `*` stands for any text, and `|` between two patterns for either.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(transparent)]
+struct Pattern(String);
 
 /// The rules of a file.
 pub(crate) fn read(path: &Path) -> Result<Vec<Rule>> {
@@ -30,30 +34,43 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Rule>> {
 
 impl Rule {
     pub(crate) fn explains(&self, difference: &Difference) -> bool {
-        self.revisions.iter().any(|revision| names(revision, difference.revision))
-            && self.types.iter().any(|pattern| matches(pattern, &difference.type_name))
-            && matches(&self.path, &difference.path)
-            && matches(&self.mutation, &difference.mutation)
+        self.revisions.iter().any(|revision| revision == difference.revision.as_str())
+            && self.types.iter().any(|pattern| pattern.describes(&difference.type_name))
+            && self.path.describes(&difference.path)
+            && self.mutation.describes(&difference.mutation)
             && self.stricter == difference.stricter
     }
 
-    /// The revisions and types of the rule for which there is nothing to explain.
-    pub(crate) fn unused(&self, explained: &[&Difference]) -> Vec<String> {
-        let of_revision = |name: &&String| !explained.iter().any(|found| names(name, found.revision));
-        let of_type = |pattern: &&String| !explained.iter().any(|found| matches(pattern, &found.type_name));
-        self.revisions.iter().filter(of_revision).chain(self.types.iter().filter(of_type)).cloned().collect()
+    /// The parts of the rule that are of no use, given what it explains. In one that explains nothing, that is all.
+    pub(crate) fn unused(&self, explained: &[&Difference]) -> Vec<&str> {
+        let revisions = self.revisions.iter().filter(|name| !explained.iter().any(|d| d.revision.as_str() == *name));
+        let types = self.types.iter().flat_map(|pattern| pattern.unused(explained, |d| &d.type_name));
+        let paths = self.path.unused(explained, |d| &d.path);
+        let mutations = self.mutation.unused(explained, |d| &d.mutation);
+        revisions.map(String::as_str).chain(types).chain(paths).chain(mutations).collect()
     }
 
+    /// The rule in one line, for a reader who is to find it in its file.
     pub(crate) fn subject(&self) -> String {
-        format!("{}, {}, {}, {}", self.revisions.join(" "), self.types.join(" "), self.path, self.mutation)
+        let types: Vec<_> = self.types.iter().map(|pattern| pattern.0.as_str()).collect();
+        format!("{} of {}, {} {}", types.join(", "), self.revisions.join(", "), self.path.0, self.mutation.0)
     }
 }
 
-fn names(name: &str, revision: Revision) -> bool {
-    name == revision.as_str()
+impl Pattern {
+    fn describes(&self, text: &str) -> bool {
+        self.alternatives().any(|pattern| matches(pattern, text))
+    }
+
+    fn unused(&self, explained: &[&Difference], part: impl Fn(&Difference) -> &str) -> Vec<&str> {
+        self.alternatives().filter(|pattern| !explained.iter().any(|found| matches(pattern, part(found)))).collect()
+    }
+
+    fn alternatives(&self) -> impl Iterator<Item = &str> {
+        self.0.split('|')
+    }
 }
 
-/// Whether a text is what a pattern describes.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(text) = text.strip_prefix(start) else { return false };
@@ -63,16 +80,17 @@ fn matches(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use super::Pattern;
 
     #[test]
-    fn a_star_stands_for_any_text() {
-        for (pattern, text) in [("*", ""), ("*", "Tool"), ("Tool*", "ToolChoice"), ("to *", "to null"), ("*.*", "a.*")]
-        {
-            assert!(matches(pattern, text), "{pattern} describes {text}");
+    fn a_star_stands_for_any_text_and_a_bar_for_either() {
+        let right = [("*", ""), ("Tool*", "ToolChoice"), ("*.*", "a.*"), ("removed|to *", "to null"), ("a|b", "b")];
+        for (pattern, text) in right {
+            assert!(Pattern(pattern.to_owned()).describes(text), "{pattern} describes {text}");
         }
-        for (pattern, text) in [("", "a"), ("Tool", "Tools"), ("*Schema", "Schemas"), ("a*b*c", "acb")] {
-            assert!(!matches(pattern, text), "{pattern} does not describe {text}");
+        for (pattern, text) in [("", "a"), ("Tool", "Tools"), ("*Schema", "Schemas"), ("a*b*c", "acb"), ("a|b", "a|b")]
+        {
+            assert!(!Pattern(pattern.to_owned()).describes(text), "{pattern} does not describe {text}");
         }
     }
 }

@@ -34,19 +34,35 @@ impl<'a> Comparison<'a> {
         self.source.types.contains(type_name) && self.pair.defines(type_name)
     }
 
-    /// The verdict on an example as it is; and, if the two agree on that, on everything that can be changed about it.
+    /// The verdicts on an example and on everything that can be changed about it.
     pub(crate) fn judge(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
-        let places = place::places(&self.ours, &self.pair, type_name, example);
-        if let Some(stricter) = self.pair.stricter(type_name, example) {
-            return vec![self.locate_whole(&places, example, stricter)];
+        let mut verdicts = self.judge_as_each_type(type_name, example);
+        // Where the two disagree from the start, they would only do so again.
+        if self.pair.stricter(type_name, example).is_none() {
+            verdicts.extend(self.judge_variants(type_name, example));
         }
+        verdicts
+    }
+
+    /// As what it is, and as each other type: what one side alone mistakes for another is a difference too.
+    fn judge_as_each_type(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
+        let types = self.source.types.iter().filter(|each| self.covers(each));
+        let verdicts = types.map(|each| {
+            let stricter = self.pair.stricter(each, example)?;
+            self.locate_whole(each, &format!("example of {type_name}"), example, stricter)
+        });
+        verdicts.collect()
+    }
+
+    fn judge_variants(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
+        let places = place::places(&self.ours, &self.pair, type_name, example);
         let mutations = places.iter().flat_map(|place| mutation::mutations(example, place, &self.vocabulary));
         let verdicts = mutations.map(|mutation| {
             let variant = mutation.applied_to(example);
             let stricter = self.pair.stricter(type_name, &variant)?;
             self.locate(&mutation.place, &mutation.name, &variant, stricter)
         });
-        std::iter::once(None).chain(verdicts).collect()
+        verdicts.collect()
     }
 
     /// The rule that differs lives in the innermost type on which the two disagree in the same way.
@@ -64,11 +80,12 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// The same for an example that nobody changed: the deepest part that one of the two refuses.
-    fn locate_whole(&self, places: &[Place], example: &Value, stricter: Stricter) -> Option<Difference> {
+    /// The same for an example that nobody changed: the deepest part on which the two disagree.
+    fn locate_whole(&self, type_name: &str, kind: &str, example: &Value, stricter: Stricter) -> Option<Difference> {
+        let places = place::places(&self.ours, &self.pair, type_name, example);
         let parts = places.iter().filter_map(|place| {
-            let found = self.locate(place, "as it is", example, stricter)?;
-            place.types_here().any(|type_name| type_name == found.type_name).then_some((place.depth(), found))
+            let found = self.locate(place, kind, example, stricter)?;
+            place.types_here().any(|here| here == found.type_name).then_some((place.depth(), found))
         });
         parts.max_by_key(|(depth, _)| *depth).map(|(_, found)| found)
     }

@@ -172,7 +172,7 @@ impl Place {
 }
 
 fn pointer(steps: &[Step]) -> String {
-    steps.iter().map(|step| format!("/{}", step.token)).collect()
+    steps.iter().flat_map(|step| ["/", &step.token]).collect()
 }
 
 fn escaped(key: &str) -> String {

@@ -89,7 +89,7 @@ fn cause(rule: &Rule, differences: &[&Difference]) -> String {
         let mutations: Vec<_> = mutations.iter().copied().collect();
         format!("    {type_name}, {path}: {}", mutations.join(", "))
     });
-    let heading = format!("{} differences: {}", differences.len(), rule.reason);
+    let heading = format!("Explained ({}): {}", differences.len(), rule.reason);
     std::iter::once(heading).chain(lines).collect::<Vec<_>>().join("\n")
 }
 

@@ -34,6 +34,12 @@ impl<'a> Comparison<'a> {
         self.source.types.contains(type_name) && self.pair.defines(type_name)
     }
 
+    /// The types to compare for which there is nothing to judge.
+    pub(crate) fn types_without_example(&self) -> Vec<String> {
+        let is_shown = |name: &str| self.source.examples.iter().any(|example| example.type_name == name);
+        self.source.types.iter().filter(|name| self.covers(name) && !is_shown(name)).cloned().collect()
+    }
+
     /// The verdicts on an example and on everything that can be changed about it.
     pub(crate) fn judge(&self, type_name: &str, example: &Value) -> Vec<Option<Difference>> {
         let mut verdicts = self.judge_as_each_type(type_name, example);

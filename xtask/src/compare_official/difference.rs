@@ -37,6 +37,8 @@ pub(crate) struct Occurrences {
 pub(crate) struct Tally {
     pub(crate) examples: usize,
     pub(crate) variants: usize,
+    /// Types that both sides define and nobody shows, by the folder of the official document.
+    pub(crate) without_example: BTreeMap<String, Vec<String>>,
     pub(crate) differences: BTreeMap<Difference, Occurrences>,
 }
 
@@ -44,6 +46,7 @@ impl Tally {
     /// Compares one official document with ours.
     pub(crate) fn compare(&mut self, source: &Source) -> Result<()> {
         let comparison = Comparison::new(source)?;
+        self.without_example.insert(source.name.clone(), comparison.types_without_example());
         for example in source.examples.iter().filter(|example| comparison.covers(&example.type_name)) {
             let tree = serde_json::from_str(&example.text)
                 .with_context(|| format!("{} is not JSON", example.path.display()))?;

@@ -37,7 +37,13 @@ impl<'a> Report<'a> {
         let causes = self.explained.iter().map(|(rule, differences)| cause(rule, differences));
         let unlisted = self.unlisted.iter().map(|(difference, occurrences)| unlisted(difference, occurrences));
         let stale = self.stale().map(|(rule, unused)| stale(rule, &unused));
-        causes.chain(unlisted).chain(stale).chain([self.summary()]).collect::<Vec<_>>().join("\n\n")
+        causes
+            .chain(unlisted)
+            .chain(stale)
+            .chain(self.unseen())
+            .chain([self.summary()])
+            .collect::<Vec<_>>()
+            .join("\n\n")
     }
 
     pub(crate) fn as_json(&self) -> Result<String> {
@@ -48,6 +54,7 @@ impl<'a> Report<'a> {
             "causes": causes.collect::<Vec<_>>(),
             "unlisted": unlisted.collect::<Vec<_>>(),
             "stale": stale.collect::<Vec<_>>(),
+            "withoutExample": self.found.without_example,
             "totals": self.totals(),
         });
         Ok(serde_json::to_string_pretty(&report)?)
@@ -58,8 +65,13 @@ impl<'a> Report<'a> {
         unused.filter(|(_, unused)| !unused.is_empty())
     }
 
+    fn unseen(&self) -> impl Iterator<Item = String> {
+        let sources = self.found.without_example.iter().filter(|(_, types)| !types.is_empty());
+        sources.map(|(source, types)| format!("Not compared in {source}, for want of an example: {}", types.join(", ")))
+    }
+
     fn summary(&self) -> String {
-        let Tally { examples, variants, differences } = self.found;
+        let Tally { examples, variants, differences, .. } = self.found;
         let (found, unlisted) = (differences.len(), self.unlisted.len());
         let (rules, stale) = (self.explained.len(), self.stale().count());
         format!(

@@ -1,6 +1,7 @@
 //! What a contributor runs: `cargo xtask <command>`.
 
 mod bench;
+mod compare_official;
 mod schema;
 mod test;
 mod validate_examples;
@@ -25,6 +26,8 @@ enum Command {
     Schema(schema::Options),
     /// Checks example JSON against the schemas and the types
     ValidateExamples(validate_examples::Options),
+    /// Compares the generated schemas with the official ones, on examples with one thing changed at a time
+    CompareOfficial(compare_official::Options),
     /// Measures speed, as ratios within one run
     Bench,
 }
@@ -34,6 +37,7 @@ fn main() -> ExitCode {
         Command::Test => test::run(),
         Command::Schema(options) => schema::run(&options),
         Command::ValidateExamples(options) => validate_examples::run(&options),
+        Command::CompareOfficial(options) => compare_official::run(&options),
         Command::Bench => bench::run(),
     };
     match outcome {

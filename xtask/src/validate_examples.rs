@@ -1,7 +1,7 @@
 //! `cargo xtask validate-examples`: a specification's example JSON, checked against the schemas and the types.
 
 mod closed;
-mod folder;
+pub(crate) mod folder;
 mod judge;
 mod report;
 mod self_test;
@@ -13,6 +13,7 @@ use mrtr_schema::Revision;
 
 use crate::{Outcome, workspace};
 use folder::{Example, Kind};
+pub(crate) use judge::as_text;
 use judge::{Judge, Status, Verdict};
 
 #[derive(clap::Args, Default)]

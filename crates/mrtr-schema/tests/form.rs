@@ -294,10 +294,10 @@ mod answers {
         .unwrap();
         assert_eq!(check(&form, r#"{"a":"x"}"#), Ok(()));
         let form = Form::parse(
-            r##"{"type":"object","properties":{
+            r#"{"type":"object","properties":{
                 "a":{"type":"array","items":{"type":"string","enum":["x"],"pattern":"^b$","$ref":"https://elsewhere.example/"}},
                 "b":{"type":"string","oneOf":[{"const":"x","title":"X","pattern":"^b$"}]}
-            }}"##,
+            }}"#,
         )
         .unwrap();
         assert_eq!(check(&form, r#"{"a":["x"],"b":"x"}"#), Ok(()));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use jsonschema::Validator;
+use jsonschema::{Validator, ValidatorMap};
 use mrtr_schema::registry::{TypeVisitor, visit_types};
 use mrtr_schema::{Dialect, Json, JsonPath, ReadError, Revision, Wire, json_schema};
 use serde::Serialize;
@@ -15,7 +15,10 @@ use super::folder::{Example, Kind};
 /// Judges the examples of one revision.
 pub(crate) struct Judge {
     revision: Revision,
-    types: BTreeMap<&'static str, Checks>,
+    types: BTreeMap<&'static str, Rewrite>,
+    strict: ValidatorMap,
+    lenient: ValidatorMap,
+    closed: ValidatorMap,
     /// Whether a member that no type names is a mistake: in our own examples it can only be one.
     unknown_members: UnknownMembers,
 }
@@ -27,12 +30,15 @@ enum UnknownMembers {
 }
 
 /// Everything that an example of one type is held against.
-struct Checks {
-    strict: Validator,
-    lenient: Validator,
-    closed: Validator,
-    rewrite: fn(&str, Dialect) -> Result<String, ReadError>,
+struct Checks<'a> {
+    strict: &'a Validator,
+    lenient: &'a Validator,
+    closed: &'a Validator,
+    rewrite: Rewrite,
 }
+
+/// Reads a text as some type, and writes it again.
+type Rewrite = fn(&str, Dialect) -> Result<String, ReadError>;
 
 /// What was found about one file.
 #[derive(Debug, Clone, Serialize)]
@@ -78,19 +84,31 @@ impl Judge {
 
     fn new(revision: Revision, unknown_members: UnknownMembers) -> Self {
         let strict = json_schema::document(revision.strict());
-        let mut collect = CollectChecks {
-            closed: closed::document(&strict),
-            strict,
-            lenient: json_schema::document(revision.lenient()),
-            types: BTreeMap::new(),
-        };
-        visit_types(revision, &mut collect);
-        Self { revision, types: collect.types, unknown_members }
+        let mut rewrites = Rewrites(BTreeMap::new());
+        visit_types(revision, &mut rewrites);
+        Self {
+            revision,
+            types: rewrites.0,
+            closed: compile(&closed::document(&strict)),
+            strict: compile(&strict),
+            lenient: compile(&json_schema::document(revision.lenient())),
+            unknown_members,
+        }
+    }
+
+    fn checks(&self, type_name: &str) -> Option<Checks<'_>> {
+        let pointer = format!("#/$defs/{type_name}");
+        Some(Checks {
+            strict: self.strict.get(&pointer)?,
+            lenient: self.lenient.get(&pointer)?,
+            closed: self.closed.get(&pointer)?,
+            rewrite: *self.types.get(type_name)?,
+        })
     }
 
     pub(crate) fn judge(&self, example: &Example) -> Verdict {
         let mut remarks = Vec::new();
-        let status = match self.types.get(example.type_name.as_str()) {
+        let status = match self.checks(&example.type_name) {
             None if example.kind == Kind::CounterExample || self.unknown_members == UnknownMembers::Refused => {
                 remarks.push("there is no such type in this revision".to_owned());
                 Status::Failed
@@ -98,9 +116,9 @@ impl Judge {
             None => Status::NotDefined,
             Some(checks) => match (Json::parse(&example.text), serde_json::from_str(&example.text)) {
                 (Ok(json), Ok(tree)) if example.kind == Kind::Example => {
-                    self.example(checks, &json, &tree, &mut remarks)
+                    self.example(&checks, &json, &tree, &mut remarks)
                 }
-                (Ok(json), Ok(tree)) => self.counter_example(checks, &json, &tree, &mut remarks),
+                (Ok(json), Ok(tree)) => self.counter_example(&checks, &json, &tree, &mut remarks),
                 (Err(error), _) => {
                     remarks.push(error.to_string());
                     Status::Failed
@@ -121,10 +139,10 @@ impl Judge {
         }
     }
 
-    fn example(&self, checks: &Checks, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
-        let strict = self.problems(&checks.strict, checks, json, tree, self.revision.strict());
+    fn example(&self, checks: &Checks<'_>, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
+        let strict = self.problems(checks.strict, checks, json, tree, self.revision.strict());
         if !strict.is_empty() {
-            let lenient = self.problems(&checks.lenient, checks, json, tree, self.revision.lenient());
+            let lenient = self.problems(checks.lenient, checks, json, tree, self.revision.lenient());
             remarks.extend(strict);
             let accepted = lenient.is_empty() && self.unknown_members == UnknownMembers::Noted;
             return if accepted { Status::LenientOnly } else { Status::Failed };
@@ -144,7 +162,7 @@ impl Judge {
     fn problems(
         &self,
         schema: &Validator,
-        checks: &Checks,
+        checks: &Checks<'_>,
         json: &Json,
         tree: &Value,
         dialect: Dialect,
@@ -161,7 +179,7 @@ impl Judge {
     }
 
     /// What is written must be what was read; where lenience filled something in, what is then read strictly.
-    fn way_back(&self, checks: &Checks, json: &Json, text: &str, dialect: Dialect) -> Option<String> {
+    fn way_back(&self, checks: &Checks<'_>, json: &Json, text: &str, dialect: Dialect) -> Option<String> {
         let same = if dialect.strict {
             Json::parse(text).is_ok_and(|written| written == *json)
         } else {
@@ -170,7 +188,7 @@ impl Judge {
         (!same).then(|| format!("comes back as {text}"))
     }
 
-    fn counter_example(&self, checks: &Checks, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
+    fn counter_example(&self, checks: &Checks<'_>, json: &Json, tree: &Value, remarks: &mut Vec<String>) -> Status {
         if checks.strict.is_valid(tree) {
             remarks.push("the schema accepts it".to_owned());
         }
@@ -181,36 +199,24 @@ impl Judge {
     }
 }
 
-struct CollectChecks {
-    strict: Value,
-    lenient: Value,
-    closed: Value,
-    types: BTreeMap<&'static str, Checks>,
-}
+struct Rewrites(BTreeMap<&'static str, Rewrite>);
 
-impl TypeVisitor for CollectChecks {
+impl TypeVisitor for Rewrites {
     fn visit<T: Wire>(&mut self, name: &'static str) {
-        let checks = Checks {
-            strict: validator(&self.strict, name),
-            lenient: validator(&self.lenient, name),
-            closed: validator(&self.closed, name),
-            rewrite: |text, dialect| {
-                let value = T::from_json(text, dialect)?;
-                value.to_json(dialect.revision).map_err(|error| ReadError::refused(error.to_string()))
-            },
-        };
-        self.types.insert(name, checks);
+        self.0.insert(name, |text, dialect| {
+            let value = T::from_json(text, dialect)?;
+            value.to_json(dialect.revision).map_err(|error| ReadError::refused(error.to_string()))
+        });
     }
 }
 
-/// The validator of one definition of a document.
-pub(crate) fn validator(document: &Value, name: &str) -> Validator {
-    let mut document = document.clone();
-    document["$ref"] = format!("#/$defs/{name}").into();
-    jsonschema::draft202012::new(&document).expect("generated schemas are schemas")
+/// The validators of every definition of a document, and of every part of one. Formats are notes to the reader.
+pub(crate) fn compile(document: &Value) -> ValidatorMap {
+    let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
+    options.build_map(document).expect("generated schemas are schemas")
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

@@ -1,14 +1,13 @@
 //! Would a misspelt field be noticed? Renames each field in turn, in the examples and in the schemas, and looks.
 
-use std::collections::BTreeMap;
-
 use anyhow::{Result, bail};
+use jsonschema::ValidatorMap;
 use mrtr_schema::Revision;
 use serde_json::{Map, Value, json};
 
 use super::closed;
 use super::folder::{self, Example, Kind};
-use super::judge::{Judge, validator};
+use super::judge::{Judge, compile};
 use crate::{Outcome, workspace};
 
 pub(crate) fn run(only: Option<Revision>, as_json: bool) -> Result<Outcome> {
@@ -19,11 +18,20 @@ pub(crate) fn run(only: Option<Revision>, as_json: bool) -> Result<Outcome> {
         }
         let examples = folder::examples(&workspace::schema_folder(revision).join("examples"), Kind::Example)?;
         let document = closed::document(&mrtr_schema::json_schema::document(revision.strict()));
-        rename_in_examples(revision, &examples, &document, &mut tally);
-        rename_in_schema(revision, &examples, &document, &mut tally);
+        let validators = compile(&document);
+        let shown: Vec<_> = examples.iter().filter_map(|example| show(example, &document, &validators)).collect();
+        rename_in_examples(revision, &shown, &mut tally);
+        rename_in_schema(revision, &shown, &document, &mut tally);
     }
     workspace::print(&if as_json { serde_json::to_string_pretty(&tally.as_json())? } else { tally.as_text() })?;
     Ok(if tally.unnoticed.is_empty() { Outcome::Passed } else { Outcome::Failed })
+}
+
+fn show<'a>(example: &'a Example, document: &Value, validators: &ValidatorMap) -> Option<Shown<'a>> {
+    let tree = serde_json::from_str(&example.text).ok()?;
+    let mut fields = Fields { document, validators, found: Vec::new() };
+    fields.walk(&format!("/$defs/{}", example.type_name), &tree, "");
+    Some(Shown { example, tree, fields: fields.found })
 }
 
 #[derive(Default)]
@@ -48,99 +56,134 @@ impl Tally {
     }
 }
 
-fn rename_in_examples(revision: Revision, examples: &[Example], document: &Value, tally: &mut Tally) {
+fn rename_in_examples(revision: Revision, shown: &[Shown<'_>], tally: &mut Tally) {
     let judge = Judge::of_our_own(revision);
-    for example in examples {
-        let Ok(tree) = serde_json::from_str::<Value>(&example.text) else { continue };
-        let mut fields = Vec::new();
-        Fields { document, found: &mut fields }.walk(&json!({ "$ref": reference(&example.type_name) }), &tree, "");
-        for pointer in fields {
+    for Shown { example, tree, fields } in shown {
+        for Field { instance, .. } in fields {
             tally.in_examples += 1;
-            let renamed = Example { text: renamed(&tree, &pointer).to_string(), ..example.clone() };
+            let renamed = Example { text: renamed(tree, instance).to_string(), ..(*example).clone() };
             if !judge.judge(&renamed).is_failure() {
-                tally.unnoticed.push(format!("{} of {}, at {pointer}", example.path.display(), revision));
+                tally.unnoticed.push(format!("{} of {revision}, at {instance}", example.path.display()));
             }
         }
     }
 }
 
 /// Each property of each definition; some example that passes must then fail.
-fn rename_in_schema(revision: Revision, examples: &[Example], document: &Value, tally: &mut Tally) {
-    let mut by_type: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
-    for example in examples {
-        by_type.entry(&example.type_name).or_default().extend(serde_json::from_str(&example.text).ok());
-    }
+fn rename_in_schema(revision: Revision, shown: &[Shown<'_>], document: &Value, tally: &mut Tally) {
     for name in document["$defs"].as_object().into_iter().flat_map(Map::keys) {
         let mut properties = Vec::new();
         collect_properties(&document["$defs"][name], &format!("/$defs/{name}"), &mut properties);
         for pointer in properties {
             tally.in_schemas += 1;
-            let mut changed = document.clone();
-            rename_property(&mut changed, &pointer);
-            // The type's own examples are the likeliest to notice.
-            let own_first = by_type.get_key_value(name.as_str()).into_iter().chain(&by_type);
-            let noticed = own_first.into_iter().any(|(type_name, trees)| {
-                let validator = validator(&changed, type_name);
-                trees.iter().any(|tree| !validator.is_valid(tree))
-            });
-            if !noticed {
+            // Only an example that uses the property can notice.
+            let users = shown.iter().filter(|shown| shown.fields.iter().any(|field| field.schema == pointer));
+            if !users.into_iter().any(|user| notices(user, document, &pointer)) {
                 tally.unnoticed.push(format!("schema of {revision}, at {pointer}: no example uses it"));
             }
         }
     }
 }
 
-/// Finds the members of an instance that a schema names, as JSON pointers.
+/// Whether an example fails once a property of the schema is renamed.
+fn notices(shown: &Shown<'_>, document: &Value, pointer: &str) -> bool {
+    let type_name = &shown.example.type_name;
+    let mut changed = json!({ "$ref": reference(type_name), "$defs": definitions_of(document, type_name) });
+    rename_property(&mut changed, pointer);
+    let validator = jsonschema::draft202012::options().should_validate_formats(false).offline().build(&changed);
+    validator.is_ok_and(|validator| !validator.is_valid(&shown.tree))
+}
+
+/// The definitions that a type refers to, directly or not: the others only cost time.
+fn definitions_of(document: &Value, type_name: &str) -> Value {
+    let mut needed = Map::new();
+    let mut open = vec![type_name.to_owned()];
+    while let Some(name) = open.pop() {
+        if !needed.contains_key(&name) {
+            let definition = document["$defs"][&name].clone();
+            collect_references(&definition, &mut open);
+            needed.insert(name, definition);
+        }
+    }
+    Value::Object(needed)
+}
+
+fn collect_references(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            found.extend(reference.and_then(|reference| reference.strip_prefix("#/$defs/")).map(str::to_owned));
+            members.values().for_each(|value| collect_references(value, found));
+        }
+        Value::Array(elements) => elements.iter().for_each(|value| collect_references(value, found)),
+        _ => {}
+    }
+}
+
+/// An example, and the fields that it shows.
+struct Shown<'a> {
+    example: &'a Example,
+    tree: Value,
+    fields: Vec<Field>,
+}
+
+/// A member of an example that the schema names.
+struct Field {
+    /// Where in the example, as a JSON pointer.
+    instance: String,
+    /// Where in the schema.
+    schema: String,
+}
+
+/// Finds the members of an instance that a schema names.
 struct Fields<'a> {
     document: &'a Value,
-    found: &'a mut Vec<String>,
+    validators: &'a ValidatorMap,
+    found: Vec<Field>,
 }
 
 impl Fields<'_> {
-    fn walk(&mut self, schema: &Value, instance: &Value, at: &str) {
-        if let Some(reference) = schema["$ref"].as_str() {
-            let target = self.resolve(reference).clone();
-            self.walk(&target, instance, at);
+    fn walk(&mut self, schema: &str, instance: &Value, at: &str) {
+        let Some(node) = self.document.pointer(schema) else { return };
+        let (node, references) = (node.clone(), node["$ref"].as_str().map(str::to_owned));
+        if let Some(reference) = references {
+            self.walk(reference.trim_start_matches('#'), instance, at);
         }
-        let choices = ["anyOf", "oneOf"].iter().filter_map(|keyword| schema[keyword].as_array()).flatten();
-        let accepting: Vec<_> = choices.filter(|choice| self.accepts(choice, instance)).collect();
-        // An answer that an application defines may have members of any name: there, no name is wrong.
-        if !accepting.iter().any(|choice| self.is_free(choice))
-            && let Some(choice) = accepting.first()
-        {
-            self.walk(choice, instance, at);
+        if let Some(choice) = self.choice(&node, schema, instance) {
+            self.walk(&choice, instance, at);
         }
         for (index, element) in instance.as_array().into_iter().flatten().enumerate() {
-            self.walk(&schema["items"], element, &format!("{at}/{index}"));
+            self.walk(&format!("{schema}/items"), element, &format!("{at}/{index}"));
         }
         for (key, value) in instance.as_object().into_iter().flatten() {
-            let pointer = format!("{at}/{}", escaped(key));
-            match schema["properties"].get(key) {
-                Some(property) => {
-                    self.found.push(pointer.clone());
-                    self.walk(property, value, &pointer);
-                }
-                None if schema["additionalProperties"].is_object() => {
-                    self.walk(&schema["additionalProperties"], value, &pointer);
-                }
-                None => {}
+            let (pointer, key) = (format!("{at}/{}", escaped(key)), escaped(key));
+            let property = format!("{schema}/properties/{key}");
+            if self.document.pointer(&property).is_some() {
+                self.walk(&property, value, &pointer);
+                self.found.push(Field { instance: pointer, schema: property });
+            } else {
+                self.walk(&format!("{schema}/additionalProperties"), value, &pointer);
             }
         }
     }
 
+    /// The alternative that an instance is, unless it may be just any object: there, no name is wrong.
+    fn choice(&self, node: &Value, schema: &str, instance: &Value) -> Option<String> {
+        let alternatives = ["anyOf", "oneOf"].into_iter().flat_map(|keyword| {
+            let count = node[keyword].as_array().map_or(0, Vec::len);
+            (0..count).map(move |index| format!("{schema}/{keyword}/{index}"))
+        });
+        let accepts = |part: &String| self.validators.get(&format!("#{part}")).is_some_and(|v| v.is_valid(instance));
+        let accepting: Vec<_> = alternatives.filter(accepts).collect();
+        let free = accepting.iter().any(|part| self.document.pointer(part).is_some_and(|choice| self.is_free(choice)));
+        accepting.into_iter().next().filter(|_| !free)
+    }
+
+    /// An answer that an application defines may have members of any name.
     fn is_free(&self, schema: &Value) -> bool {
-        let schema = schema["$ref"].as_str().map_or(schema, |reference| self.resolve(reference));
+        let target = schema["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));
+        let schema = target.and_then(|target| self.document.pointer(target)).unwrap_or(schema);
         schema["additionalProperties"] == json!({}) && schema["properties"].as_object().is_none_or(Map::is_empty)
-    }
-
-    fn resolve(&self, reference: &str) -> &Value {
-        self.document.pointer(reference.trim_start_matches('#')).unwrap_or(&Value::Null)
-    }
-
-    fn accepts(&self, schema: &Value, instance: &Value) -> bool {
-        let mut schema = schema.clone();
-        schema["$defs"] = self.document["$defs"].clone();
-        jsonschema::draft202012::new(&schema).is_ok_and(|validator| validator.is_valid(instance))
     }
 }
 

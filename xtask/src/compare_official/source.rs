@@ -1,0 +1,66 @@
+//! The official documents, and the examples on which each is compared with ours.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use mrtr_schema::Revision;
+use serde_json::{Map, Value};
+
+use crate::validate_examples::folder::{self, Example, Kind};
+use crate::workspace;
+
+/// One official document.
+pub(crate) struct Source {
+    /// The folder that holds it.
+    pub(crate) name: String,
+    /// The revision of ours that it describes.
+    pub(crate) revision: Revision,
+    pub(crate) document: Value,
+    /// The types to compare, where we have them.
+    pub(crate) types: BTreeSet<String>,
+    /// The specification's examples and our own.
+    pub(crate) examples: Vec<Example>,
+}
+
+/// Those that a folder holds: one a revision, and the tasks extension of the published one.
+pub(crate) fn sources(spec: &Path) -> Result<Vec<Source>> {
+    if !spec.is_dir() {
+        bail!("there is no such folder");
+    }
+    let present = |name: &&str| spec.join(name).join("schema.json").is_file();
+    let mut sources = Vec::new();
+    for revision in Revision::ALL.into_iter().filter(|revision| present(&revision.as_str())) {
+        sources.push(source(spec, revision.as_str(), revision)?);
+    }
+    if let Some(name) = Some(TASKS).filter(present) {
+        let mut tasks = source(spec, name, Revision::Published)?;
+        // The extension repeats the types of the core that it uses. Those are compared with the core.
+        for core in sources.iter().filter(|source| source.revision == Revision::Published) {
+            tasks.types.retain(|name| !core.types.contains(name));
+        }
+        sources.push(tasks);
+    }
+    if sources.is_empty() {
+        bail!("it holds no <revision>/schema.json");
+    }
+    Ok(sources)
+}
+
+fn source(spec: &Path, name: &str, revision: Revision) -> Result<Source> {
+    let folder = spec.join(name);
+    let path = folder.join("schema.json");
+    let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+    let document: Value = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+    let types = document["$defs"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    let mut examples = folder::examples(&workspace::schema_folder(revision).join("examples"), Kind::Example)?;
+    let official = folder.join("examples");
+    if official.is_dir() {
+        examples.extend(folder::examples(&official, Kind::Example)?);
+    }
+    Ok(Source { name: name.to_owned(), revision, document, types, examples })
+}
+
+/// The extension's schema is published apart from the revision's.
+const TASKS: &str = "tasks-extension";

@@ -13,7 +13,7 @@ use crate::form::Form;
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::meta::{Meta, RequestMeta};
-use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
+use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 pub use primitive::{
@@ -212,31 +212,16 @@ impl Url {
     }
 }
 
-impl Wire for Url {
-    const NAME: Option<&'static str> = None;
-
-    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        Self::new(String::read(value, dialect)?)
-    }
-
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-
-    fn schema(_: &mut Definitions) -> Schema {
-        // `format` is a note to the reader of a 2020-12 schema; the pattern is what is checked.
-        schemars::json_schema!({ "type": "string", "format": "uri", "pattern": "^[A-Za-z][A-Za-z0-9+.-]*:[^\\s]*$" })
-    }
-
-    #[cfg(feature = "proptest")]
-    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
-        use proptest::prelude::*;
+wire_text!(
+    Url,
+    Self::new,
+    // `format` is a note to the reader of a 2020-12 schema; the pattern is what is checked.
+    schemars::json_schema!({ "type": "string", "format": "uri", "pattern": "^[A-Za-z][A-Za-z0-9+.-]*:[^\\s]*$" }),
+    {
         let urls = ["https://example.com/connect", "http://127.0.0.1:8000/?a=b#c", "urn:isbn:0451450523"];
         proptest::sample::select(urls.to_vec()).prop_map(|url| Self::new(url).expect("a URL")).boxed()
     }
-}
-
-serde_at_published_revision!(Url);
+);
 
 /// The person's answer.
 ///

@@ -4,16 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mrtr_schema_derive::Wire;
-use schemars::{JsonSchema, Schema, json_schema};
+use schemars::{JsonSchema, json_schema};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Serialize, Serializer};
-use serde_json::value::RawValue;
 
 use crate::json::{JsonObject, Members};
-use crate::json_schema::Definitions;
 use crate::meta::{is_name, is_prefix, is_reserved};
-use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, Feature, ReadError, Revision};
+use crate::wire::wire_text;
+use crate::{Feature, ReadError};
 
 /// A kind of input that an application defines: its method, what is asked and what is answered (NS-1).
 ///
@@ -114,30 +112,17 @@ pub enum MethodError {
     Reserved,
 }
 
-impl Wire for Method {
-    const NAME: Option<&'static str> = None;
-
-    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        Self::new(String::read(value, dialect)?).map_err(|error| ReadError::refused(error.to_string()))
-    }
-
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-
-    fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "type": "string", "pattern": PATTERN, "not": { "pattern": RESERVED_PATTERN } })
-    }
-
-    #[cfg(feature = "proptest")]
-    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
-        use proptest::prelude::*;
+wire_text!(
+    Method,
+    |text: String| Self::new(text).map_err(|error| ReadError::refused(error.to_string())),
+    json_schema!({ "type": "string", "pattern": PATTERN, "not": { "pattern": RESERVED_PATTERN } }),
+    {
         let words = proptest::sample::select(vec!["com", "example", "a", "x-1", "Approvals9"]);
         (words.clone(), words.clone(), words)
             .prop_map(|(top, middle, name)| Self::new(format!("{top}.{middle}/{name}")).expect("within the rules"))
             .boxed()
     }
-}
+);
 
 /// Asks a client for an input that an application defines. Only for clients that declared its method (NS-2).
 #[derive(Debug, Clone, PartialEq, Wire)]
@@ -216,8 +201,6 @@ const fn is_own(text: &[u8], start: usize, end: usize) -> bool {
 const PATTERN: &str = "^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)+/[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$";
 const RESERVED_PATTERN: &str =
     "^[^./]*\\.([Mm][Oo][Dd][Ee][Ll][Cc][Oo][Nn][Tt][Ee][Xx][Tt][Pp][Rr][Oo][Tt][Oo][Cc][Oo][Ll]|[Mm][Cc][Pp])[./]";
-
-serde_at_published_revision!(Method);
 
 #[cfg(test)]
 mod tests {

@@ -2,13 +2,9 @@
 
 use std::fmt;
 
-use schemars::{Schema, json_schema};
-use serde::Serializer;
-use serde_json::value::RawValue;
+use schemars::json_schema;
 
-use crate::json_schema::Definitions;
-use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, ReadError, Revision};
+use crate::wire::wire_text;
 
 /// What a server wants back with the retry: can be echoed and compared, never read (CL-2).
 ///
@@ -53,26 +49,9 @@ impl fmt::Debug for RequestState {
     }
 }
 
-impl Wire for RequestState {
-    const NAME: Option<&'static str> = None;
-
-    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        String::read(value, dialect).map(Self)
-    }
-
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-
-    fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-
-    #[cfg(feature = "proptest")]
-    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
-        use proptest::strategy::Strategy;
-        crate::arbitrary::text().prop_map(Self).boxed()
-    }
-}
-
-serde_at_published_revision!(RequestState);
+wire_text!(
+    RequestState,
+    |text| Ok(Self(text)),
+    json_schema!({ "type": "string" }),
+    crate::arbitrary::text().prop_map(Self).boxed()
+);

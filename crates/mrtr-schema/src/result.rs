@@ -11,7 +11,7 @@ use crate::json::{Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::meta::ResultMeta;
 use crate::request_state::RequestState;
-use crate::wire::{Wire, WireObject, serde_at_published_revision};
+use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// What a result is. Open: an extension may define further kinds.
@@ -375,27 +375,12 @@ impl ExtensionType {
     }
 }
 
-impl Wire for ExtensionType {
-    const NAME: Option<&'static str> = None;
-
-    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        Self::new(String::read(value, dialect)?)
-    }
-
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-
-    fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "type": "string", "not": { "enum": [COMPLETE, INPUT_REQUIRED] } })
-    }
-
-    #[cfg(feature = "proptest")]
-    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
-        use proptest::strategy::Strategy;
-        crate::arbitrary::text().prop_map(Self).boxed()
-    }
-}
+wire_text!(
+    ExtensionType,
+    Self::new,
+    json_schema!({ "type": "string", "not": { "enum": [COMPLETE, INPUT_REQUIRED] } }),
+    crate::arbitrary::text().prop_map(Self).boxed()
+);
 
 /// A result of which only the common members are known.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

@@ -145,6 +145,43 @@ macro_rules! serde_at_published_revision {
 }
 pub(crate) use serde_at_published_revision;
 
+/// How a text that keeps some rule goes over the wire: read through its one door, written as it is.
+macro_rules! wire_text {
+    ($name:ident, $read:expr, $schema:expr, $any_value:expr) => {
+        impl crate::wire::Wire for $name {
+            const NAME: Option<&'static str> = None;
+
+            fn read(
+                value: &::serde_json::value::RawValue,
+                dialect: crate::Dialect,
+            ) -> ::std::result::Result<Self, crate::ReadError> {
+                ($read)(<String as crate::wire::Wire>::read(value, dialect)?)
+            }
+
+            fn write<S: ::serde::Serializer>(
+                &self,
+                _: crate::Revision,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+
+            fn schema(_: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+                $schema
+            }
+
+            #[cfg(feature = "proptest")]
+            fn any_value(_: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
+                use ::proptest::prelude::*;
+                $any_value
+            }
+        }
+
+        crate::wire::serde_at_published_revision!($name);
+    };
+}
+pub(crate) use wire_text;
+
 pub(crate) fn missing_member<E: Error>(key: &str, revision: Revision) -> E {
     E::custom(format_args!("`{key}` is required in {revision}, and is not set"))
 }

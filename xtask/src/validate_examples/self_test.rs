@@ -196,6 +196,12 @@ fn collect_properties(schema: &Value, at: &str, found: &mut Vec<String>) {
     for keyword in ["items", "additionalProperties"].iter().filter(|keyword| schema[**keyword].is_object()) {
         collect_properties(&schema[*keyword], &format!("{at}/{keyword}"), found);
     }
+    for keyword in ["anyOf", "oneOf"] {
+        let choices = schema[keyword].as_array().into_iter().flatten().enumerate();
+        for (index, choice) in choices.filter(|(_, choice)| choice["type"] == "object") {
+            collect_properties(choice, &format!("{at}/{keyword}/{index}"), found);
+        }
+    }
 }
 
 /// Renames a property and its mention in `required`.

@@ -131,7 +131,7 @@ impl RequestMeta {
 
 /// Metadata of a result.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "ResultMetaObject", when = Feature::RequestMetadata, open)]
+#[wire(name = "ResultMetaObject", open)]
 #[non_exhaustive]
 pub struct ResultMeta {
     /// The server's name and version.
@@ -147,7 +147,7 @@ pub struct ResultMeta {
 
 /// Metadata of a notification.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "NotificationMetaObject", when = Feature::Discovery, open)]
+#[wire(name = "NotificationMetaObject", open)]
 #[non_exhaustive]
 pub struct NotificationMeta {
     /// The subscription that it is sent for: the id of the request that opened it.

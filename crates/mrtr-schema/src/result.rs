@@ -304,7 +304,12 @@ impl<T: WireObject> Wire for Reply<T> {
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
-        let mut kinds = vec![definitions.reference::<InputRequiredResult>(), definitions.reference::<T>()];
+        let mut complete = definitions.reference::<T>();
+        if definitions.dialect().revision.has(Feature::InterimByFields) {
+            let interim = serde_json::json!([{ "required": ["inputRequests"] }, { "required": ["requestState"] }]);
+            complete.insert("not".to_owned(), serde_json::json!({ "anyOf": interim }));
+        }
+        let mut kinds = vec![definitions.reference::<InputRequiredResult>(), complete];
         if definitions.dialect().revision.has(Feature::ResultTypeExtensions) {
             kinds.push(definitions.reference::<ExtensionResult>());
         }

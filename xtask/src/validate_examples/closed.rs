@@ -19,10 +19,8 @@ fn close(schema: &mut Value, is_meta: bool) {
     if schema.get("type") == Some(&json!("object")) && names_members {
         close_object(schema, is_meta);
     }
-    for keyword in ["properties", "$defs"] {
-        let members = schema.get_mut(keyword).and_then(Value::as_object_mut);
-        members.into_iter().flat_map(Map::values_mut).for_each(|schema| close(schema, false));
-    }
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    members.into_iter().flatten().for_each(|(key, schema)| close(schema, key == "_meta"));
     for keyword in ["items", "additionalProperties"] {
         schema.get_mut(keyword).into_iter().for_each(|schema| close(schema, false));
     }

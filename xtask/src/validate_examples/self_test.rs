@@ -144,21 +144,19 @@ struct Fields<'a> {
 
 impl Fields<'_> {
     fn walk(&mut self, schema: &str, instance: &Value, at: &str) {
-        let Some(node) = self.document.pointer(schema) else { return };
-        let (node, references) = (node.clone(), node["$ref"].as_str().map(str::to_owned));
-        if let Some(reference) = references {
+        let document = self.document;
+        let Some(node) = document.pointer(schema) else { return };
+        if let Some(reference) = node["$ref"].as_str() {
             self.walk(reference.trim_start_matches('#'), instance, at);
         }
-        if let Some(choice) = self.choice(&node, schema, instance) {
-            self.walk(&choice, instance, at);
-        }
+        self.walk_choice(node, schema, instance, at);
         for (index, element) in instance.as_array().into_iter().flatten().enumerate() {
             self.walk(&format!("{schema}/items"), element, &format!("{at}/{index}"));
         }
         for (key, value) in instance.as_object().into_iter().flatten() {
             let (pointer, key) = (format!("{at}/{}", escaped(key)), escaped(key));
             let property = format!("{schema}/properties/{key}");
-            if self.document.pointer(&property).is_some() {
+            if document.pointer(&property).is_some() {
                 self.walk(&property, value, &pointer);
                 self.found.push(Field { instance: pointer, schema: property });
             } else {
@@ -167,24 +165,48 @@ impl Fields<'_> {
         }
     }
 
-    /// The alternative that an instance is, unless it may be just any object: there, no name is wrong.
-    fn choice(&self, node: &Value, schema: &str, instance: &Value) -> Option<String> {
-        let alternatives = ["anyOf", "oneOf"].into_iter().flat_map(|keyword| {
-            let count = node[keyword].as_array().map_or(0, Vec::len);
-            (0..count).map(move |index| format!("{schema}/{keyword}/{index}"))
+    /// Follows the alternative that an instance is.
+    ///
+    /// Where it may also be an object with members of any name, no name is wrong; nor is the name of a member without
+    /// which it would become one.
+    fn walk_choice(&mut self, node: &Value, schema: &str, instance: &Value, at: &str) {
+        let alternatives: Vec<_> = alternatives(node, schema).collect();
+        let (accepting, others): (Vec<_>, Vec<_>) =
+            alternatives.into_iter().partition(|part| self.accepts(part, instance));
+        let Some(choice) = accepting.first().filter(|_| !accepting[1..].iter().any(|part| self.is_open(part))) else {
+            return;
+        };
+        let before = self.found.len();
+        self.walk(choice, instance, at);
+        let open: Vec<_> = others.iter().filter(|part| self.is_open(part)).collect();
+        let mut followed = self.found.split_off(before);
+        followed.retain(|field| {
+            let changed = field.instance.strip_prefix(at).map(|own| renamed(instance, own)).unwrap_or_default();
+            !open.iter().any(|part| self.accepts(part, &changed))
         });
-        let accepts = |part: &String| self.validators.get(&format!("#{part}")).is_some_and(|v| v.is_valid(instance));
-        let accepting: Vec<_> = alternatives.filter(accepts).collect();
-        let free = accepting.iter().any(|part| self.document.pointer(part).is_some_and(|choice| self.is_free(choice)));
-        accepting.into_iter().next().filter(|_| !free)
+        self.found.append(&mut followed);
     }
 
-    /// An answer that an application defines may have members of any name.
-    fn is_free(&self, schema: &Value) -> bool {
+    fn accepts(&self, part: &str, instance: &Value) -> bool {
+        self.validators.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
+    }
+
+    /// Whether a part of the schema takes members of almost any name.
+    fn is_open(&self, part: &str) -> bool {
+        let schema = self.document.pointer(part).unwrap_or(&Value::Null);
         let target = schema["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));
         let schema = target.and_then(|target| self.document.pointer(target)).unwrap_or(schema);
-        schema["additionalProperties"] == json!({}) && schema["properties"].as_object().is_none_or(Map::is_empty)
+        schema["additionalProperties"] == json!({}) || schema.get("patternProperties").is_some()
     }
+}
+
+/// The alternatives of a schema that are whole types; a condition on one is not.
+fn alternatives(node: &Value, schema: &str) -> impl Iterator<Item = String> {
+    ["anyOf", "oneOf"].into_iter().flat_map(move |keyword| {
+        let choices = node[keyword].as_array().into_iter().flatten().enumerate();
+        let whole = choices.filter(|(_, choice)| choice.get("$ref").is_some() || choice.get("type").is_some());
+        whole.map(move |(index, _)| format!("{schema}/{keyword}/{index}")).collect::<Vec<_>>()
+    })
 }
 
 fn collect_properties(schema: &Value, at: &str, found: &mut Vec<String>) {

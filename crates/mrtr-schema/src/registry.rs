@@ -134,3 +134,46 @@ pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
         Response<ListToolsResult>,
     ];
 }
+
+/// A method, and the types of its two messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MethodTypes {
+    /// The method.
+    pub method: &'static str,
+    /// The name of its request's definition.
+    pub request: &'static str,
+    /// The name of its response's definition.
+    pub response: &'static str,
+}
+
+/// The methods that a client may call in a revision, with the types of their messages.
+///
+/// A type that is named here need not be in the list above yet.
+///
+/// ```
+/// use mrtr_schema::Revision;
+/// use mrtr_schema::registry::method_types;
+///
+/// let methods = method_types(Revision::Published);
+/// let call = methods.iter().find(|types| types.method == "tools/call").expect("every revision has it");
+/// assert_eq!((call.request, call.response), ("CallToolRequest", "CallToolResultResponse"));
+/// ```
+pub fn method_types(revision: Revision) -> Vec<MethodTypes> {
+    let entry = |(method, request, response)| MethodTypes { method, request, response };
+    // The revisions with these methods are the ones in which tasks/result may ask.
+    let tasks = if revision.may_ask_on("tasks/result") { TASK_METHODS } else { &[] };
+    METHODS.iter().chain(tasks).copied().map(entry).collect()
+}
+
+const METHODS: &[(&str, &str, &str)] = &[
+    ("tools/call", "CallToolRequest", "CallToolResultResponse"),
+    ("tools/list", "ListToolsRequest", "ListToolsResultResponse"),
+];
+
+const TASK_METHODS: &[(&str, &str, &str)] = &[
+    ("tasks/get", "GetTaskRequest", "GetTaskResultResponse"),
+    ("tasks/result", "GetTaskPayloadRequest", "GetTaskPayloadResultResponse"),
+    ("tasks/input_response", "TaskInputResponseRequest", "TaskInputResponseResultResponse"),
+    ("tasks/cancel", "CancelTaskRequest", "CancelTaskResultResponse"),
+];

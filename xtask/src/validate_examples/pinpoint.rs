@@ -32,21 +32,29 @@ fn pinpointed(error: &ValidationError<'_>) -> Vec<(String, String)> {
         }
         ValidationErrorKind::Required { property } => {
             let property = property.as_str().unwrap_or_default();
-            vec![(member(at, property), "required, but absent".to_owned())]
+            vec![(member(at, property), ABSENT.to_owned())]
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let unknown = |property: &String| (member(at, property), "no type names this member".to_owned());
+            let unknown = |property: &String| (member(at, property), UNKNOWN.to_owned());
             unexpected.iter().map(unknown).collect()
         }
         _ => vec![(at.to_owned(), shortened(error))],
     }
 }
 
-/// The choice of a union that was meant: its tag fits, and the least is wrong with it.
+/// What is wrong with the choice of a union that was meant: its tag fits, and its own members do best.
 fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(String, String)>> {
     let tags = TAGS.map(|tag| member(at, tag));
+    let is_tag = |(pointer, reason): &(String, String)| tags.contains(pointer) && reason != ABSENT && reason != UNKNOWN;
+    let is_own = |(pointer, _): &&(String, String)| pointer.rsplit_once('/').is_none_or(|(owner, _)| owner == at);
     let choices = choices.iter().map(|errors| errors.iter().flat_map(pinpointed).collect::<Vec<_>>());
-    choices.min_by_key(|faults| (faults.iter().any(|(pointer, _)| tags.contains(pointer)), faults.len()))
+    let mut faults =
+        choices.min_by_key(|faults| (faults.iter().any(is_tag), faults.iter().filter(is_own).count(), faults.len()))?;
+    if faults.iter().any(is_tag) {
+        // It is none of the choices, so what the members of one would have to be says nothing.
+        faults.retain(is_tag);
+    }
+    Some(faults)
 }
 
 fn member(at: &str, property: &str) -> String {
@@ -60,4 +68,7 @@ fn shortened(error: &ValidationError<'_>) -> String {
 
 /// The members by which the types of a union are told apart.
 const TAGS: [&str; 6] = ["method", "mode", "resultType", "role", "status", "type"];
+/// As the parser says it.
+const ABSENT: &str = "required, but absent";
+const UNKNOWN: &str = "no type names this member";
 const LONGEST_REASON: usize = 160;

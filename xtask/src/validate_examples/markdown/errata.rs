@@ -15,7 +15,7 @@ use crate::workspace;
 pub(crate) enum Erratum {
     /// Of a block: the findings at a path, or those that say something, or both.
     Json { block: usize, path: Option<String>, says: Option<String>, reason: String },
-    /// Of the text around the blocks, quoted word for word. Where its lines break does not matter.
+    /// Of the text, quoted word for word; it stands as long as the text does.
     Prose { text: String, reason: String },
 }
 
@@ -123,18 +123,7 @@ impl std::fmt::Display for Erratum {
     }
 }
 
-/// The line on which a quotation begins, wherever either of them breaks its lines.
+/// The line on which a quotation begins.
 fn line_of(document: &str, quotation: &str) -> Option<usize> {
-    let quotation = quotation.split_whitespace().collect::<Vec<_>>().join(" ");
-    let mut text = String::new();
-    let mut starts = Vec::new();
-    for (index, line) in document.lines().enumerate() {
-        starts.push((text.len(), index + 1));
-        for word in line.split_whitespace() {
-            text.push_str(word);
-            text.push(' ');
-        }
-    }
-    let at = text.find(&quotation)?;
-    starts.iter().rev().find(|(start, _)| *start <= at).map(|(_, line)| *line)
+    document.find(quotation).map(|at| document[..at].matches('\n').count() + 1)
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use mrtr_schema::{
-    Answer, ElicitFormParams, ElicitRequest, Form, InputRequest, InputRequiredResult, InputResponses, RequestState,
-    Response, Revision, Wire,
+    Answer, CallTool, ElicitFormParams, ElicitRequest, Form, InputRequest, InputRequiredResult, InputResponses,
+    RequestState, Response, Revision, Wire,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let form = Form::of::<Resolved>()?;
     let question = ElicitRequest::new(ElicitFormParams::ask("How was this bug resolved?", form));
     let interim = InputRequiredResult::ask("resolution", question.clone()).and_carry(RequestState::new("sealed"));
-    println!("server: {}", Response::new(1, interim).to_json(Revision::Published)?);
+    println!("server: {}", Response::<CallTool>::new(1, interim).to_json(Revision::Published)?);
 
     let answers = r#"{"resolution": {"action": "accept", "content": {"resolution": "Won't Fix"}}}"#;
     println!("client: {answers}");

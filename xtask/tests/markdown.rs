@@ -81,7 +81,7 @@ const DONE: &str = r#"{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "comp
 const ASKS: &str = r#"{"jsonrpc": "2.0", "id": 1, "result": {"resultType": "input_required", "requestState": "s"}}"#;
 
 fn fenced(blocks: &[&str]) -> String {
-    blocks.iter().map(|block| format!("```json\n{block}\n```\n")).collect()
+    blocks.iter().map(|block| ["```json\n", block, "\n```\n"].concat()).collect()
 }
 
 #[test]
@@ -205,6 +205,28 @@ fn a_task_is_created_by_a_call_and_leads_to_what_the_call_would_have_led_to() {
     let payload = "GetTaskPayloadResultResponse + CallToolResultResponse";
     assert_eq!(types, ["CallToolRequest", "CreateTaskResultResponse", "GetTaskPayloadRequest", payload]);
     assert!(document.findings().contains(&"11: $.result.content: required, but absent".to_owned()));
+}
+
+#[test]
+fn a_type_that_is_not_defined_here_is_said_and_leaves_its_errata_open() {
+    let meta = r#""_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}"#;
+    let call = CALL.replace(r#""name": "echo""#, &format!(r#""name": "echo", {meta}, "task": {{}}"#));
+    let created = r#"{"jsonrpc": "2.0", "id": 1, "result": {"task": {}}}"#;
+    let errata = json!([
+        { "kind": "json", "block": 1, "path": "$.params.task", "reason": "The published revision has it elsewhere." },
+        { "kind": "json", "block": 2, "path": "$.result.task", "reason": "Who knows." },
+    ]);
+    let (passed, report) = Document::new(&fenced(&[&call, created]), "2026-07-28").with_errata(&errata).validate(&[]);
+    assert!(passed && report.contains("not defined here: CreateTaskResultResponse"), "{report}");
+    assert!(report.contains("erratum of a type that is not defined here: block 2, $.result.task"), "{report}");
+}
+
+#[test]
+fn a_notification_wants_no_answer() {
+    let progress =
+        r#"{"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": 1, "progress": 1}}"#;
+    let rows = Document::new(&fenced(&[CALL, progress, DONE]), "sep-2322").rows();
+    assert_eq!(rows[1..], [row(5, "ProgressNotification", "passed"), row(8, "CallToolResultResponse", "passed")]);
 }
 
 #[test]

@@ -13,6 +13,10 @@ pub(crate) struct TypeAttributes {
     pub(crate) tag: Option<LitStr>,
     /// Members beyond the named ones are meant to be there.
     pub(crate) open: bool,
+    /// It is not an object by itself, but members that several objects share.
+    pub(crate) part: bool,
+    /// The feature without which a revision has no such type.
+    pub(crate) when: Option<Path>,
 }
 
 impl TypeAttributes {
@@ -22,8 +26,12 @@ impl TypeAttributes {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("name") {
                     parsed.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("when") {
+                    parsed.when = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("open") {
                     parsed.open = true;
+                } else if meta.path.is_ident("part") {
+                    parsed.part = true;
                 } else if meta.path.is_ident("tag") && meta.input.peek(Token![=]) {
                     parsed.tag = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("tag") {
@@ -52,6 +60,7 @@ pub(crate) struct MemberAttributes {
     pub(crate) value: Option<LitStr>,
     pub(crate) lenient: bool,
     pub(crate) extra: bool,
+    pub(crate) flatten: bool,
 }
 
 impl MemberAttributes {
@@ -73,6 +82,8 @@ impl MemberAttributes {
                     parsed.lenient = true;
                 } else if meta.path.is_ident("extra") {
                     parsed.extra = true;
+                } else if meta.path.is_ident("flatten") {
+                    parsed.flatten = true;
                 } else {
                     return Err(meta.error("not an attribute of a wire member"));
                 }

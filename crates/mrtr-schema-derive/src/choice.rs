@@ -9,10 +9,11 @@ use crate::attributes::{MemberAttributes, TypeAttributes, description};
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
     let ident = &input.ident;
     let attributes = TypeAttributes::parse(&input.attrs)?;
-    let name = crate::object::name_constant(attributes.name.as_ref());
+    let name = crate::object::name_constants(&attributes);
     let about = description(&input.attrs);
     let tag = attributes
         .tag
+        .as_ref()
         .ok_or_else(|| syn::Error::new_spanned(input, "say which member tells the variants apart: tag = \"…\""))?;
 
     let (mut variants, mut types, mut values, mut available) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -78,6 +79,14 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                     other => Err(crate::ReadError::not_one_of(other, &[#(#values),*]).in_member(#tag)),
                 }
             }
+
+            fn write_members<M: ::serde::ser::SerializeMap>(
+                &self,
+                revision: crate::Revision,
+                map: &mut M,
+            ) -> ::std::result::Result<(), M::Error> {
+                match self { #(Self::#variants(body) => body.write_members(revision, map)),* }
+            }
         }
 
         #(impl ::std::convert::From<#types> for #ident {
@@ -85,5 +94,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 Self::#variants(body)
             }
         })*
+
+        crate::wire::serde_at_published_revision!(#ident);
     })
 }

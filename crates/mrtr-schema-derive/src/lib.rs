@@ -3,7 +3,9 @@
 //! For use inside `mrtr-schema` only: the generated code names its modules.
 //!
 //! On a struct: `#[wire(name = "Tool")]` gives the name of its definition, `#[wire(tag(type = "text"))]` a member
-//! with a constant value, `#[wire(open)]` that members beyond the named ones are meant to be there. On a field: `rename = "_meta"`, `when = FEATURE` (the member exists only in revisions with
+//! with a constant value, `#[wire(open)]` says that members beyond the named ones are meant to be there, `#[wire(when =
+//! FEATURE)]` that only revisions with that feature have the type, `#[wire(part)]` that it is not an object by itself but
+//! members that several objects share (`Part`, taken in by a field with `flatten`). On a field: `rename = "_meta"`, `when = FEATURE` (the member exists only in revisions with
 //! that feature), `required = FEATURE` (an `Option` that may not be left out there), `lenient` (absent means the
 //! default, unless read strictly), `format = "uri"` (said in the schema), `extra` (keeps unknown members).
 //!
@@ -16,7 +18,6 @@ mod object;
 mod words;
 
 use proc_macro::TokenStream;
-use quote::quote;
 use syn::{Data, DeriveInput, Fields, parse_macro_input};
 
 /// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published revision.
@@ -27,20 +28,15 @@ pub fn derive_wire(input: TokenStream) -> TokenStream {
 }
 
 fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
-    let wire = match &input.data {
+    match &input.data {
         Data::Struct(data) => match &data.fields {
-            Fields::Named(fields) => object::expand(input, fields)?,
-            _ => return Err(syn::Error::new_spanned(input, "Wire needs named fields")),
+            Fields::Named(fields) => object::expand(input, fields),
+            _ => Err(syn::Error::new_spanned(input, "Wire needs named fields")),
         },
         Data::Enum(data) if data.variants.iter().all(|v| matches!(v.fields, Fields::Unit)) => {
-            words::expand(input, data)?
+            words::expand(input, data)
         }
-        Data::Enum(data) => choice::expand(input, data)?,
-        Data::Union(_) => return Err(syn::Error::new_spanned(input, "Wire is not for unions")),
-    };
-    let name = &input.ident;
-    Ok(quote! {
-        #wire
-        crate::wire::serde_at_published_revision!(#name);
-    })
+        Data::Enum(data) => choice::expand(input, data),
+        Data::Union(_) => Err(syn::Error::new_spanned(input, "Wire is not for unions")),
+    }
 }

@@ -9,23 +9,71 @@ use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, descriptio
 pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<TokenStream> {
     let ident = &input.ident;
     let attributes = TypeAttributes::parse(&input.attrs)?;
-    let name = name_constant(attributes.name.as_ref());
-    let about = description(&input.attrs);
     let members = fields.named.iter().map(Member::parse).collect::<syn::Result<Vec<_>>>()?;
-
-    let (constant_keys, constant_values): (Vec<_>, Vec<_>) = attributes.constants.iter().cloned().unzip();
-    let reads = members.iter().map(Member::read);
-    let writes = members.iter().map(Member::write);
-    let properties = members.iter().filter(|member| !member.attributes.extra).map(Member::property);
-    let open = attributes.open.then(|| quote!(object.open();));
-    keeps_unknown_members(input, &members)?;
-    let idents: Vec<_> = members.iter().map(|member| &member.ident).collect();
-    let strategies = members.iter().map(Member::strategy);
     let constructor = constructor(ident, &members);
+    let code = Code::of(&attributes, &members);
+    if attributes.part {
+        let part = part(ident, &code);
+        return Ok(quote!(#constructor #part));
+    }
+    keeps_unknown_members(input, &members)?;
+    let object = object(input, &attributes, &code);
+    Ok(quote!(#constructor #object))
+}
 
-    Ok(quote! {
-        #constructor
+/// What objects and parts of objects have in common.
+struct Code {
+    reads: TokenStream,
+    writes: TokenStream,
+    properties: TokenStream,
+    any_value: TokenStream,
+}
 
+impl Code {
+    fn of(attributes: &TypeAttributes, members: &[Member<'_>]) -> Self {
+        let (keys, values): (Vec<_>, Vec<_>) = attributes.constants.iter().cloned().unzip();
+        let idents: Vec<_> = members.iter().map(|member| member.ident).collect();
+        let reads = members.iter().map(Member::read);
+        let writes = members.iter().map(Member::write);
+        let properties = members.iter().filter(|member| !member.attributes.extra).map(Member::property);
+        let strategies = members.iter().map(Member::strategy);
+        Self {
+            reads: quote! {
+                #(members.constant(#keys, #values)?;)*
+                #(#reads)*
+                Ok(Self { #(#idents),* })
+            },
+            writes: quote! {
+                let _ = revision;
+                #(map.serialize_entry(#keys, #values)?;)*
+                #(#writes)*
+                Ok(())
+            },
+            properties: quote! {
+                let dialect = definitions.dialect();
+                let _ = dialect;
+                #(object.constant(#keys, #values);)*
+                #(#properties)*
+            },
+            any_value: quote! {
+                use ::proptest::strategy::Strategy;
+                let _ = revision;
+                #(let #idents = #strategies;)*
+                crate::arbitrary::nest!(#(#idents),*)
+                    .prop_map(|crate::arbitrary::nested!(#(#idents),*)| Self { #(#idents),* })
+                    .boxed()
+            },
+        }
+    }
+}
+
+fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> TokenStream {
+    let ident = &input.ident;
+    let name = name_constants(attributes);
+    let about = description(&input.attrs);
+    let open = attributes.open.then(|| quote!(object.open();));
+    let Code { reads, writes, properties, any_value } = code;
+    quote! {
         impl crate::wire::Wire for #ident {
             #name
 
@@ -41,30 +89,19 @@ pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<T
                 revision: crate::Revision,
                 serializer: S,
             ) -> ::std::result::Result<S::Ok, S::Error> {
-                use ::serde::ser::SerializeMap;
-                let mut map = serializer.serialize_map(None)?;
-                #(map.serialize_entry(#constant_keys, #constant_values)?;)*
-                #(#writes)*
-                map.end()
+                crate::wire::write_object(self, revision, serializer)
             }
 
             fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
-                let dialect = definitions.dialect();
                 let mut object = crate::json_schema::ObjectSchema::new(#about);
-                #(object.constant(#constant_keys, #constant_values);)*
-                #(#properties)*
+                #properties
                 #open
                 object.finish()
             }
 
             #[cfg(feature = "proptest")]
             fn any_value(revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
-                use ::proptest::strategy::Strategy;
-                let _ = revision;
-                #(let #idents = #strategies;)*
-                crate::arbitrary::nest!(#(#idents),*)
-                    .prop_map(|crate::arbitrary::nested!(#(#idents),*)| Self { #(#idents),* })
-                    .boxed()
+                #any_value
             }
         }
 
@@ -73,18 +110,61 @@ pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<T
                 mut members: crate::json::RawMembers<'_>,
                 dialect: crate::Dialect,
             ) -> ::std::result::Result<Self, crate::ReadError> {
-                #(members.constant(#constant_keys, #constant_values)?;)*
-                #(#reads)*
-                Ok(Self { #(#idents),* })
+                #reads
+            }
+
+            fn write_members<M: ::serde::ser::SerializeMap>(
+                &self,
+                revision: crate::Revision,
+                map: &mut M,
+            ) -> ::std::result::Result<(), M::Error> {
+                #writes
             }
         }
-    })
+
+        crate::wire::serde_at_published_revision!(#ident);
+    }
 }
 
-/// `const NAME`, for a type that has a definition of its own; `None` for one written where it stands.
-pub(crate) fn name_constant(name: Option<&LitStr>) -> TokenStream {
-    let name = name.map_or_else(|| quote!(None), |name| quote!(Some(#name)));
-    quote!(const NAME: Option<&'static str> = #name;)
+fn part(ident: &Ident, code: &Code) -> TokenStream {
+    let Code { reads, writes, properties, any_value } = code;
+    quote! {
+        impl crate::wire::Part for #ident {
+            fn take(
+                members: &mut crate::json::RawMembers<'_>,
+                dialect: crate::Dialect,
+            ) -> ::std::result::Result<Self, crate::ReadError> {
+                #reads
+            }
+
+            fn write_members<M: ::serde::ser::SerializeMap>(
+                &self,
+                revision: crate::Revision,
+                map: &mut M,
+            ) -> ::std::result::Result<(), M::Error> {
+                #writes
+            }
+
+            fn describe(
+                object: &mut crate::json_schema::ObjectSchema,
+                definitions: &mut crate::json_schema::Definitions,
+            ) {
+                #properties
+            }
+
+            #[cfg(feature = "proptest")]
+            fn any_value(revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
+                #any_value
+            }
+        }
+    }
+}
+
+/// `const NAME`, for a type that has a definition of its own, and `const WHEN`, for one that not every revision has.
+pub(crate) fn name_constants(attributes: &TypeAttributes) -> TokenStream {
+    let name = attributes.name.as_ref().map_or_else(|| quote!(None), |name| quote!(Some(#name)));
+    let when = attributes.when.as_ref().map(|when| quote!(const WHEN: Option<crate::Feature> = Some(#when);));
+    quote!(const NAME: Option<&'static str> = #name; #when)
 }
 
 struct Member<'a> {
@@ -127,11 +207,19 @@ impl<'a> Member<'a> {
         if self.attributes.extra {
             return quote!(let #ident = members.rest()?;);
         }
+        if self.attributes.flatten {
+            return quote!(let #ident = crate::wire::Part::take(&mut members, dialect)?;);
+        }
         let (exists, demanded) = (self.exists(), self.demanded());
         let present = if self.optional.is_some() {
+            let absent = if self.attributes.lenient {
+                quote!(None if #demanded => Some(members.or_default(#key, dialect)?),)
+            } else {
+                quote!(None if #demanded => return Err(crate::ReadError::missing(#key)),)
+            };
             quote! {
                 match members.optional(#key, dialect)? {
-                    None if #demanded => return Err(crate::ReadError::missing(#key)),
+                    #absent
                     value => value,
                 }
             }
@@ -152,7 +240,10 @@ impl<'a> Member<'a> {
     fn write(&self) -> TokenStream {
         let Self { ident, key, .. } = self;
         if self.attributes.extra {
-            return quote!(self.#ident.write_into(&mut map)?;);
+            return quote!(self.#ident.write_into(map)?;);
+        }
+        if self.attributes.flatten {
+            return quote!(crate::wire::Part::write_members(&self.#ident, revision, map)?;);
         }
         let (exists, demanded) = (self.exists(), self.demanded());
         let entry =
@@ -174,15 +265,18 @@ impl<'a> Member<'a> {
 
     fn property(&self) -> TokenStream {
         let Self { key, about, .. } = self;
+        if self.attributes.flatten {
+            let ty = self.ty;
+            return quote!(<#ty as crate::wire::Part>::describe(&mut object, definitions););
+        }
         let ty = self.optional.unwrap_or(self.ty);
         let format = self.attributes.format.as_ref().map(|format| quote!(.with_format(#format)));
         let (exists, demanded) = (self.exists(), self.demanded());
-        let required = if self.optional.is_some() {
-            demanded
-        } else if self.attributes.lenient {
-            quote!(dialect.strict)
-        } else {
-            quote!(true)
+        let required = match (self.optional.is_some(), self.attributes.lenient) {
+            (true, false) => demanded,
+            (true, true) => quote!(dialect.strict && #demanded),
+            (false, true) => quote!(dialect.strict),
+            (false, false) => quote!(true),
         };
         quote! {
             {
@@ -200,6 +294,9 @@ impl<'a> Member<'a> {
         let ty = self.ty;
         if self.attributes.extra {
             return quote!(crate::arbitrary::extra_members());
+        }
+        if self.attributes.flatten {
+            return quote!(<#ty as crate::wire::Part>::any_value(revision));
         }
         let (exists, demanded) = (self.exists(), self.demanded());
         let present = if let Some(ty) = self.optional {

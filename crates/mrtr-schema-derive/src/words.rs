@@ -9,7 +9,7 @@ use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, descriptio
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
     let ident = &input.ident;
     let attributes = TypeAttributes::parse(&input.attrs)?;
-    let name = crate::object::name_constant(attributes.name.as_ref());
+    let name = crate::object::name_constants(&attributes);
     let about = description(&input.attrs);
 
     let mut variants = Vec::new();
@@ -62,5 +62,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 ::proptest::sample::select(vec![#(Self::#variants),*]).boxed()
             }
         }
+
+        crate::wire::serde_at_published_revision!(#ident);
     })
 }

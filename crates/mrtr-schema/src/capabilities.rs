@@ -26,6 +26,9 @@ pub struct ClientCapabilities {
     pub sampling: Option<SamplingCapability>,
     /// It can list its roots.
     pub roots: Option<RootsCapability>,
+    /// It runs requests of the server's as tasks.
+    #[wire(when = Feature::CoreTasks)]
+    pub tasks: Option<ClientTasksCapability>,
     /// Extensions, by their names.
     pub extensions: Option<IndexMap<String, JsonObject>>,
     /// Capabilities that no specification defines.
@@ -134,6 +137,9 @@ pub struct ServerCapabilities {
     pub completions: Option<JsonObject>,
     /// It sends log messages.
     pub logging: Option<JsonObject>,
+    /// It runs requests as tasks.
+    #[wire(when = Feature::CoreTasks)]
+    pub tasks: Option<ServerTasksCapability>,
     /// Extensions, by their names.
     pub extensions: Option<IndexMap<String, JsonObject>>,
     /// Capabilities that no specification defines.
@@ -162,6 +168,93 @@ pub struct ResourcesCapability {
     pub list_changed: Option<bool>,
     /// It says when a resource changes.
     pub subscribe: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a server runs requests as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ServerTasksCapability {
+    /// It lists them.
+    pub list: Option<JsonObject>,
+    /// It calls them off.
+    pub cancel: Option<JsonObject>,
+    /// Which requests.
+    pub requests: Option<ServerTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests a server runs as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ServerTaskRequests {
+    /// Those about tools.
+    pub tools: Option<ToolTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about tools a server runs as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ToolTaskRequests {
+    /// `tools/call`.
+    pub call: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client runs requests as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ClientTasksCapability {
+    /// It lists them.
+    pub list: Option<JsonObject>,
+    /// It calls them off.
+    pub cancel: Option<JsonObject>,
+    /// Which requests.
+    pub requests: Option<ClientTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests a client runs as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ClientTaskRequests {
+    /// Those about elicitation.
+    pub elicitation: Option<ElicitationTaskRequests>,
+    /// Those about sampling.
+    pub sampling: Option<SamplingTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about elicitation a client runs as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationTaskRequests {
+    /// `elicitation/create`.
+    pub create: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about sampling a client runs as tasks.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct SamplingTaskRequests {
+    /// `sampling/createMessage`.
+    pub create_message: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,

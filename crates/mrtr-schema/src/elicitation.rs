@@ -6,13 +6,14 @@ use fluent_uri::Uri;
 use mrtr_schema_derive::Wire;
 use schemars::Schema;
 use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
 use crate::form::Form;
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::meta::{Meta, RequestMeta};
-use crate::wire::{Wire, WireObject, serde_at_published_revision};
+use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 pub use primitive::{
@@ -82,10 +83,7 @@ impl Wire for ElicitParams {
     }
 
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Form(params) => params.write(revision, serializer),
-            Self::Url(params) => params.write(revision, serializer),
-        }
+        write_object(self, revision, serializer)
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
@@ -111,6 +109,13 @@ impl WireObject for ElicitParams {
             None | Some("form") => WireObject::read_members(members, dialect).map(Self::Form),
             Some("url") => WireObject::read_members(members, dialect).map(Self::Url),
             Some(other) => Err(ReadError::not_one_of(other, &["form", "url"]).in_member("mode")),
+        }
+    }
+
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
+        match self {
+            Self::Form(params) => params.write_members(revision, map),
+            Self::Url(params) => params.write_members(revision, map),
         }
     }
 }

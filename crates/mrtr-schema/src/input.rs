@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
+use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
 use crate::elicitation::{ElicitRequest, ElicitResult};
@@ -14,7 +15,7 @@ use crate::namespaced::NamespacedInputRequest;
 use crate::request_state::RequestState;
 use crate::roots::{ListRootsRequest, ListRootsResult};
 use crate::sampling::{CreateMessageRequest, CreateMessageResult};
-use crate::wire::{Wire, WireObject, serde_at_published_revision};
+use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// One thing that a server asks for; `method` tells which kind it is.
@@ -59,16 +60,7 @@ impl Wire for InputRequest {
     }
 
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Elicit(request) => request.write(revision, serializer),
-            Self::Sample(request) => request.write(revision, serializer),
-            Self::Roots(request) if revision.has(Feature::RootsAsInput) => request.write(revision, serializer),
-            Self::Namespaced(request) if revision.has(Feature::NamespacedInputs) => request.write(revision, serializer),
-            Self::Roots(_) | Self::Namespaced(_) => {
-                let method = self.method();
-                Err(serde::ser::Error::custom(format_args!("`{method}` is not an input of {revision}")))
-            }
-        }
+        write_object(self, revision, serializer)
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
@@ -115,6 +107,21 @@ impl WireObject for InputRequest {
                 Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE, ROOTS]).in_member("method"))
             }
             other => Err(ReadError::not_one_of(other, &[ELICIT, SAMPLE]).in_member("method")),
+        }
+    }
+
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
+        match self {
+            Self::Elicit(request) => request.write_members(revision, map),
+            Self::Sample(request) => request.write_members(revision, map),
+            Self::Roots(request) if revision.has(Feature::RootsAsInput) => request.write_members(revision, map),
+            Self::Namespaced(request) if revision.has(Feature::NamespacedInputs) => {
+                request.write_members(revision, map)
+            }
+            Self::Roots(_) | Self::Namespaced(_) => {
+                let method = self.method();
+                Err(M::Error::custom(format_args!("`{method}` is not an input of {revision}")))
+            }
         }
     }
 }
@@ -260,7 +267,7 @@ impl InputResponse {
     /// An answer of a known kind.
     pub fn of<T: Wire>(answer: &T, revision: Revision) -> Result<Self, serde_json::Error> {
         let text = answer.to_json(revision)?;
-        JsonObject::parse(&text).map(Self).map_err(serde::ser::Error::custom)
+        JsonObject::parse(&text).map(Self).map_err(Error::custom)
     }
 
     /// An answer that an application defines.
@@ -361,7 +368,7 @@ serde_at_published_revision!(InputResponse);
 
 /// An answer that an application defines: any object.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "NamespacedInputResponse", open)]
+#[wire(name = "NamespacedInputResponse", when = Feature::NamespacedInputs, open)]
 #[non_exhaustive]
 pub struct NamespacedInputResponse {
     /// All of it.
@@ -378,7 +385,7 @@ pub struct NamespacedInputResponse {
 /// retry.request_state = Some(RequestState::new("sealed"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "InputResponseRequestParams")]
+#[wire(name = "InputResponseRequestParams", when = Feature::ResultType)]
 #[non_exhaustive]
 pub struct RetryParams {
     /// The answers.

@@ -62,7 +62,7 @@ impl Definitions {
 
     /// A schema that stands for `T`: a reference to its definition, or the schema itself where it has none.
     pub fn reference<T: Wire>(&mut self) -> Schema {
-        let Some(name) = T::NAME.and_then(|name| self.dialect.revision.type_name(name)) else {
+        let Some(name) = T::name_in(self.dialect.revision) else {
             return T::schema(self);
         };
         if !self.schemas.contains_key(name) {
@@ -99,6 +99,18 @@ impl ObjectSchema {
         }
     }
 
+    /// The schema of an object that has the members of another as well.
+    pub(crate) fn merged(mut schema: Schema, more: &Schema) -> Schema {
+        for keyword in ["properties", "required"] {
+            match (schema.get_mut(keyword), more.get(keyword)) {
+                (Some(Value::Object(properties)), Some(Value::Object(more))) => properties.extend(more.clone()),
+                (Some(Value::Array(required)), Some(Value::Array(more))) => required.extend(more.clone()),
+                _ => {}
+            }
+        }
+        schema
+    }
+
     /// Says that members without a name in the type are meant to be there.
     pub(crate) fn open(&mut self) {
         self.open = true;
@@ -124,6 +136,12 @@ impl ObjectSchema {
 /// The schema of a member.
 #[derive(Debug)]
 pub(crate) struct Property(Value);
+
+impl From<Value> for Property {
+    fn from(schema: Value) -> Self {
+        Self(schema)
+    }
+}
 
 impl Property {
     pub(crate) fn of<T: Wire>(definitions: &mut Definitions, about: &'static str) -> Self {

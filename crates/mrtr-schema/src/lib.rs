@@ -1,22 +1,32 @@
 #![doc = include_str!("../README.md")]
 
 mod capabilities;
+mod coded_error;
+mod completion;
 mod content;
+mod discovery;
 mod elicitation;
 mod envelope;
 mod error;
+mod error_object;
 mod form;
 mod implementation;
 mod input;
 mod json;
 mod jsonrpc;
 mod meta;
+mod methods;
 mod namespaced;
+mod notifications;
+mod params;
+mod prompts;
 mod request_state;
+mod resources;
 mod result;
 mod revision;
 mod roots;
 mod sampling;
+mod subscriptions;
 mod tools;
 mod wire;
 
@@ -24,17 +34,28 @@ mod wire;
 pub mod arbitrary;
 pub mod json_schema;
 pub mod registry;
+pub mod tasks;
 #[cfg(feature = "validate")]
 mod validate;
 
 pub use capabilities::{
-    ClientCapabilities, ElicitationCapability, ListChangedCapability, ResourcesCapability, RootsCapability,
-    SamplingCapability, ServerCapabilities,
+    ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability, ElicitationTaskRequests,
+    ListChangedCapability, ResourcesCapability, RootsCapability, SamplingCapability, SamplingTaskRequests,
+    ServerCapabilities, ServerTaskRequests, ServerTasksCapability, ToolTaskRequests,
+};
+pub use coded_error::{
+    CodedError, CodedErrorResponse, ErrorKind, HeaderMismatch, InternalError, InvalidParams, InvalidRequest,
+    MethodNotFound, MissingRequiredClientCapability, ParseError, UnsupportedProtocolVersion,
+};
+pub use completion::{
+    CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
+    CompletionValues, PromptReference, ResourceTemplateReference,
 };
 pub use content::{
     Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, Fraction, ImageContent,
     ResourceContents, ResourceLink, Role, StructuredContent, TextContent, TextResourceContents,
 };
+pub use discovery::{DiscoverResult, InitializeParams, InitializeResult};
 pub use elicitation::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitRequest, ElicitResult, ElicitUrlParams,
     EnumOption, FormContent, FormMode, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema, StringFormat,
@@ -43,6 +64,10 @@ pub use elicitation::{
 };
 pub use envelope::{Envelope, EnvelopeError, RawParams};
 pub use error::{JsonPath, Problem, ReadError};
+pub use error_object::{
+    ErrorCode, ErrorData, ErrorObject, ErrorResponse, MissingCapabilityData, ResourceNotFoundData,
+    UnsupportedVersionData,
+};
 pub use form::{Form, FormError};
 pub use implementation::{Icon, IconTheme, Implementation};
 pub use input::{
@@ -50,12 +75,21 @@ pub use input::{
 };
 pub use json::{Json, JsonObject, Members, Number, RawMembers};
 pub use jsonrpc::{
-    AnyNotification, AnyRequest, ErrorCode, ErrorData, ErrorObject, ErrorResponse, MissingCapabilityData, Params,
-    Request, RequestId, ResourceNotFoundData, Response, ResultBody, UnsupportedVersionData,
+    AnyNotification, AnyRequest, AnyResponse, InterimResponse, Notification, Request, RequestId, Response,
 };
-pub use meta::{LoggingLevel, Meta, MetaKey, MetaKeyError, ProgressToken, RequestMeta, ResultMeta};
+pub use meta::{LoggingLevel, Meta, MetaKey, MetaKeyError, NotificationMeta, ProgressToken, RequestMeta, ResultMeta};
+pub use methods::*;
 pub use namespaced::{Method, MethodError, NamespacedInput, NamespacedInputRequest};
+pub use notifications::{
+    CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
+};
+pub use params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams};
+pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use request_state::RequestState;
+pub use resources::{
+    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
+    ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
+};
 pub use result::{AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, Reply, ResultType};
 pub use revision::{Dialect, Feature, Revision, UnknownRevision};
 pub use roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
@@ -64,9 +98,11 @@ pub use sampling::{
     OneOrMany, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolResultContent, ToolResultsError,
     ToolUseContent,
 };
+pub use subscriptions::{
+    ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+};
 pub use tools::{
-    CacheScope, CallToolParams, CallToolResult, InputSchema, ListToolsParams, ListToolsResult, OutputSchema,
-    PaginatedParams, Tool, ToolAnnotations,
+    CacheScope, CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations,
 };
 #[cfg(feature = "validate")]
 pub use validate::{SchemaCheck, SchemaError, Violation, Violations};

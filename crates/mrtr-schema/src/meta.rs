@@ -6,11 +6,13 @@ use std::fmt;
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::wire::{Wire, WireObject, serde_at_published_revision};
+use crate::tasks::RelatedTask;
+use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{ClientCapabilities, Dialect, Feature, Implementation, ReadError, RequestId, Revision};
 
 /// Metadata on anything but a request, result or notification of the published revision.
@@ -50,11 +52,8 @@ impl Wire for Meta {
         WireObject::read_members(RawMembers::of(value)?, dialect)
     }
 
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeMap;
-        let mut map = serializer.serialize_map(None)?;
-        self.0.write_into(&mut map)?;
-        map.end()
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        write_object(self, revision, serializer)
     }
 
     fn schema(_: &mut Definitions) -> Schema {
@@ -71,6 +70,10 @@ impl Wire for Meta {
 impl WireObject for Meta {
     fn read_members(members: RawMembers<'_>, _: Dialect) -> Result<Self, ReadError> {
         members.rest().map(Self)
+    }
+
+    fn write_members<M: SerializeMap>(&self, _: Revision, map: &mut M) -> Result<(), M::Error> {
+        self.0.write_into(map)
     }
 }
 
@@ -102,6 +105,9 @@ pub struct RequestMeta {
     pub log_level: Option<LoggingLevel>,
     /// A token under which the client wants to hear of progress.
     pub progress_token: Option<ProgressToken>,
+    /// The task that the request belongs to.
+    #[wire(rename = "io.modelcontextprotocol/related-task", when = Feature::CoreTasks)]
+    pub related_task: Option<RelatedTask>,
     /// W3C trace context: the caller's span.
     #[wire(when = Feature::RequestMetadata)]
     pub traceparent: Option<String>,
@@ -125,12 +131,28 @@ impl RequestMeta {
 
 /// Metadata of a result.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "ResultMetaObject", open)]
+#[wire(name = "ResultMetaObject", when = Feature::RequestMetadata, open)]
 #[non_exhaustive]
 pub struct ResultMeta {
     /// The server's name and version.
     #[wire(rename = "io.modelcontextprotocol/serverInfo", when = Feature::RequestMetadata)]
     pub server_info: Option<Implementation>,
+    /// The task that the result belongs to.
+    #[wire(rename = "io.modelcontextprotocol/related-task", when = Feature::CoreTasks)]
+    pub related_task: Option<RelatedTask>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Metadata of a notification.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "NotificationMetaObject", when = Feature::Discovery, open)]
+#[non_exhaustive]
+pub struct NotificationMeta {
+    /// The subscription that it is sent for: the id of the request that opened it.
+    #[wire(rename = "io.modelcontextprotocol/subscriptionId", when = Feature::Discovery)]
+    pub subscription_id: Option<RequestId>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,

@@ -13,7 +13,7 @@ use crate::json::{JsonObject, Members};
 use crate::json_schema::Definitions;
 use crate::meta::{is_name, is_prefix, is_reserved};
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, ReadError, Revision};
+use crate::{Dialect, Feature, ReadError, Revision};
 
 /// A kind of input that an application defines: its method, what is asked and what is answered (NS-1).
 ///
@@ -141,7 +141,7 @@ impl Wire for Method {
 
 /// Asks a client for an input that an application defines. Only for clients that declared its method (NS-2).
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "NamespacedInputRequest")]
+#[wire(name = "NamespacedInputRequest", when = Feature::NamespacedInputs)]
 #[non_exhaustive]
 pub struct NamespacedInputRequest {
     /// The method; its owner defines the rest.

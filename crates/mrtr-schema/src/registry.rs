@@ -1,20 +1,9 @@
 //! Every named wire type, in one list: what the generated schemas, the examples and the property tests cover.
 
-use crate::jsonrpc::{AnyNotification, AnyRequest, ErrorObject, ErrorResponse, Request, RequestId, Response};
-use crate::result::{AnyResult, InputRequiredResult, Reply, ResultType};
-use crate::wire::Wire;
-use crate::{
-    Annotations, AudioContent, BlobResourceContents, BooleanSchema, CallToolParams, CallToolResult, ClientCapabilities,
-    ContentBlock, CreateMessageParams, CreateMessageRequest, CreateMessageResult, ElicitFormParams, ElicitParams,
-    ElicitRequest, ElicitResult, ElicitUrlParams, EmbeddedResource, ExtensionResult, Icon, ImageContent,
-    Implementation, InputRequest, InputRequests, InputResponse, InputResponses, LegacyTitledEnumSchema,
-    ListRootsRequest, ListRootsResult, ListToolsParams, ListToolsResult, LoggingLevel, Meta, ModelHint,
-    ModelPreferences, NamespacedInputRequest, NamespacedInputResponse, NumberSchema, PaginatedParams, PrimitiveSchema,
-    ProgressToken, RequestMeta, ResourceLink, ResultMeta, RetryParams, Revision, Role, Root, SamplingContent,
-    SamplingMessage, ServerCapabilities, StringSchema, TextContent, TextResourceContents, TitledMultiSelectEnumSchema,
-    TitledSingleSelectEnumSchema, Tool, ToolAnnotations, ToolChoice, ToolResultContent, ToolUseContent,
-    UntitledMultiSelectEnumSchema, UntitledSingleSelectEnumSchema,
-};
+use crate::methods::{CallVisitor, NoticeVisitor, visit_calls, visit_notices};
+use crate::tasks::extension;
+#[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
+use crate::*;
 
 /// Is shown each type in turn.
 pub trait TypeVisitor {
@@ -41,31 +30,47 @@ pub trait TypeVisitor {
 /// assert!(names.0.contains(&"IncompleteResult"));
 /// ```
 pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
-    macro_rules! visit {
-        ($($type:ty),* $(,)?) => {$(
-            if let Some(name) = <$type as Wire>::NAME.and_then(|name| revision.type_name(name)) {
-                visitor.visit::<$type>(name);
-            }
-        )*};
-    }
+    visit_data(revision, visitor);
+    visit_errors(revision, visitor);
+    visit_tasks(revision, visitor);
+    let mut messages = Messages { revision, visitor, seen: Vec::new() };
+    visit_calls(&mut messages);
+    visit_notices(&mut messages);
+}
+
+macro_rules! visit {
+    ($revision:ident, $visitor:ident, $($type:ty),* $(,)?) => {$(
+        if let Some(name) = <$type as Wire>::name_in($revision) {
+            $visitor.visit::<$type>(name);
+        }
+    )*};
+}
+
+#[expect(clippy::too_many_lines, reason = "a list")]
+fn visit_data(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit![
-        // JSON-RPC
+        revision,
+        visitor,
+        // messages of any method
         RequestId,
         AnyRequest,
         AnyNotification,
-        Response<AnyResult>,
+        AnyResponse,
+        InterimResponse,
         ErrorResponse,
-        ErrorObject,
         // results
         ResultType,
         AnyResult,
         InputRequiredResult,
-        Response<InputRequiredResult>,
         ExtensionResult,
-        // metadata
+        // parameters and metadata
+        RequestParams,
+        PaginatedParams,
+        NotificationParams,
         Meta,
         RequestMeta,
         ResultMeta,
+        NotificationMeta,
         LoggingLevel,
         ProgressToken,
         Implementation,
@@ -125,55 +130,166 @@ pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
         Tool,
         ToolAnnotations,
         CallToolParams,
-        Request<CallToolParams>,
         CallToolResult,
-        Response<Reply<CallToolResult>>,
-        PaginatedParams,
-        Request<ListToolsParams>,
         ListToolsResult,
-        Response<ListToolsResult>,
+        // prompts
+        Prompt,
+        PromptArgument,
+        PromptMessage,
+        GetPromptParams,
+        GetPromptResult,
+        ListPromptsResult,
+        // resources
+        Resource,
+        ResourceTemplate,
+        ReadResourceParams,
+        ReadResourceResult,
+        ListResourcesResult,
+        ListResourceTemplatesResult,
+        SubscribeParams,
+        UnsubscribeParams,
+        ResourceUpdatedParams,
+        // completion
+        CompleteParams,
+        CompleteResult,
+        PromptReference,
+        ResourceTemplateReference,
+        // discovery and subscriptions
+        DiscoverResult,
+        InitializeParams,
+        InitializeResult,
+        SubscriptionFilter,
+        ListenParams,
+        ListenResult,
+        ListenResultMeta,
+        SubscriptionsAcknowledgedParams,
+        // notifications
+        ProgressParams,
+        LoggingMessageParams,
+        CancelledParams,
+        SetLevelParams,
     ];
 }
 
-/// A method, and the types of its two messages.
+fn visit_errors(revision: Revision, visitor: &mut impl TypeVisitor) {
+    visit![
+        revision,
+        visitor,
+        ErrorObject,
+        CodedError<ParseError>,
+        CodedError<InvalidRequest>,
+        CodedError<MethodNotFound>,
+        CodedError<InvalidParams>,
+        CodedError<InternalError>,
+        CodedErrorResponse<HeaderMismatch>,
+        CodedErrorResponse<MissingRequiredClientCapability>,
+        CodedErrorResponse<UnsupportedProtocolVersion>,
+    ];
+}
+
+fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
+    visit![
+        revision,
+        visitor,
+        tasks::TaskStatus,
+        tasks::TaskMetadata,
+        tasks::RelatedTask,
+        tasks::Task,
+        tasks::ToolExecution,
+        tasks::CreateTaskResult,
+        tasks::GetTaskResult,
+        tasks::CancelTaskResult,
+        tasks::TaskPayload,
+        tasks::ListTasksResult,
+        tasks::TaskInputResponseParams,
+        tasks::TaskStatusParams,
+        extension::Task,
+        extension::DetailedTask,
+        extension::WorkingTask,
+        extension::InputRequiredTask,
+        extension::CompletedTask,
+        extension::FailedTask,
+        extension::CancelledTask,
+        extension::CreateTaskResult,
+        extension::GetTaskResult,
+        extension::TaskNotificationParams,
+        extension::UpdateTaskResult,
+        extension::CancelTaskResult,
+    ];
+}
+
+/// Requests, responses and notifications, each name once: a tool is called by one request, as a task or not.
+struct Messages<'a, V> {
+    revision: Revision,
+    visitor: &'a mut V,
+    seen: Vec<&'static str>,
+}
+
+impl<V: TypeVisitor> Messages<'_, V> {
+    fn show<T: Wire>(&mut self) {
+        let Some(name) = T::name_in(self.revision).filter(|name| !self.seen.contains(name)) else { return };
+        self.seen.push(name);
+        self.visitor.visit::<T>(name);
+    }
+}
+
+impl<V: TypeVisitor> CallVisitor for Messages<'_, V> {
+    fn visit<C: Call>(&mut self) {
+        self.show::<Request<C>>();
+        self.show::<Response<C>>();
+    }
+}
+
+impl<V: TypeVisitor> NoticeVisitor for Messages<'_, V> {
+    fn visit<N: Notice>(&mut self) {
+        self.show::<Notification<N>>();
+    }
+}
+
+/// Which types a method has in a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodTypes {
     /// The method.
     pub method: &'static str,
-    /// The name of its request's definition.
+    /// The type of its request, or of the notification.
     pub request: &'static str,
-    /// The name of its response's definition.
-    pub response: &'static str,
+    /// The type of its response; a notification has none.
+    pub response: Option<&'static str>,
 }
 
-/// The methods that a client may call in a revision, with the types of their messages.
-///
-/// A type that is named here need not be in the list above yet.
+/// The methods of a revision and their types.
 ///
 /// ```
 /// use mrtr_schema::Revision;
 /// use mrtr_schema::registry::method_types;
 ///
 /// let methods = method_types(Revision::Published);
-/// let call = methods.iter().find(|types| types.method == "tools/call").expect("every revision has it");
-/// assert_eq!((call.request, call.response), ("CallToolRequest", "CallToolResultResponse"));
+/// let discover = methods.iter().find(|method| method.method == "server/discover").unwrap();
+/// assert_eq!(discover.response, Some("DiscoverResultResponse"));
+/// assert!(methods.iter().all(|method| method.method != "initialize"));
 /// ```
 pub fn method_types(revision: Revision) -> Vec<MethodTypes> {
-    let entry = |(method, request, response)| MethodTypes { method, request, response };
-    // The revisions with these methods are the ones in which tasks/result may ask.
-    let tasks = if revision.may_ask_on("tasks/result") { TASK_METHODS } else { &[] };
-    METHODS.iter().chain(tasks).copied().map(entry).collect()
+    struct Collect(Revision, Vec<MethodTypes>);
+
+    impl CallVisitor for Collect {
+        fn visit<C: Call>(&mut self) {
+            if let Some(request) = Request::<C>::name_in(self.0) {
+                self.1.push(MethodTypes { method: C::METHOD, request, response: Some(C::RESPONSE) });
+            }
+        }
+    }
+
+    impl NoticeVisitor for Collect {
+        fn visit<N: Notice>(&mut self) {
+            if let Some(request) = Notification::<N>::name_in(self.0) {
+                self.1.push(MethodTypes { method: N::METHOD, request, response: None });
+            }
+        }
+    }
+
+    let mut collect = Collect(revision, Vec::new());
+    visit_calls(&mut collect);
+    visit_notices(&mut collect);
+    collect.1
 }
-
-const METHODS: &[(&str, &str, &str)] = &[
-    ("tools/call", "CallToolRequest", "CallToolResultResponse"),
-    ("tools/list", "ListToolsRequest", "ListToolsResultResponse"),
-];
-
-const TASK_METHODS: &[(&str, &str, &str)] = &[
-    ("tasks/get", "GetTaskRequest", "GetTaskResultResponse"),
-    ("tasks/result", "GetTaskPayloadRequest", "GetTaskPayloadResultResponse"),
-    ("tasks/input_response", "TaskInputResponseRequest", "TaskInputResponseResultResponse"),
-    ("tasks/cancel", "CancelTaskRequest", "CancelTaskResultResponse"),
-];

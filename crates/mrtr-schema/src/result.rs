@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
 use crate::input::{InputRequest, InputRequests};
@@ -48,6 +49,7 @@ impl ResultType {
 
 impl Wire for ResultType {
     const NAME: Option<&'static str> = Some("ResultType");
+    const WHEN: Option<Feature> = Some(Feature::ResultType);
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         match String::read(value, dialect)? {
@@ -235,6 +237,10 @@ impl WireObject for InputRequiredResult {
         }
         Ok(Self(interim))
     }
+
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
+        self.0.write_members(revision, map)
+    }
 }
 
 serde_at_published_revision!(InputRequiredResult);
@@ -260,6 +266,12 @@ pub enum Reply<T> {
     InputRequired(InputRequiredResult),
     /// A result that an extension defines. Invalid unless both sides declared it (TY-4).
     Extension(ExtensionResult),
+}
+
+impl<T> From<InputRequiredResult> for Reply<T> {
+    fn from(result: InputRequiredResult) -> Self {
+        Self::InputRequired(result)
+    }
 }
 
 impl<T: WireObject> Wire for Reply<T> {
@@ -317,7 +329,7 @@ fn kind_of_result(members: &RawMembers<'_>, dialect: Dialect) -> Result<ResultTy
 
 /// A result that an extension defines.
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "ExtensionResult", open)]
+#[wire(name = "ExtensionResult", when = Feature::ResultTypeExtensions, open)]
 #[non_exhaustive]
 pub struct ExtensionResult {
     /// The extension's word for it.

@@ -62,20 +62,13 @@ impl Revision {
         }
     }
 
-    /// What this revision calls a type that the published one calls `name`; `None` where it has no such type.
-    pub fn type_name(self, name: &'static str) -> Option<&'static str> {
+    /// What this revision calls a type that the published one calls `name`.
+    pub fn type_name(self, name: &'static str) -> &'static str {
         match (self, name) {
-            (Self::Draft202602, "ElicitRequest") => Some("ElicitationCreateRequest"),
-            (Self::Draft202602, "CreateMessageRequest") => Some("SamplingCreateRequest"),
-            (Self::Draft202602, "InputRequiredResult") => Some("IncompleteResult"),
-            (Self::Draft202602, "InputRequiredResultResponse") => Some("JSONRPCIncompleteResultResponse"),
-            (_, "InputRequiredResultResponse")
-            | (Self::Draft202602, "InputResponseRequestParams" | "ResultType" | "ListRootsRequest")
-            | (
-                Self::Draft202602 | Self::Sep2322,
-                "NamespacedInputRequest" | "NamespacedInputResponse" | "ResultMetaObject" | "ExtensionResult",
-            ) => None,
-            _ => Some(name),
+            (Self::Draft202602, "ElicitRequest") => "ElicitationCreateRequest",
+            (Self::Draft202602, "CreateMessageRequest") => "SamplingCreateRequest",
+            (Self::Draft202602, "InputRequiredResult") => "IncompleteResult",
+            _ => name,
         }
     }
 
@@ -84,7 +77,8 @@ impl Revision {
         Dialect { revision: self, strict: true }
     }
 
-    /// Reading what its peers may have left out as well: an absent `resultType` means complete (TY-4).
+    /// Reading where its peers left something out as well: an absent `resultType` means complete (TY-4), and a page
+    /// without caching hints is not to be kept.
     pub const fn lenient(self) -> Dialect {
         Dialect { revision: self, strict: false }
     }
@@ -122,7 +116,7 @@ pub struct UnknownRevision(String);
 pub struct Dialect {
     /// Whose messages.
     pub revision: Revision,
-    /// Whether an absent `resultType` is refused.
+    /// Whether an absent `resultType`, or an absent caching hint, is refused.
     pub strict: bool,
 }
 
@@ -130,12 +124,18 @@ pub struct Dialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Feature {
-    /// Results say in `resultType` what they are. Before it, an interim result is told by its fields.
+    /// Results say in `resultType` what they are.
     ResultType,
+    /// An interim result is told by its fields, and has a response type of its own.
+    InterimByFields,
     /// Extensions may define further values of `resultType`.
     ResultTypeExtensions,
     /// Each request says version, client and capabilities in `_meta`.
     RequestMetadata,
+    /// A client asks what a server offers with `server/discover`, and listens with `subscriptions/listen`.
+    Discovery,
+    /// A client opens a session with `initialize`, and settings such as the log level last as long as it.
+    Sessions,
     /// `ttlMs` and `cacheScope` on lists and reads.
     CachingHints,
     /// `roots/list` may be asked for as an input.
@@ -152,6 +152,12 @@ pub enum Feature {
     RootsListChanged,
     /// `inputResponses` and `requestState` may sit on any request, not only where the server may ask.
     RetryOnAnyRequest,
+    /// A server asks for roots with a request of its own.
+    RootsAsRequest,
+    /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
+    CoreTasks,
+    /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
+    TasksExtension,
 }
 
 impl Feature {
@@ -163,6 +169,9 @@ impl Feature {
             Self::ResultType           => [false,         true,     true],
             Self::ResultTypeExtensions => [false,         false,    true],
             Self::RequestMetadata      => [false,         false,    true],
+            Self::InterimByFields      => [true,          false,    false],
+            Self::Discovery            => [false,         false,    true],
+            Self::Sessions             => [true,          true,     false],
             Self::CachingHints         => [false,         false,    true],
             Self::RootsAsInput         => [false,         true,     true],
             Self::NamespacedInputs     => [false,         false,    true],
@@ -171,6 +180,9 @@ impl Feature {
             Self::AnyStructuredContent => [false,         false,    true],
             Self::RootsListChanged     => [true,          true,     false],
             Self::RetryOnAnyRequest    => [true,          false,    false],
+            Self::RootsAsRequest       => [true,          false,    false],
+            Self::CoreTasks            => [true,          true,     false],
+            Self::TasksExtension       => [false,         false,    true],
         }
     }
 }

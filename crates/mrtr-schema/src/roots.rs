@@ -15,7 +15,7 @@ use crate::meta::Meta;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "ListRootsRequest", tag(method = "roots/list"))]
+#[wire(name = "ListRootsRequest", when = Feature::RootsAsInput, tag(method = "roots/list"))]
 #[non_exhaustive]
 pub struct ListRootsRequest {
     /// Nothing but metadata.

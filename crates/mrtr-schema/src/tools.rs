@@ -9,10 +9,11 @@ use crate::content::{ContentBlock, StructuredContent};
 use crate::input::InputResponses;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::jsonrpc::{Params, ResultBody};
 use crate::meta::{Meta, RequestMeta, ResultMeta};
+use crate::params::required_params;
 use crate::request_state::RequestState;
-use crate::result::{CompleteType, Reply};
+use crate::result::CompleteType;
+use crate::tasks::{TaskMetadata, ToolExecution};
 use crate::wire::{Wire, serde_at_published_revision};
 use crate::{Dialect, Feature, Icon, ReadError, Revision};
 
@@ -39,6 +40,9 @@ pub struct Tool {
     pub input_schema: InputSchema,
     /// The structured content it returns.
     pub output_schema: Option<OutputSchema>,
+    /// Whether it runs as a task.
+    #[wire(when = Feature::CoreTasks)]
+    pub execution: Option<ToolExecution>,
     /// Hints on how it behaves, not to be trusted.
     pub annotations: Option<ToolAnnotations>,
     /// Pictures of it for user interfaces.
@@ -209,6 +213,9 @@ pub struct CallToolParams {
     pub name: String,
     /// Its arguments.
     pub arguments: Option<JsonObject>,
+    /// Asks for it to run as a task.
+    #[wire(when = Feature::CoreTasks)]
+    pub task: Option<TaskMetadata>,
     /// Answers to what the server asked.
     pub input_responses: Option<InputResponses>,
     /// What the server gave the client to carry, byte for byte.
@@ -221,10 +228,7 @@ pub struct CallToolParams {
     pub extra: Members,
 }
 
-impl Params for CallToolParams {
-    const METHOD: &'static str = "tools/call";
-    const REQUEST_NAME: &'static str = "CallToolRequest";
-}
+required_params!(CallToolParams);
 
 /// What a tool returned.
 ///
@@ -259,46 +263,6 @@ pub struct CallToolResult {
     pub extra: Members,
 }
 
-impl ResultBody for Reply<CallToolResult> {
-    const RESPONSE_NAME: &'static str = "CallToolResultResponse";
-}
-
-/// Parameters of a request for one page of a list.
-#[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "PaginatedRequestParams")]
-#[non_exhaustive]
-pub struct PaginatedParams {
-    /// Where the page begins; absent for the first one.
-    pub cursor: Option<String>,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
-    /// Metadata.
-    #[wire(rename = "_meta", required = Feature::RequestMetadata)]
-    pub meta: Option<RequestMeta>,
-    /// Members that this type does not name.
-    #[wire(extra)]
-    pub extra: Members,
-}
-
-/// Parameters of `tools/list`: `None` where the request has none, which only older revisions allow.
-///
-/// ```
-/// use mrtr_schema::{ListToolsParams, Request, Revision, Wire};
-///
-/// let request = Request::new(1, ListToolsParams(None));
-/// assert_eq!(request.to_json(Revision::Sep2322)?, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
-/// assert!(request.to_json(Revision::Published).is_err());
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ListToolsParams(pub Option<PaginatedParams>);
-
-crate::jsonrpc::paginated_params!(ListToolsParams, "tools/list", "ListToolsRequest");
-
 /// One page of a server's tools.
 ///
 /// ```
@@ -320,10 +284,10 @@ pub struct ListToolsResult {
     /// Where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
     /// For how many milliseconds the page may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints)]
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
     pub ttl_ms: Option<u64>,
     /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints)]
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
     pub cache_scope: Option<CacheScope>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -333,16 +297,13 @@ pub struct ListToolsResult {
     pub extra: Members,
 }
 
-impl ResultBody for ListToolsResult {
-    const RESPONSE_NAME: &'static str = "ListToolsResultResponse";
-}
-
 /// For whom a result may be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "as in HTTP, there is no third")]
 pub enum CacheScope {
     /// For anybody.
     Public,
     /// For the one who asked.
+    #[default]
     Private,
 }

@@ -9,8 +9,8 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use crate::json::{self, Json, JsonObject, Number, RawMembers};
-use crate::json_schema::Definitions;
-use crate::{Dialect, ReadError, Revision};
+use crate::json_schema::{Definitions, ObjectSchema};
+use crate::{Dialect, Feature, ReadError, Revision};
 
 /// Something that goes over the wire: read, written and described by JSON Schema, in any revision, from one definition.
 ///
@@ -24,9 +24,17 @@ use crate::{Dialect, ReadError, Revision};
 /// assert_eq!(interim.to_json(Revision::Published)?, r#"{"resultType":"input_required","requestState":"sealed"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-pub trait Wire: Sized + fmt::Debug + PartialEq + 'static {
+pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     /// The name of its definition in the published specification, if it has one of its own.
     const NAME: Option<&'static str>;
+    /// The feature without which a revision has no such type.
+    const WHEN: Option<Feature> = None;
+
+    /// What a revision calls it, if it has a type of that name.
+    fn name_in(revision: Revision) -> Option<&'static str> {
+        let exists = Self::WHEN.is_none_or(|feature| revision.has(feature));
+        Self::NAME.filter(|_| exists).map(|name| revision.type_name(name))
+    }
 
     /// Reads it.
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError>;
@@ -56,6 +64,35 @@ pub trait Wire: Sized + fmt::Debug + PartialEq + 'static {
 pub trait WireObject: Wire {
     /// Reads it.
     fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
+
+    /// Writes its members into an object.
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error>;
+}
+
+/// Members that several objects share.
+pub(crate) trait Part: Sized {
+    /// Takes its members out, and leaves the others.
+    fn take(members: &mut RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;
+
+    /// Writes its members into an object.
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error>;
+
+    /// Adds its members to the schema of an object.
+    fn describe(object: &mut ObjectSchema, definitions: &mut Definitions);
+
+    /// Generates any value that `revision` allows.
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self>;
+}
+
+pub(crate) fn write_object<T: WireObject, S: Serializer>(
+    object: &T,
+    revision: Revision,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let mut map = serializer.serialize_map(None)?;
+    object.write_members(revision, &mut map)?;
+    map.end()
 }
 
 /// A wire type paired with the revision in which serde is to write it.

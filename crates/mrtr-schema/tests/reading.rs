@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use mrtr_schema::{
-    CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, InputRequest, InputRequests, InputRequiredResult,
-    InputResponses, Json, JsonObject, ListToolsParams, ListToolsResult, Number, PaginatedParams, Reply, Request,
+    CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, InputRequest, InputRequests,
+    InputRequiredResult, InputResponses, Json, JsonObject, ListTools, Number, PaginatedParams, Reply, Request,
     RequestId, RequestMeta, RequestState, Response, ResultType, Revision, SamplingMessage, Tool, Wire,
 };
 
@@ -100,8 +100,8 @@ fn ty_6_elsewhere_the_retry_fields_are_members_of_no_meaning() {
 
 #[test]
 fn ty_8_unknown_members_survive_at_every_depth() {
-    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","_meta":{"com.example/a":[1,{"b":null}]},"task":{"ttl":60000}},"x-top":true}"#;
-    assert_eq!(rewritten::<Request<CallToolParams>>(text, SEP), text);
+    let text = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","task":{"ttl":60000,"x":0},"_meta":{"com.example/a":[1,{"b":null}]},"later":{"ttl":1}},"x-top":true}"#;
+    assert_eq!(rewritten::<Request<CallTool>>(text, SEP), text);
     let tool =
         r#"{"name":"t","inputSchema":{"type":"object","$defs":{"a":{"$anchor":"a"}},"if":{}},"annotations":{"x":1}}"#;
     assert_eq!(rewritten::<Tool>(tool, PUBLISHED), tool);
@@ -207,17 +207,17 @@ fn a_member_that_a_revision_requires_is_neither_read_nor_written_without() {
 #[test]
 fn a_list_may_be_asked_for_without_params_until_they_carry_the_metadata() {
     let bare = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    assert_eq!(rewritten::<Request<ListToolsParams>>(bare, SEP), bare);
+    assert_eq!(rewritten::<Request<ListTools>>(bare, SEP), bare);
     let empty = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}"#;
-    assert_eq!(rewritten::<Request<ListToolsParams>>(empty, SEP), empty);
-    assert_eq!(refusal::<Request<ListToolsParams>>(bare, PUBLISHED), "$.params: required, but absent");
+    assert_eq!(rewritten::<Request<ListTools>>(empty, SEP), empty);
+    assert_eq!(refusal::<Request<ListTools>>(bare, PUBLISHED), "$.params: required, but absent");
 }
 
 #[test]
 fn caching_hints_belong_to_the_published_revision() {
     let page = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","tools":[]}}"#;
-    assert_eq!(rewritten::<Response<ListToolsResult>>(page, SEP), page);
-    assert_eq!(refusal::<Response<ListToolsResult>>(page, PUBLISHED), "$.result.ttlMs: required, but absent");
+    assert_eq!(rewritten::<Response<ListTools>>(page, SEP), page);
+    assert_eq!(refusal::<Response<ListTools>>(page, PUBLISHED), "$.result.ttlMs: required, but absent");
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! Judges one example: against the schemas, against the types, and whether it comes back as it went in.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::path::PathBuf;
+use std::rc::Rc;
 
 use jsonschema::Validator;
 use mrtr_schema::registry::{TypeVisitor, visit_types};
@@ -29,9 +32,9 @@ enum UnknownMembers {
 
 /// Everything that an example of one type is held against.
 struct Checks {
-    strict: Validator,
-    lenient: Validator,
-    closed: Validator,
+    strict: LazyValidator,
+    lenient: LazyValidator,
+    closed: LazyValidator,
     rewrite: fn(&str, Dialect) -> Result<String, ReadError>,
 }
 
@@ -80,9 +83,9 @@ impl Judge {
     fn new(revision: Revision, unknown_members: UnknownMembers) -> Self {
         let strict = json_schema::document(revision.strict());
         let mut collect = CollectChecks {
-            closed: closed::document(&strict),
-            strict,
-            lenient: json_schema::document(revision.lenient()),
+            closed: closed::document(&strict).into(),
+            strict: strict.into(),
+            lenient: json_schema::document(revision.lenient()).into(),
             types: BTreeMap::new(),
         };
         visit_types(revision, &mut collect);
@@ -208,24 +211,45 @@ impl Judge {
 }
 
 struct CollectChecks {
-    strict: Value,
-    lenient: Value,
-    closed: Value,
+    strict: Rc<Value>,
+    lenient: Rc<Value>,
+    closed: Rc<Value>,
     types: BTreeMap<&'static str, Checks>,
 }
 
 impl TypeVisitor for CollectChecks {
     fn visit<T: Wire>(&mut self, name: &'static str) {
         let checks = Checks {
-            strict: validator(&self.strict, name),
-            lenient: validator(&self.lenient, name),
-            closed: validator(&self.closed, name),
+            strict: LazyValidator::new(&self.strict, name),
+            lenient: LazyValidator::new(&self.lenient, name),
+            closed: LazyValidator::new(&self.closed, name),
             rewrite: |text, dialect| {
                 let value = T::from_json(text, dialect)?;
                 value.to_json(dialect.revision).map_err(|error| ReadError::refused(error.to_string()))
             },
         };
         self.types.insert(name, checks);
+    }
+}
+
+/// The validator of a definition, built when it is first asked: most documents use few types.
+struct LazyValidator {
+    document: Rc<Value>,
+    name: &'static str,
+    validator: OnceCell<Validator>,
+}
+
+impl LazyValidator {
+    fn new(document: &Rc<Value>, name: &'static str) -> Self {
+        Self { document: document.clone(), name, validator: OnceCell::new() }
+    }
+}
+
+impl Deref for LazyValidator {
+    type Target = Validator;
+
+    fn deref(&self) -> &Validator {
+        self.validator.get_or_init(|| validator(&self.document, self.name))
     }
 }
 

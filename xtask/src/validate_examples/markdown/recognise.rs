@@ -1,7 +1,7 @@
 //! What a block is: told by its members, and by the messages before it.
 
-use mrtr_schema::Revision;
 use mrtr_schema::registry::{MethodTypes, method_types};
+use mrtr_schema::{InterimResponse, Revision, Wire};
 use serde_json::{Map, Value};
 
 use super::super::pinpoint::Fault;
@@ -49,7 +49,7 @@ impl Recogniser {
         } else if has("jsonrpc") || has("method") {
             self.request(members, block)
         } else if has("inputRequests") {
-            self.bare_interim_result(block)
+            Recognised::of(self.revision.type_name("InputRequiredResult"), block)
         } else if members.values().any(|value| value.get("method").is_some()) {
             Recognised::of("InputRequests", block)
         } else if members.values().any(is_answer) {
@@ -78,57 +78,60 @@ impl Recogniser {
 
     fn request(&mut self, members: &Map<String, Value>, block: &Value) -> Recognised {
         let method = members.get("method").and_then(Value::as_str).unwrap_or_default();
-        if method.starts_with("notifications/") {
-            return Recognised::of("JSONRPCNotification", block);
-        }
         let side = if is_input(members) { Side::Server } else { Side::Client };
-        let id = members.get("id").cloned().unwrap_or_default();
-        let as_task = block.pointer("/params/task").is_some();
-        self.conversation.ask(Asked { side, id, method: method.to_owned(), as_task });
-
-        match self.types(method) {
-            _ if side == Side::Server => server_request(members, block),
+        let types = self.types(method);
+        let recognised = match types {
             Some(types) => Recognised::of(types.request, block),
+            None if side == Side::Server => server_request(members, block),
             None if !members.contains_key("method") => Recognised::of("JSONRPCRequest", block),
             None => {
                 let reason = format!("`{method}` is not a method of {}", self.revision);
                 Recognised::of("JSONRPCRequest", block).with("$.method", &reason)
             }
+        };
+        let is_notification = types.is_some_and(|types| types.response.is_none());
+        if !is_notification {
+            let id = members.get("id").cloned().unwrap_or_default();
+            let as_task = block.pointer("/params/task").is_some();
+            self.conversation.ask(Asked { side, id, method: method.to_owned(), as_task });
         }
+        recognised
     }
 
     fn response(&mut self, members: &Map<String, Value>, block: &Value) -> Recognised {
         let result = &members["result"];
-        let Some(asked) = self.conversation.answer(members.get("id").unwrap_or(&Value::Null)) else {
-            return self.response_to_nothing(result, block);
-        };
-        let recognised = if asked.side == Side::Server {
-            let recognised = Recognised::of("JSONRPCResultResponse", block).and("InputResponse", "$.result", result);
-            recognised.with("$.result", CLIENT_RESPONSE)
-        } else {
-            self.response_to(&asked, result, block)
-        };
-        recognised.with_id_of(&asked, members)
+        match self.conversation.answer(members.get("id").unwrap_or(&Value::Null)) {
+            Some(asked) => self.response_to(&asked, result, block).with_id_of(&asked, members),
+            None => self.response_to_nothing(result, block),
+        }
     }
 
     fn response_to(&self, asked: &Asked, result: &Value, block: &Value) -> Recognised {
-        let Some(types) = self.types(&asked.method) else {
-            return Recognised::of("JSONRPCResultResponse", block).with("$.result", UNKNOWN_METHOD);
+        let any = Recognised::of("JSONRPCResultResponse", block);
+        let Some(response) = self.response_type(&asked.method) else {
+            return match asked.side {
+                Side::Server => any.and("InputResponse", "$.result", result).with("$.result", CLIENT_RESPONSE),
+                Side::Client => any.with("$.result", UNKNOWN_METHOD),
+            };
         };
         if is_interim(result) {
             let own_type = self.interim_response().filter(|_| self.revision.may_ask_on(&asked.method));
-            return Recognised::of(own_type.unwrap_or(types.response), block);
+            Recognised::of(own_type.unwrap_or(response), block)
+        } else if result["resultType"] == "task" {
+            any.and("CreateTaskResult", "$.result", result)
+        } else if asked.as_task {
+            Recognised::of("CreateTaskResultResponse", block)
+        } else if let Some(outcome) = self.outcome_of_task(asked) {
+            Recognised::of(response, block).and(outcome, "$", block)
+        } else {
+            Recognised::of(response, block)
         }
-        if asked.as_task {
-            return Recognised::of("CreateTaskResultResponse", block);
-        }
-        let mut recognised = Recognised::of(types.response, block);
-        // What a task leads to is what its request would have led to.
-        let task_method = self.conversation.task_method().filter(|_| asked.method == "tasks/result");
-        if let Some(types) = task_method.and_then(|method| self.types(method)) {
-            recognised = recognised.and(types.response, "$", block);
-        }
-        recognised
+    }
+
+    /// What tasks/result leads to is what the request that became the task would have led to.
+    fn outcome_of_task(&self, asked: &Asked) -> Option<&'static str> {
+        let method = self.conversation.task_method().filter(|_| asked.method == "tasks/result")?;
+        self.response_type(method)
     }
 
     /// An interim result is shown by itself to explain it; of any other, the type cannot be told.
@@ -150,18 +153,17 @@ impl Recogniser {
         }
     }
 
-    fn bare_interim_result(&self, block: &Value) -> Recognised {
-        let type_name = self.revision.type_name("InputRequiredResult");
-        type_name.map_or_else(|| unrecognised(UNRECOGNISED_MEMBER), |type_name| Recognised::of(type_name, block))
-    }
-
     /// The type of interim responses, in a revision where they have one of their own.
     fn interim_response(&self) -> Option<&'static str> {
-        self.revision.type_name("InputRequiredResultResponse")
+        InterimResponse::name_in(self.revision)
     }
 
-    fn types(&self, method: &str) -> Option<&MethodTypes> {
-        self.methods.iter().find(|types| types.method == method)
+    fn response_type(&self, method: &str) -> Option<&'static str> {
+        self.types(method).and_then(|types| types.response)
+    }
+
+    fn types(&self, method: &str) -> Option<MethodTypes> {
+        self.methods.iter().copied().find(|types| types.method == method)
     }
 }
 

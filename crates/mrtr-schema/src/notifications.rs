@@ -1,0 +1,110 @@
+//! What servers and clients say without being asked: progress, log messages, cancellation.
+
+use mrtr_schema_derive::Wire;
+
+use crate::Feature;
+use crate::RequestId;
+use crate::input::InputResponses;
+use crate::json::{Json, Members, Number};
+use crate::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
+use crate::params::required_params;
+use crate::request_state::RequestState;
+
+/// Says how far a request has come.
+///
+/// ```
+/// use mrtr_schema::{ProgressParams, ProgressToken};
+///
+/// let mut halfway = ProgressParams::new(ProgressToken("upload".into()), 50);
+/// halfway.total = Some(100.into());
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ProgressNotificationParams")]
+#[non_exhaustive]
+pub struct ProgressParams {
+    /// The token that the request gave.
+    pub progress_token: ProgressToken,
+    /// How far it has come; never less than before.
+    pub progress: Number,
+    /// How far it has to go, if known.
+    pub total: Option<Number>,
+    /// What it is doing.
+    pub message: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A log message.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "LoggingMessageNotificationParams")]
+#[non_exhaustive]
+pub struct LoggingMessageParams {
+    /// How severe it is.
+    pub level: LoggingLevel,
+    /// Which part of the server it comes from.
+    pub logger: Option<String>,
+    /// The message: text, or whatever else.
+    pub data: Json,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Says that the result of a request is no longer wanted.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "CancelledNotificationParams")]
+#[non_exhaustive]
+pub struct CancelledParams {
+    /// The request.
+    #[wire(required = Feature::Discovery)]
+    pub request_id: Option<RequestId>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `logging/setLevel`, in sessions.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "SetLevelRequestParams", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct SetLevelParams {
+    /// The least severe messages that are wanted.
+    pub level: LoggingLevel,
+    /// Answers to what the server asked.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Says that what a person did at a URL is done, in sessions.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationCompleteParams {
+    /// The elicitation.
+    pub elicitation_id: String,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+required_params!(ProgressParams, LoggingMessageParams, CancelledParams, SetLevelParams, ElicitationCompleteParams);

@@ -1,0 +1,182 @@
+//! Parameters that many methods share, and what it means to leave them out.
+
+use mrtr_schema_derive::Wire;
+use schemars::Schema;
+use serde::Serializer;
+use serde::ser::SerializeMap;
+use serde_json::value::RawValue;
+
+use crate::input::InputResponses;
+use crate::json::{Members, RawMembers};
+use crate::json_schema::Definitions;
+use crate::meta::{NotificationMeta, RequestMeta};
+use crate::request_state::RequestState;
+use crate::wire::{Wire, WireObject, write_object};
+use crate::{Dialect, Feature, ReadError, Revision};
+
+/// The parameters of a request or notification.
+pub trait Params: WireObject {
+    /// What a message without `params` means, in revisions that allow it.
+    fn absent_in(revision: Revision) -> Option<Self>;
+}
+
+/// Parameters that may be left out, unless they must carry metadata.
+///
+/// ```
+/// use mrtr_schema::{ListTools, Optional, PaginatedParams, Request, Revision, Wire};
+///
+/// let request = Request::<ListTools>::new(1, Optional::absent());
+/// assert_eq!(request.to_json(Revision::Sep2322)?, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+/// assert!(request.to_json(Revision::Published).is_err());
+/// let request = Request::<ListTools>::new(1, PaginatedParams::new());
+/// assert!(request.to_json(Revision::Sep2322)?.ends_with(r#""params":{}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Optional<T>(Option<T>);
+
+impl<T> Optional<T> {
+    /// Left out.
+    pub fn absent() -> Self {
+        Self(None)
+    }
+
+    /// The parameters, if they are there.
+    pub fn as_ref(&self) -> Option<&T> {
+        self.0.as_ref()
+    }
+
+    /// The parameters, if they are there.
+    pub fn into_inner(self) -> Option<T> {
+        self.0
+    }
+}
+
+impl<T> From<T> for Optional<T> {
+    fn from(params: T) -> Self {
+        Self(Some(params))
+    }
+}
+
+impl<T: WireObject + Default> Wire for Optional<T> {
+    const NAME: Option<&'static str> = T::NAME;
+    const WHEN: Option<Feature> = T::WHEN;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        T::read(value, dialect).map(Self::from)
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        write_object(self, revision, serializer)
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        T::schema(definitions)
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        let demanded = revision.has(Feature::RequestMetadata);
+        crate::arbitrary::optional(revision, demanded).prop_map(Self).boxed()
+    }
+}
+
+impl<T: WireObject + Default> WireObject for Optional<T> {
+    fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
+        T::read_members(members, dialect).map(Self::from)
+    }
+
+    fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
+        match &self.0 {
+            Some(params) => params.write_members(revision, map),
+            None => T::default().write_members(revision, map),
+        }
+    }
+}
+
+impl<P: RequestOnly + WireObject + Default> Params for Optional<P> {
+    fn absent_in(revision: Revision) -> Option<Self> {
+        (!revision.has(Feature::RequestMetadata)).then(Self::absent)
+    }
+}
+
+impl Params for Optional<NotificationParams> {
+    fn absent_in(_: Revision) -> Option<Self> {
+        Some(Self::absent())
+    }
+}
+
+/// Parameters of requests, which carry metadata where a revision demands it; those of notifications never must.
+pub trait RequestOnly {}
+
+/// Says of parameters that a message cannot do without them.
+macro_rules! required_params {
+    ($($params:ty),* $(,)?) => {$(
+        impl crate::params::Params for $params {
+            fn absent_in(_: crate::Revision) -> Option<Self> {
+                None
+            }
+        }
+    )*};
+}
+pub(crate) use required_params;
+
+/// Parameters of a request that has nothing but metadata.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "RequestParams")]
+#[non_exhaustive]
+pub struct RequestParams {
+    /// Answers to what the server asked.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta", required = Feature::RequestMetadata)]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl RequestOnly for RequestParams {}
+
+required_params!(RequestParams);
+
+/// Parameters of a request for one page of a list.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "PaginatedRequestParams")]
+#[non_exhaustive]
+pub struct PaginatedParams {
+    /// Where the page begins; absent for the first one.
+    pub cursor: Option<String>,
+    /// Answers to what the server asked.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta", required = Feature::RequestMetadata)]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl RequestOnly for PaginatedParams {}
+
+/// Parameters of a notification that has nothing but metadata.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "NotificationParams")]
+#[non_exhaustive]
+pub struct NotificationParams {
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}

@@ -1,0 +1,235 @@
+//! Resources: listed, described, read and watched.
+
+use mrtr_schema_derive::Wire;
+
+use crate::content::{Annotations, ResourceContents};
+use crate::input::InputResponses;
+use crate::json::Members;
+use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
+use crate::params::required_params;
+use crate::request_state::RequestState;
+use crate::result::CompleteType;
+use crate::{CacheScope, Feature, Icon};
+
+/// A resource, as a server describes it.
+///
+/// ```
+/// use mrtr_schema::Resource;
+///
+/// let mut resource = Resource::new("file:///src/main.rs", "main.rs");
+/// resource.mime_type = Some("text/x-rust".into());
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "Resource")]
+#[non_exhaustive]
+pub struct Resource {
+    /// Its URI.
+    #[wire(format = "uri")]
+    pub uri: String,
+    /// A name for programs.
+    pub name: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What it holds.
+    pub description: Option<String>,
+    /// Its media type, if known.
+    pub mime_type: Option<String>,
+    /// Hints for whoever shows it.
+    pub annotations: Option<Annotations>,
+    /// Its size in bytes, before any encoding.
+    pub size: Option<u64>,
+    /// Pictures of it for user interfaces.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A family of resources, as a server describes it.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ResourceTemplate")]
+#[non_exhaustive]
+pub struct ResourceTemplate {
+    /// Their URIs, as a template of RFC 6570.
+    #[wire(format = "uri-template")]
+    pub uri_template: String,
+    /// A name for programs.
+    pub name: String,
+    /// A name for people.
+    pub title: Option<String>,
+    /// What they hold.
+    pub description: Option<String>,
+    /// Their media type, if they all have the same.
+    pub mime_type: Option<String>,
+    /// Hints for whoever shows them.
+    pub annotations: Option<Annotations>,
+    /// Pictures of them for user interfaces.
+    pub icons: Option<Vec<Icon>>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<Meta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `resources/read`, first attempts and retries alike.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ReadResourceRequestParams")]
+#[non_exhaustive]
+pub struct ReadResourceParams {
+    /// The resource.
+    #[wire(format = "uri")]
+    pub uri: String,
+    /// Answers to what the server asked.
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta", required = Feature::RequestMetadata)]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What a resource holds, and for how long that may be kept.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ReadResourceResult")]
+#[non_exhaustive]
+pub struct ReadResourceResult {
+    /// Says that it is complete.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: CompleteType,
+    /// What it holds; several, where one URI stands for several resources.
+    pub contents: Vec<ResourceContents>,
+    /// For how many milliseconds it may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub ttl_ms: Option<u64>,
+    /// For whom it may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub cache_scope: Option<CacheScope>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// One page of a server's resources.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ListResourcesResult")]
+#[non_exhaustive]
+pub struct ListResourcesResult {
+    /// Says that it is complete.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: CompleteType,
+    /// The resources.
+    pub resources: Vec<Resource>,
+    /// Where the next page begins; absent on the last one.
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the page may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub ttl_ms: Option<u64>,
+    /// For whom it may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub cache_scope: Option<CacheScope>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// One page of a server's families of resources.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ListResourceTemplatesResult")]
+#[non_exhaustive]
+pub struct ListResourceTemplatesResult {
+    /// Says that it is complete.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: CompleteType,
+    /// The families.
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// Where the next page begins; absent on the last one.
+    pub next_cursor: Option<String>,
+    /// For how many milliseconds the page may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub ttl_ms: Option<u64>,
+    /// For whom it may be kept.
+    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
+    pub cache_scope: Option<CacheScope>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `resources/subscribe`, in sessions.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "SubscribeRequestParams", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct SubscribeParams {
+    /// The resource to watch.
+    #[wire(format = "uri")]
+    pub uri: String,
+    /// Answers to what the server asked.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `resources/unsubscribe`, in sessions.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "UnsubscribeRequestParams", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct UnsubscribeParams {
+    /// The resource to watch no longer.
+    #[wire(format = "uri")]
+    pub uri: String,
+    /// Answers to what the server asked.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub input_responses: Option<InputResponses>,
+    /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::RetryOnAnyRequest)]
+    pub request_state: Option<RequestState>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Says which resource changed.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ResourceUpdatedNotificationParams")]
+#[non_exhaustive]
+pub struct ResourceUpdatedParams {
+    /// Its URI, or that of a resource within it.
+    #[wire(format = "uri")]
+    pub uri: String,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+required_params!(ReadResourceParams, SubscribeParams, UnsubscribeParams, ResourceUpdatedParams);

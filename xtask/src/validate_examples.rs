@@ -3,6 +3,8 @@
 mod closed;
 pub(crate) mod folder;
 mod judge;
+mod markdown;
+mod pinpoint;
 mod report;
 mod self_test;
 
@@ -15,15 +17,22 @@ use crate::{Outcome, workspace};
 use folder::{Example, Kind};
 pub(crate) use judge::as_text;
 use judge::{Judge, Status, Verdict};
+use markdown::Document;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
     /// A folder laid out as `<Type>/*.json`, instead of the project's own examples
     #[arg(long, value_name = "DIR", requires = "revision")]
     dir: Option<PathBuf>,
-    /// The revision of that folder, or the only one to look at: draft-2026-02, sep-2322 or 2026-07-28
+    /// The revision of that folder or document, or the only one to look at: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, value_name = "REVISION")]
     revision: Option<Revision>,
+    /// A document whose JSON blocks are judged where they stand
+    #[arg(long, value_name = "FILE", requires = "revision", conflicts_with_all = ["dir", "self_test"])]
+    markdown: Option<PathBuf>,
+    /// The document's known mistakes, instead of `schema/errata/<its name>.json`
+    #[arg(long, value_name = "FILE", requires = "markdown")]
+    errata: Option<PathBuf>,
     /// Renames each field in turn, in examples and in schemas, and reports which change went unnoticed
     #[arg(long, conflicts_with = "dir")]
     self_test: bool,
@@ -41,6 +50,10 @@ impl Options {
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     if options.self_test {
         return self_test::run(options.revision, options.json);
+    }
+    if let (Some(file), Some(revision)) = (&options.markdown, options.revision) {
+        let document = Document { file, revision, errata: options.errata.as_deref() };
+        return markdown::run(&document, options.json);
     }
     let verdicts = match (&options.dir, options.revision) {
         (Some(dir), Some(revision)) => judge_folder(&Judge::of_strangers(revision), dir, Kind::Example)?,

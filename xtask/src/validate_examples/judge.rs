@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::closed;
 use super::folder::{Example, Kind};
+use super::pinpoint::{self, Fault};
 
 /// Judges the examples of one revision.
 pub(crate) struct Judge {
@@ -136,6 +137,31 @@ impl Judge {
             kind: example.kind,
             status,
             remarks,
+        }
+    }
+
+    /// What is wrong with a value, each thing once and at its path; `None` where we have no such type.
+    ///
+    /// Schema and parser mostly find the same; then the parser's words are the plainer ones.
+    pub(crate) fn faults(&self, type_name: &str, value: &Value) -> Option<Vec<Fault>> {
+        let checks = self.checks(type_name)?;
+        let mut faults = pinpoint::faults(checks.closed.iter_errors(value));
+        if let Some(fault) = self.fault_of_parser(&checks, &value.to_string()) {
+            faults.retain(|other| other.path != fault.path);
+            faults.push(fault);
+        }
+        Some(faults)
+    }
+
+    fn fault_of_parser(&self, checks: &Checks<'_>, text: &str) -> Option<Fault> {
+        let dialect = self.revision.strict();
+        let read = Json::parse(text).and_then(|json| Ok((json, (checks.rewrite)(text, dialect)?)));
+        match read {
+            Ok((json, written)) => {
+                let reason = self.way_back(checks, &json, &written, dialect)?;
+                Some(Fault { path: JsonPath::default().to_string(), reason })
+            }
+            Err(error) => Some(Fault { path: error.path().to_string(), reason: error.problem().to_string() }),
         }
     }
 

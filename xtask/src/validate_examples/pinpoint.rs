@@ -1,0 +1,74 @@
+//! Where exactly a schema is missed: the member itself, not the union or the object around it.
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use mrtr_schema::JsonPath;
+
+/// One thing that is wrong, and the path to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) path: String,
+    pub(crate) reason: String,
+}
+
+/// What a validator's errors come down to, each thing once.
+pub(crate) fn faults<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (pointer, reason) in errors.flat_map(|error| pinpointed(&error)) {
+        let fault = Fault { path: JsonPath::from_pointer(&pointer).to_string(), reason };
+        if !faults.contains(&fault) {
+            faults.push(fault);
+        }
+    }
+    faults
+}
+
+/// JSON pointers, each with what is wrong there.
+fn pinpointed(error: &ValidationError<'_>) -> Vec<(String, String)> {
+    let at = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } => {
+            nearest(at, context).unwrap_or_else(|| vec![(at.to_owned(), shortened(error))])
+        }
+        ValidationErrorKind::Required { property } => {
+            let property = property.as_str().unwrap_or_default();
+            vec![(member(at, property), ABSENT.to_owned())]
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let unknown = |property: &String| (member(at, property), UNKNOWN.to_owned());
+            unexpected.iter().map(unknown).collect()
+        }
+        _ => vec![(at.to_owned(), shortened(error))],
+    }
+}
+
+/// What is wrong with the choice of a union that was meant: its tag fits, and its own members do best.
+fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(String, String)>> {
+    let tags = TAGS.map(|tag| member(at, tag));
+    let is_tag = |(pointer, reason): &(String, String)| tags.contains(pointer) && reason != ABSENT && reason != UNKNOWN;
+    let is_own = |(pointer, _): &&(String, String)| pointer.rsplit_once('/').is_none_or(|(owner, _)| owner == at);
+    let choices = choices.iter().map(|errors| errors.iter().flat_map(pinpointed).collect::<Vec<_>>());
+    let mut faults =
+        choices.min_by_key(|faults| (faults.iter().any(is_tag), faults.iter().filter(is_own).count(), faults.len()))?;
+    if faults.iter().any(is_tag) {
+        // It is none of the choices, so what the members of one would have to be says nothing.
+        faults.retain(is_tag);
+    }
+    Some(faults)
+}
+
+fn member(at: &str, property: &str) -> String {
+    format!("{at}/{}", property.replace('~', "~0").replace('/', "~1"))
+}
+
+/// An error quotes what it refuses, which may be a whole message.
+fn shortened(error: &ValidationError<'_>) -> String {
+    error.to_string().chars().take(LONGEST_REASON).collect()
+}
+
+/// The members by which the types of a union are told apart.
+const TAGS: [&str; 6] = ["method", "mode", "resultType", "role", "status", "type"];
+/// As the parser says it.
+const ABSENT: &str = "required, but absent";
+const UNKNOWN: &str = "no type names this member";
+const LONGEST_REASON: usize = 160;

@@ -21,7 +21,7 @@ fn close(schema: &mut Value, is_meta: bool) {
     }
     for keyword in ["properties", "$defs"] {
         let members = schema.get_mut(keyword).and_then(Value::as_object_mut);
-        members.into_iter().flat_map(Map::values_mut).for_each(|schema| close(schema, false));
+        members.into_iter().flatten().for_each(|(name, schema)| close(schema, name == "_meta"));
     }
     for keyword in ["items", "additionalProperties"] {
         schema.get_mut(keyword).into_iter().for_each(|schema| close(schema, false));

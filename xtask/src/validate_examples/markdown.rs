@@ -3,6 +3,7 @@
 mod blocks;
 mod conversation;
 mod errata;
+mod inputs;
 mod judged;
 mod places;
 mod recognise;

@@ -48,8 +48,11 @@ fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(S
     let is_tag = |(pointer, reason): &(String, String)| tags.contains(pointer) && reason != ABSENT && reason != UNKNOWN;
     let is_own = |(pointer, _): &&(String, String)| pointer.rsplit_once('/').is_none_or(|(owner, _)| owner == at);
     let choices = choices.iter().map(|errors| errors.iter().flat_map(pinpointed).collect::<Vec<_>>());
-    let mut faults =
-        choices.min_by_key(|faults| (faults.iter().any(is_tag), faults.iter().filter(is_own).count(), faults.len()))?;
+    let misfit = |faults: &Vec<(String, String)>| {
+        let is_of_another_kind = faults.iter().any(|(pointer, _)| pointer == at);
+        (is_of_another_kind, faults.iter().any(is_tag), faults.iter().filter(is_own).count(), faults.len())
+    };
+    let mut faults = choices.min_by_key(misfit)?;
     if faults.iter().any(is_tag) {
         // It is none of the choices, so what the members of one would have to be says nothing.
         faults.retain(is_tag);

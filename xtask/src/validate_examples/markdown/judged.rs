@@ -2,7 +2,6 @@
 
 use mrtr_schema::Json;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::super::judge::Judge;
 use super::super::pinpoint::Fault;
@@ -52,10 +51,7 @@ impl Judged {
             Ok(tree) => tree,
             Err(error) => return Self::not_json(block, &error),
         };
-        let known = match &tree {
-            Value::Object(members) if text.is_fragment => Recogniser::fragment(members),
-            tree => recogniser.recognise(tree),
-        };
+        let known = if text.is_fragment { recogniser.fragment(&tree) } else { recogniser.recognise(&tree) };
         let type_name = known.name();
         let mut faults = known.faults;
         let mut not_defined = Vec::new();
@@ -142,8 +138,7 @@ impl Text {
 
 impl Recognised {
     fn name(&self) -> String {
-        let names: Vec<_> = self.parts.iter().map(|part| part.type_name).collect();
-        if names.is_empty() { UNRECOGNISED.to_owned() } else { names.join(" + ") }
+        self.parts.first().map_or(UNRECOGNISED, |part| part.type_name).to_owned()
     }
 }
 

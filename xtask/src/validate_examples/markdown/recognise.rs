@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::super::pinpoint::Fault;
 use super::conversation::{Asked, Conversation, Side};
+use super::inputs::Inputs;
 
 /// What a block was recognised as.
 pub(crate) struct Recognised {
@@ -19,7 +20,7 @@ pub(crate) struct Recognised {
 pub(crate) struct Part {
     pub(crate) type_name: &'static str,
     /// The path of the value in the block.
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     pub(crate) value: Value,
 }
 
@@ -28,14 +29,49 @@ pub(crate) struct Recogniser {
     revision: Revision,
     methods: Vec<MethodTypes>,
     conversation: Conversation,
+    inputs: Inputs,
 }
 
 impl Recogniser {
     pub(crate) fn new(revision: Revision) -> Self {
-        Self { revision, methods: method_types(revision), conversation: Conversation::default() }
+        let methods = method_types(revision);
+        Self { revision, methods, conversation: Conversation::default(), inputs: Inputs::default() }
     }
 
     pub(crate) fn recognise(&mut self, block: &Value) -> Recognised {
+        let mut recognised = self.message_or_map(block);
+        let name = recognised.parts.first().map(|part| part.type_name);
+        self.inputs(block, name, &mut recognised.parts);
+        recognised
+    }
+
+    /// Members without the braces around them.
+    pub(crate) fn fragment(&mut self, block: &Value) -> Recognised {
+        let mut recognised = Recognised { parts: Vec::new(), faults: Vec::new() };
+        for (key, value) in block.as_object().into_iter().flatten() {
+            recognised = match key.as_str() {
+                "inputRequests" => recognised.and("InputRequests", "$.inputRequests", value),
+                "inputResponses" => recognised.and("InputResponses", "$.inputResponses", value),
+                _ => recognised.with(&format!("$.{key}"), UNRECOGNISED_MEMBER),
+            };
+        }
+        self.inputs(block, None, &mut recognised.parts);
+        recognised
+    }
+
+    /// Notes what a block asks for, and adds what it answers.
+    fn inputs(&mut self, block: &Value, name: Option<&str>, parts: &mut Vec<Part>) {
+        let of_map = |map, pointer| if name == Some(map) { "" } else { pointer };
+        for pointer in [of_map("InputRequests", "/inputRequests"), "/result/inputRequests"] {
+            block.pointer(pointer).into_iter().for_each(|requests| self.inputs.ask(requests));
+        }
+        for pointer in [of_map("InputResponses", "/inputResponses"), "/params/inputResponses"] {
+            let answers = block.pointer(pointer).map(|responses| self.inputs.answers(responses, pointer));
+            parts.extend(answers.into_iter().flatten());
+        }
+    }
+
+    fn message_or_map(&mut self, block: &Value) -> Recognised {
         let Value::Object(members) = block else {
             return unrecognised("not an object, so not a message or a map of inputs");
         };
@@ -57,23 +93,6 @@ impl Recogniser {
         } else {
             unrecognised("neither a message nor a map of inputs")
         }
-    }
-
-    /// Members without the braces around them.
-    pub(crate) fn fragment(members: &Map<String, Value>) -> Recognised {
-        let mut recognised = Recognised { parts: Vec::new(), faults: Vec::new() };
-        for (key, value) in members {
-            let (type_name, path) = match key.as_str() {
-                "inputRequests" => ("InputRequests", "$.inputRequests"),
-                "inputResponses" => ("InputResponses", "$.inputResponses"),
-                _ => {
-                    recognised.faults.push(fault(&format!("$.{key}"), UNRECOGNISED_MEMBER));
-                    continue;
-                }
-            };
-            recognised.parts.push(Part { type_name, path, value: value.clone() });
-        }
-        recognised
     }
 
     fn request(&mut self, members: &Map<String, Value>, block: &Value) -> Recognised {
@@ -169,16 +188,16 @@ impl Recogniser {
 
 impl Recognised {
     fn of(type_name: &'static str, block: &Value) -> Self {
-        Self { parts: vec![Part { type_name, path: "$", value: block.clone() }], faults: Vec::new() }
+        Self { parts: vec![Part { type_name, path: "$".to_owned(), value: block.clone() }], faults: Vec::new() }
     }
 
-    fn at(mut self, path: &'static str) -> Self {
-        self.parts.iter_mut().for_each(|part| part.path = path);
+    fn at(mut self, path: &str) -> Self {
+        self.parts.iter_mut().for_each(|part| path.clone_into(&mut part.path));
         self
     }
 
-    fn and(mut self, type_name: &'static str, path: &'static str, value: &Value) -> Self {
-        self.parts.push(Part { type_name, path, value: value.clone() });
+    fn and(mut self, type_name: &'static str, path: &str, value: &Value) -> Self {
+        self.parts.push(Part { type_name, path: path.to_owned(), value: value.clone() });
         self
     }
 

@@ -7,12 +7,10 @@ use serde::Serializer;
 use serde_json::value::RawValue;
 
 use crate::Feature;
-use crate::input::InputResponses;
 use crate::json::Members;
 use crate::json_schema::Definitions;
 use crate::meta::{RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
+use crate::params::{RetryAnywhere, required_params};
 use crate::result::CompleteType;
 use crate::wire::Wire;
 use crate::{Dialect, ReadError, Revision};
@@ -36,12 +34,9 @@ pub struct CompleteParams {
     pub argument: CompletionArgument,
     /// What is known already.
     pub context: Option<CompletionContext>,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]
     pub meta: Option<RequestMeta>,

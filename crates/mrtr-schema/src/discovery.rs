@@ -2,22 +2,19 @@
 
 use mrtr_schema_derive::Wire;
 
-use crate::input::InputResponses;
 use crate::json::Members;
 use crate::meta::{RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
+use crate::params::{RetryAnywhere, required_params};
 use crate::result::CompleteType;
-use crate::{CacheScope, ClientCapabilities, Feature, Implementation, ServerCapabilities};
+use crate::{CachingHints, ClientCapabilities, Feature, Implementation, ServerCapabilities};
 
 /// What a server is and offers.
 ///
 /// ```
-/// use mrtr_schema::{CacheScope, DiscoverResult, ServerCapabilities};
+/// use mrtr_schema::{CacheScope, CachingHints, DiscoverResult, ServerCapabilities};
 ///
 /// let mut offer = DiscoverResult::new(["2026-07-28".to_owned()], ServerCapabilities::new());
-/// assert_eq!((offer.ttl_ms, offer.cache_scope), (0, CacheScope::Private), "not to be kept");
-/// offer.ttl_ms = 3_600_000;
+/// offer.caching = CachingHints::keep(3_600_000, CacheScope::Public);
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "DiscoverResult", when = Feature::Discovery)]
@@ -32,12 +29,9 @@ pub struct DiscoverResult {
     pub capabilities: ServerCapabilities,
     /// How to use it: for the model.
     pub instructions: Option<String>,
-    /// For how many milliseconds this may be kept.
-    #[wire(lenient)]
-    pub ttl_ms: u64,
-    /// For whom it may be kept.
-    #[wire(lenient)]
-    pub cache_scope: CacheScope,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
@@ -57,12 +51,9 @@ pub struct InitializeParams {
     pub capabilities: ClientCapabilities,
     /// The client's name and version.
     pub client_info: Implementation,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<RequestMeta>,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod caching;
 mod capabilities;
 mod coded_error;
 mod completion;
@@ -38,6 +39,7 @@ pub mod tasks;
 #[cfg(feature = "validate")]
 mod validate;
 
+pub use caching::{CacheScope, CachingHints};
 pub use capabilities::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability, ElicitationTaskRequests,
     ListChangedCapability, ResourcesCapability, RootsCapability, SamplingCapability, SamplingTaskRequests,
@@ -84,7 +86,7 @@ pub use namespaced::{Method, MethodError, NamespacedInput, NamespacedInputReques
 pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
 };
-pub use params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams};
+pub use params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams, RetryAnywhere};
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use request_state::RequestState;
 pub use resources::{
@@ -102,9 +104,7 @@ pub use sampling::{
 pub use subscriptions::{
     ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
 };
-pub use tools::{
-    CacheScope, CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations,
-};
+pub use tools::{CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations};
 #[cfg(feature = "validate")]
 pub use validate::{SchemaCheck, SchemaError, Violation, Violations};
 pub use wire::{InRevision, Wire, WireObject};

@@ -4,11 +4,9 @@ use mrtr_schema_derive::Wire;
 
 use crate::Feature;
 use crate::RequestId;
-use crate::input::InputResponses;
 use crate::json::{Json, Members, Number};
 use crate::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
+use crate::params::{RetryAnywhere, required_params};
 
 /// Says how far a request has come.
 ///
@@ -82,12 +80,9 @@ pub struct CancelledParams {
 pub struct SetLevelParams {
     /// The least severe messages that are wanted.
     pub level: LoggingLevel,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<RequestMeta>,

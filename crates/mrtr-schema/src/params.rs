@@ -122,17 +122,27 @@ macro_rules! required_params {
 }
 pub(crate) use required_params;
 
-/// Parameters of a request that has nothing but metadata.
+/// What turns any request into a retry, in the draft (TY-5). Later revisions have it only where a server may ask.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "RequestParams")]
+#[wire(part)]
 #[non_exhaustive]
-pub struct RequestParams {
+pub struct RetryAnywhere {
     /// Answers to what the server asked.
     #[wire(when = Feature::RetryOnAnyRequest)]
     pub input_responses: Option<InputResponses>,
     /// What the server gave the client to carry, byte for byte.
     #[wire(when = Feature::RetryOnAnyRequest)]
     pub request_state: Option<RequestState>,
+}
+
+/// Parameters of a request that has nothing but metadata.
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "RequestParams")]
+#[non_exhaustive]
+pub struct RequestParams {
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]
     pub meta: Option<RequestMeta>,
@@ -152,12 +162,9 @@ required_params!(RequestParams);
 pub struct PaginatedParams {
     /// Where the page begins; absent for the first one.
     pub cursor: Option<String>,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]
     pub meta: Option<RequestMeta>,

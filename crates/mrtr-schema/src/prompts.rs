@@ -10,7 +10,7 @@ use crate::meta::{Meta, RequestMeta, ResultMeta};
 use crate::params::required_params;
 use crate::request_state::RequestState;
 use crate::result::CompleteType;
-use crate::{CacheScope, Feature, Icon};
+use crate::{CachingHints, Feature, Icon};
 
 /// A prompt, as a server describes it.
 ///
@@ -129,12 +129,9 @@ pub struct ListPromptsResult {
     pub prompts: Vec<Prompt>,
     /// Where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the page may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub cache_scope: Option<CacheScope>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,

@@ -6,10 +6,10 @@ use crate::content::{Annotations, ResourceContents};
 use crate::input::InputResponses;
 use crate::json::Members;
 use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
-use crate::params::required_params;
+use crate::params::{RetryAnywhere, required_params};
 use crate::request_state::RequestState;
 use crate::result::CompleteType;
-use crate::{CacheScope, Feature, Icon};
+use crate::{CachingHints, Feature, Icon};
 
 /// A resource, as a server describes it.
 ///
@@ -106,12 +106,9 @@ pub struct ReadResourceResult {
     pub result_type: CompleteType,
     /// What it holds; several, where one URI stands for several resources.
     pub contents: Vec<ResourceContents>,
-    /// For how many milliseconds it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub cache_scope: Option<CacheScope>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
@@ -132,12 +129,9 @@ pub struct ListResourcesResult {
     pub resources: Vec<Resource>,
     /// Where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the page may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub cache_scope: Option<CacheScope>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
@@ -158,12 +152,9 @@ pub struct ListResourceTemplatesResult {
     pub resource_templates: Vec<ResourceTemplate>,
     /// Where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the page may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub cache_scope: Option<CacheScope>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
@@ -180,12 +171,9 @@ pub struct SubscribeParams {
     /// The resource to watch.
     #[wire(format = "uri")]
     pub uri: String,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<RequestMeta>,
@@ -202,12 +190,9 @@ pub struct UnsubscribeParams {
     /// The resource to watch no longer.
     #[wire(format = "uri")]
     pub uri: String,
-    /// Answers to what the server asked.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
-    #[wire(when = Feature::RetryOnAnyRequest)]
-    pub request_state: Option<RequestState>,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<RequestMeta>,

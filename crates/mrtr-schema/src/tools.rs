@@ -16,7 +16,7 @@ use crate::request_state::RequestState;
 use crate::result::CompleteType;
 use crate::tasks::{TaskMetadata, ToolExecution};
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, Feature, Icon, ReadError, Revision};
+use crate::{CachingHints, Dialect, Feature, Icon, ReadError, Revision};
 
 /// A tool, as a server describes it.
 ///
@@ -276,11 +276,10 @@ pub struct CallToolResult {
 /// One page of a server's tools.
 ///
 /// ```
-/// use mrtr_schema::{CacheScope, ListToolsResult, Tool};
+/// use mrtr_schema::{CacheScope, CachingHints, ListToolsResult, Tool};
 ///
 /// let mut page = ListToolsResult::new(Vec::<Tool>::new());
-/// page.ttl_ms = Some(60_000);
-/// page.cache_scope = Some(CacheScope::Public);
+/// page.caching = CachingHints::keep(60_000, CacheScope::Public);
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ListToolsResult")]
@@ -293,27 +292,13 @@ pub struct ListToolsResult {
     pub tools: Vec<Tool>,
     /// Where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// For how many milliseconds the page may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub ttl_ms: Option<u64>,
-    /// For whom it may be kept.
-    #[wire(when = Feature::CachingHints, required = Feature::CachingHints, lenient)]
-    pub cache_scope: Option<CacheScope>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
-}
-
-/// For whom a result may be kept.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
-#[expect(clippy::exhaustive_enums, reason = "as in HTTP, there is no third")]
-pub enum CacheScope {
-    /// For anybody.
-    Public,
-    /// For the one who asked.
-    #[default]
-    Private,
 }

@@ -89,7 +89,7 @@ fn ty_5_in_the_draft_an_interim_result_is_told_by_its_fields() {
     assert!(matches!(ToolReply::from_json(r#"{"content": []}"#, DRAFT.strict()), Ok(Reply::Complete(_))));
     let page = r#"{"requestState": "s", "inputResponses": {}}"#;
     let params = PaginatedParams::from_json(page, DRAFT.strict()).unwrap();
-    assert_eq!(params.request_state, Some(RequestState::new("s")));
+    assert_eq!(params.retry.request_state, Some(RequestState::new("s")));
 }
 
 #[test]

@@ -204,12 +204,14 @@ impl Judge {
         problems
     }
 
-    /// What is written must be what was read; where lenience filled something in, what is then read strictly.
+    /// What is written must be what was read; where lenience filled something in, that and nothing else may be new, and
+    /// what is then read strictly must stay as it is.
     fn way_back(&self, checks: &Checks<'_>, json: &Json, text: &str, dialect: Dialect) -> Option<String> {
         let same = if dialect.strict {
             Json::parse(text).is_ok_and(|written| written == *json)
         } else {
-            (checks.rewrite)(text, self.revision.strict()).is_ok_and(|again| again == text)
+            let keeps_all = json.to().is_ok_and(|read| serde_json::from_str(text).is_ok_and(|all| holds(&all, &read)));
+            keeps_all && (checks.rewrite)(text, self.revision.strict()).is_ok_and(|again| again == text)
         };
         (!same).then(|| format!("comes back as {text}"))
     }
@@ -240,6 +242,19 @@ impl TypeVisitor for Rewrites {
 pub(crate) fn compile(document: &Value) -> ValidatorMap {
     let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
     options.build_map(document).expect("generated schemas are schemas")
+}
+
+/// Whether a value has all that another has, and perhaps further members.
+fn holds(all: &Value, part: &Value) -> bool {
+    match (all, part) {
+        (Value::Object(all), Value::Object(part)) => {
+            part.iter().all(|(key, value)| all.get(key).is_some_and(|other| holds(other, value)))
+        }
+        (Value::Array(all), Value::Array(part)) => {
+            all.len() == part.len() && all.iter().zip(part).all(|(all, part)| holds(all, part))
+        }
+        (all, part) => all == part,
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]

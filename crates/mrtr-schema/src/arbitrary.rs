@@ -50,11 +50,6 @@ pub fn json_object() -> BoxedStrategy<JsonObject> {
     members.prop_map(|text| JsonObject::parse(&text).expect("built as an object, with unique keys")).boxed()
 }
 
-/// A map of one or more named values.
-pub fn named<T: Wire>(revision: Revision, names: BoxedStrategy<String>) -> BoxedStrategy<Vec<(String, T)>> {
-    vec((names, T::any_value(revision)), 1..4).boxed()
-}
-
 pub(crate) fn optional<T: Wire>(revision: Revision, demanded: bool) -> BoxedStrategy<Option<T>> {
     let value = T::any_value(revision);
     if demanded { value.prop_map(Some).boxed() } else { option::of(value).boxed() }

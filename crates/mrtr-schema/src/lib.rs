@@ -1,3 +1,5 @@
+//! Wire types of MCP's Multi Round-Trip Requests: the crate's front page, its modules, and the names it exports.
+//!
 #![doc = include_str!("../README.md")]
 
 mod caching;

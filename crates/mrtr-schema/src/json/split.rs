@@ -32,7 +32,8 @@ impl<'a> RawMembers<'a> {
         Self::parse(value.get())
     }
 
-    pub(crate) fn parse(text: &'a str) -> Result<Self, ReadError> {
+    /// Takes an object apart that is still text.
+    pub fn parse(text: &'a str) -> Result<Self, ReadError> {
         let members: Self = serde_json::from_str(text)?;
         match members.duplicate() {
             Some(key) => Err(ReadError::duplicate(key)),

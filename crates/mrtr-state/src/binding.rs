@@ -1,0 +1,97 @@
+//! What a sealed state is tied to: the request it came from, and whoever sent it.
+
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use mrtr_schema::{RawMembers, ReadError, Revision};
+
+use crate::claims::PrincipalDigest;
+use crate::digest::{DigestError, ParamsDigest};
+use crate::prepared::PreparedKey;
+
+/// The request that a state is sealed for, or comes back with.
+///
+/// ```
+/// use mrtr_schema::{RawMembers, Revision};
+/// use mrtr_state::{Binding, Principal};
+///
+/// let params = RawMembers::parse(r#"{"name": "pay", "arguments": {"amount": 100}}"#)?;
+/// let binding = Binding::new(Revision::Published, "tools/call", &params)?
+///     .principal(Principal { issuer: "https://id.example.com", subject: "ann" })
+///     .tenant("acme");
+/// assert_eq!(binding.name(), "pay");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Binding<'a> {
+    pub(crate) revision: Revision,
+    pub(crate) method: &'a str,
+    pub(crate) name: Cow<'a, str>,
+    pub(crate) principal: Option<Principal<'a>>,
+    pub(crate) tenant: Option<&'a str>,
+    params: &'a RawMembers<'a>,
+    digest: OnceLock<Result<ParamsDigest, DigestError>>,
+    principal_digest: OnceLock<(Arc<PreparedKey>, PrincipalDigest)>,
+}
+
+impl<'a> Binding<'a> {
+    /// A request of this method with these parameters, from nobody in particular.
+    ///
+    /// Fails if the `name` or `uri` that says what is wanted is not a string.
+    pub fn new(revision: Revision, method: &'a str, params: &'a RawMembers<'a>) -> Result<Self, ReadError> {
+        let name = match params.text("name")? {
+            Some(name) => Some(name),
+            None => params.text("uri")?,
+        };
+        Ok(Self {
+            revision,
+            method,
+            name: name.unwrap_or_default(),
+            principal: None,
+            tenant: None,
+            params,
+            digest: OnceLock::new(),
+            principal_digest: OnceLock::new(),
+        })
+    }
+
+    /// From this principal. A state sealed for a principal does not open without it, nor the reverse.
+    #[must_use]
+    pub fn principal(mut self, principal: impl Into<Option<Principal<'a>>>) -> Self {
+        self.principal = principal.into();
+        self
+    }
+
+    /// On behalf of this tenant.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<Option<&'a str>>) -> Self {
+        self.tenant = tenant.into();
+        self
+    }
+
+    /// The tool or prompt by name, or the resource by uri; empty where the method has neither.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn params(&self) -> Result<ParamsDigest, DigestError> {
+        self.digest.get_or_init(|| ParamsDigest::of(self.params)).clone()
+    }
+
+    /// The principal under a key. A round that opens a state and seals the next one needs it twice.
+    pub(crate) fn principal_under(&self, key: &Arc<PreparedKey>) -> Option<PrincipalDigest> {
+        let principal = self.principal.as_ref()?;
+        let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), key.digest(principal)));
+        Some(if Arc::ptr_eq(known, key) { *digest } else { key.digest(principal) })
+    }
+}
+
+/// Who sent a request: a subject, and who vouches for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is who somebody is")]
+pub struct Principal<'a> {
+    /// Who vouches for the subject: an identity provider's issuer URL.
+    pub issuer: &'a str,
+    /// Whom it vouches for.
+    pub subject: &'a str,
+}

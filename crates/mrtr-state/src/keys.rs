@@ -1,0 +1,248 @@
+//! Keys, the ring that holds them, and where they come from.
+
+use std::error::Error;
+use std::fmt;
+use std::str::FromStr;
+
+use async_trait::async_trait;
+use base64::Engine;
+use base64::alphabet::{STANDARD, URL_SAFE};
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use hkdf::Hkdf;
+use sha2::Sha256;
+use zeroize::Zeroizing;
+
+use crate::Timestamp;
+use crate::codec::Subkey;
+
+/// A secret with a name. Shown only by its name; wiped when dropped.
+///
+/// ```
+/// use mrtr_state::Key;
+///
+/// let key = Key::new("2026-11", [7; 32])?;
+/// assert_eq!(format!("{key:?}"), "Key(2026-11)");
+/// assert!(Key::new("2026-11", [7; 31]).is_err(), "too short");
+/// # Ok::<(), mrtr_state::KeyError>(())
+/// ```
+#[derive(Clone)]
+pub struct Key {
+    id: KeyId,
+    secret: Zeroizing<Vec<u8>>,
+}
+
+impl Key {
+    /// A key of at least 32 random bytes.
+    pub fn new(id: impl Into<String>, secret: impl Into<Vec<u8>>) -> Result<Self, KeyError> {
+        let secret = Zeroizing::new(secret.into());
+        let id = KeyId::new(id)?;
+        if secret.len() < SHORTEST_KEY {
+            return Err(KeyError::TooShort { id, length: secret.len() });
+        }
+        Ok(Self { id, secret })
+    }
+
+    /// A key whose secret is written in base64, of either alphabet, padded or not.
+    pub fn from_base64(id: impl Into<String>, secret: &str) -> Result<Self, KeyError> {
+        let id = id.into();
+        let decoded = STANDARD_BASE64.decode(secret).or_else(|_| URL_SAFE_BASE64.decode(secret));
+        match decoded {
+            Ok(secret) => Self::new(id, secret),
+            Err(_) => Err(KeyError::NotBase64(KeyId::new(id)?)),
+        }
+    }
+
+    /// What tokens call it.
+    pub fn id(&self) -> &KeyId {
+        &self.id
+    }
+
+    /// A key for one purpose: knowing it tells nothing of the others.
+    pub(crate) fn derive(&self, purpose: &str) -> Subkey {
+        let mut derived = Zeroizing::new([0; 32]);
+        let extracted = Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), &self.secret);
+        extracted.expand(purpose.as_bytes(), derived.as_mut()).expect("32 bytes are within the limit of HKDF");
+        Subkey(derived)
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Key({})", self.id)
+    }
+}
+
+const SHORTEST_KEY: usize = 32;
+const EITHER_PADDING: GeneralPurposeConfig =
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+const STANDARD_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, EITHER_PADDING);
+const URL_SAFE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, EITHER_PADDING);
+
+/// What a token calls its key: 1 to 32 of `A–Z a–z 0–9 _ -`. No secret.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct KeyId(String);
+
+impl KeyId {
+    /// Checks a name.
+    pub fn new(id: impl Into<String>) -> Result<Self, KeyError> {
+        let id = id.into();
+        if Self::allows(&id) { Ok(Self(id)) } else { Err(KeyError::BadId(id)) }
+    }
+
+    pub(crate) fn allows(id: &str) -> bool {
+        (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The keys of a deployment: one seals, all open.
+///
+/// To replace a key without refusing anybody, deploy three times, each time everywhere and the last time after the
+/// longest lifetime of a state has passed: add the new key behind the old one; put it first; drop the old one.
+///
+/// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
+///
+/// ```
+/// use mrtr_state::{Key, KeyRing};
+///
+/// let ring = KeyRing::new(Key::new("new", [1; 32])?).also_opens(Key::new("old", [2; 32])?)?;
+/// assert_eq!(ring.sealing_key().as_str(), "new");
+/// let same: KeyRing = "new:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=,old:AgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAgI="
+///     .parse()?;
+/// assert_eq!(same.sealing_key(), ring.sealing_key());
+/// # Ok::<(), mrtr_state::KeyError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct KeyRing {
+    /// Never empty: the first seals.
+    keys: Vec<Key>,
+    cut_off: Option<Timestamp>,
+}
+
+impl KeyRing {
+    /// A ring of one key.
+    pub fn new(sealing: Key) -> Self {
+        Self { keys: vec![sealing], cut_off: None }
+    }
+
+    /// The ring with another key, which opens what it once sealed or is about to seal elsewhere.
+    pub fn also_opens(mut self, key: Key) -> Result<Self, KeyError> {
+        if self.keys.iter().any(|known| known.id == key.id) {
+            return Err(KeyError::DuplicateId(key.id));
+        }
+        self.keys.push(key);
+        Ok(self)
+    }
+
+    /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
+    ///
+    /// Whoever has a leaked key can date what they forge as they like: drop the key itself as well.
+    #[must_use]
+    pub fn reject_issued_before(mut self, moment: Timestamp) -> Self {
+        self.cut_off = Some(moment);
+        self
+    }
+
+    /// The name of the key that seals.
+    pub fn sealing_key(&self) -> &KeyId {
+        &self.keys[0].id
+    }
+
+    pub(crate) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    pub(crate) fn cut_off(&self) -> Option<Timestamp> {
+        self.cut_off
+    }
+}
+
+impl FromStr for KeyRing {
+    type Err = KeyError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut keys = text.split(',').map(|entry| {
+            let (id, secret) = entry.trim().split_once(':').ok_or(KeyError::NotAKey)?;
+            Key::from_base64(id.trim(), secret.trim())
+        });
+        let sealing = keys.next().unwrap_or(Err(KeyError::NotAKey))?;
+        keys.try_fold(Self::new(sealing), |ring, key| ring.also_opens(key?))
+    }
+}
+
+/// Where a ring comes from: a KMS that unwraps keys, a secret store. Asked at start and on rotation, never per token.
+///
+/// ```
+/// use mrtr_state::{Key, KeyRing, KeySource};
+///
+/// struct Vault;
+///
+/// #[async_trait::async_trait]
+/// impl KeySource for Vault {
+///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
+///         let unwrapped = [7; 32]; // ask the vault
+///         Ok(KeyRing::new(Key::new("2026-11", unwrapped)?))
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait KeySource: Send + Sync {
+    /// The keys as they are now.
+    async fn keys(&self) -> Result<KeyRing, Box<dyn Error + Send + Sync>>;
+}
+
+/// What is wrong with keys as they were given. Never says what the secret is.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The name breaks the rules.
+    #[error("{0:?} cannot name a key: 1 to 32 of A-Z a-z 0-9 _ -")]
+    BadId(String),
+    /// Two keys of one name.
+    #[error("the ring has two keys named {0}")]
+    DuplicateId(KeyId),
+    /// The secret is too short.
+    #[error("key {id} has {length} bytes; at least 32 are needed")]
+    TooShort {
+        /// The key.
+        id: KeyId,
+        /// How long it is.
+        length: usize,
+    },
+    /// The secret is not base64.
+    #[error("key {0} is not base64")]
+    NotBase64(KeyId),
+    /// The text does not say a key.
+    #[error("a key is written ID:BASE64, several with commas between them")]
+    NotAKey,
+    /// The text does not say which deployment the keys are for.
+    #[error("keys are written AUDIENCE=ID:BASE64, with the id of this deployment before the equals sign")]
+    NoAudience,
+    /// The audience is empty or too long.
+    #[error("an audience has 1 to 255 bytes")]
+    BadAudience,
+    /// The environment variable is not set, or is no text.
+    #[error("the environment variable {0} is not set to text")]
+    NoVariable(String),
+    /// The file could not be read.
+    #[error("the key file {path} cannot be read")]
+    Unreadable {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The source of keys failed.
+    #[error("the source of keys failed")]
+    Source(#[source] Box<dyn Error + Send + Sync>),
+}

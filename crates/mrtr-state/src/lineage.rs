@@ -1,0 +1,122 @@
+//! Which flow a state belongs to, and how far the flow has come.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::Timestamp;
+
+/// A flow's place in time: the same from its first round to its last, the round number aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lineage {
+    pub(crate) flow: FlowId,
+    pub(crate) started: Timestamp,
+    pub(crate) ends: Timestamp,
+    pub(crate) round: u32,
+}
+
+impl Lineage {
+    /// The flow.
+    pub fn flow(&self) -> FlowId {
+        self.flow
+    }
+
+    /// When its first round was.
+    pub fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// When none of its states opens any more.
+    pub fn ends(&self) -> Timestamp {
+        self.ends
+    }
+
+    /// The round, counted from 1.
+    pub fn round(&self) -> u32 {
+        self.round
+    }
+
+    /// The same flow with a later end, for a question that may take longer than flows usually last.
+    #[must_use]
+    pub fn lasting_until(self, end: Timestamp) -> Self {
+        Self { ends: self.ends.max(end), ..self }
+    }
+
+    pub(crate) fn next_round(self) -> Self {
+        Self { round: self.round.saturating_add(1), ..self }
+    }
+}
+
+/// What a state is sealed with besides what it is tied to.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::{Sealer, Stamp, Timestamp};
+///
+/// let now = Timestamp::from_millis(1_785_240_000_000);
+/// let sealer = Sealer::this_process_only();
+/// let stamp = Stamp::of(sealer.begin(now)).handler_version("2").valid_for(Duration::from_secs(600));
+/// # let _ = stamp;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Stamp<'a> {
+    pub(crate) lineage: Lineage,
+    pub(crate) handler_version: &'a str,
+    pub(crate) valid_for: Option<Duration>,
+}
+
+impl<'a> Stamp<'a> {
+    /// For this round of this flow.
+    pub fn of(lineage: Lineage) -> Self {
+        Self { lineage, handler_version: "", valid_for: None }
+    }
+
+    /// Sealed by this version of the handler: a fact for the log, never checked.
+    #[must_use]
+    pub fn handler_version(mut self, version: &'a str) -> Self {
+        self.handler_version = version;
+        self
+    }
+
+    /// Opens for this long, whatever the sealer's lifetimes say; still not past the end of the flow.
+    #[must_use]
+    pub fn valid_for(mut self, duration: Duration) -> Self {
+        self.valid_for = Some(duration);
+        self
+    }
+}
+
+macro_rules! random_id {
+    ($(#[$about:meta])* $name:ident) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub(crate) [u8; 16]);
+
+        impl $name {
+            /// The bytes.
+            pub fn as_bytes(&self) -> &[u8; 16] {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self)
+            }
+        }
+    };
+}
+
+random_id! {
+    /// A flow: 128 random bits, the same in all its rounds.
+    FlowId
+}
+random_id! {
+    /// A sealed state: the first 128 bits of its nonce, which is new each time one is sealed.
+    TokenId
+}

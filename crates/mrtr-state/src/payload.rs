@@ -1,0 +1,86 @@
+//! What goes into a state besides the claims.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// What an application keeps in a state, under a name of its own.
+///
+/// A state opens only as the kind it was sealed as, so that a value of one type never passes for one of another.
+/// Most applications implement [`JsonPayload`] and have this from it.
+///
+/// ```
+/// use mrtr_state::{Payload, PayloadError};
+///
+/// struct Cursor(u64);
+///
+/// impl Payload for Cursor {
+///     const KIND: &'static str = "com.example/cursor";
+///
+///     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+///         out.extend_from_slice(&self.0.to_be_bytes());
+///         Ok(())
+///     }
+///
+///     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+///         Ok(Self(u64::from_be_bytes(bytes.try_into()?)))
+///     }
+/// }
+/// ```
+pub trait Payload: Sized {
+    /// The name. Change it when old states must no longer open.
+    const KIND: &'static str;
+
+    /// Appends it to what is sealed.
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError>;
+
+    /// Reads it from all the bytes that `write` appended.
+    fn read(bytes: &[u8]) -> Result<Self, PayloadError>;
+}
+
+/// A payload that serde writes as JSON.
+///
+/// ```
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Cart { items: Vec<String> }
+///
+/// impl mrtr_state::JsonPayload for Cart {
+///     const KIND: &'static str = "com.example/cart";
+/// }
+/// ```
+pub trait JsonPayload: Serialize + DeserializeOwned {
+    /// The name. Change it when old states must no longer open.
+    const KIND: &'static str;
+}
+
+impl<T: JsonPayload> Payload for T {
+    const KIND: &'static str = T::KIND;
+
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+        Ok(serde_json::to_writer(out, self)?)
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+        Ok(serde_json::from_slice(bytes)?)
+    }
+}
+
+/// Why a payload could not be written or read: any error will do.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct PayloadError(Box<dyn std::error::Error + Send + Sync>);
+
+macro_rules! payload_error_from {
+    ($($error:ty),*) => {$(
+        impl From<$error> for PayloadError {
+            fn from(error: $error) -> Self {
+                Self(error.into())
+            }
+        }
+    )*};
+}
+payload_error_from!(
+    serde_json::Error,
+    std::array::TryFromSliceError,
+    &'static str,
+    Box<dyn std::error::Error + Send + Sync>
+);

@@ -1,0 +1,139 @@
+//! Why a state is not opened, and why one cannot be sealed.
+
+use mrtr_schema::{ErrorCode, ErrorObject};
+
+use crate::digest::DigestError;
+use crate::payload::PayloadError;
+
+/// Why a state was refused: for the log and the metrics. The client learns nothing but [`Refusal::to_error`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// Longer than the limit.
+    #[error("it is longer than the limit")]
+    TooLong,
+    /// Not the text of a token of this version and codec, in its one spelling.
+    #[error("it is not spelt like a token of this version and codec")]
+    Malformed,
+    /// Under a key that the ring does not have.
+    #[error("its key is not in the ring")]
+    UnknownKey,
+    /// Not sealed by us, or changed since.
+    #[error("it was not sealed with the key it names")]
+    Forged,
+    /// Inside is something that this version does not write.
+    #[error("its claims are not of this version")]
+    UnknownFormat,
+    /// Sealed as another kind of payload.
+    #[error("its payload is of another kind")]
+    OtherKind,
+    /// The payload is of the right kind and does not read as it.
+    #[error("its payload cannot be read")]
+    UnreadablePayload,
+    /// Issued before the cut-off.
+    #[error("it was issued before the cut-off")]
+    BeforeCutOff,
+    /// Issued further in the future than clocks may differ.
+    #[error("it was issued in the future")]
+    FromTheFuture,
+    /// Its time to come back is over.
+    #[error("it has expired")]
+    Expired,
+    /// Its flow has lasted as long as flows may.
+    #[error("its flow has ended")]
+    FlowEnded,
+    /// For another deployment.
+    #[error("it is for another audience")]
+    OtherAudience,
+    /// For another tenant, for one where there is none, or the reverse.
+    #[error("it is for another tenant")]
+    OtherTenant,
+    /// For another principal, for one where there is none, or the reverse.
+    #[error("it is for another principal")]
+    OtherPrincipal,
+    /// Of another revision.
+    #[error("it is of another revision")]
+    OtherRevision,
+    /// For another method.
+    #[error("it is for another method")]
+    OtherMethod,
+    /// For another tool, prompt or resource.
+    #[error("it is for another tool, prompt or resource")]
+    OtherName,
+    /// For other parameters.
+    #[error("it is for other parameters")]
+    OtherParams,
+}
+
+impl Refusal {
+    /// A short word for it, for metrics.
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::Malformed => "malformed",
+            Self::UnknownKey => "unknown_key",
+            Self::Forged => "forged",
+            Self::UnknownFormat => "unknown_format",
+            Self::OtherKind => "other_kind",
+            Self::UnreadablePayload => "unreadable_payload",
+            Self::BeforeCutOff => "before_cut_off",
+            Self::FromTheFuture => "from_the_future",
+            Self::Expired => "expired",
+            Self::FlowEnded => "flow_ended",
+            Self::OtherAudience => "other_audience",
+            Self::OtherTenant => "other_tenant",
+            Self::OtherPrincipal => "other_principal",
+            Self::OtherRevision => "other_revision",
+            Self::OtherMethod => "other_method",
+            Self::OtherName => "other_name",
+            Self::OtherParams => "other_params",
+        }
+    }
+
+    /// What the client gets: the same for every reason, so that it learns nothing from it.
+    ///
+    /// ```
+    /// use mrtr_state::Refusal;
+    ///
+    /// let error = Refusal::Expired.to_error();
+    /// assert_eq!(error.code, mrtr_schema::ErrorCode::INVALID_PARAMS);
+    /// assert_eq!(error.message, Refusal::Forged.to_error().message);
+    /// ```
+    pub fn to_error(self) -> ErrorObject {
+        ErrorObject::new(ErrorCode::INVALID_PARAMS, "The request state is not valid")
+    }
+}
+
+/// Why a state could not be sealed. We are to blame, or whoever wrote the handler.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SealError {
+    /// It would be longer than the limit.
+    #[error("the state would be {length} bytes long; the limit is {limit}")]
+    TooLong {
+        /// How long it would be.
+        length: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// The flow has gone round as often as flows may.
+    #[error("round {round} is past the {limit} that a flow may have")]
+    TooManyRounds {
+        /// The round.
+        round: u32,
+        /// How many there may be.
+        limit: u32,
+    },
+    /// The flow has lasted as long as flows may.
+    #[error("the flow has lasted as long as flows may")]
+    FlowEnded,
+    /// A text that goes into the claims is longer than the format allows.
+    #[error("the {0} is longer than a claim can be")]
+    ClaimTooLong(&'static str),
+    /// The request's parameters cannot be digested.
+    #[error("the parameters cannot be digested")]
+    Params(#[from] DigestError),
+    /// The payload cannot be written.
+    #[error("the payload cannot be written")]
+    Payload(#[source] PayloadError),
+}

@@ -1,0 +1,427 @@
+//! Sealing a state, and the only way to open one.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use mrtr_schema::RequestState;
+use sha2::{Digest, Sha256};
+use tracing::{debug, warn};
+
+use crate::binding::Binding;
+use crate::claims::{Claims, PrincipalDigest};
+use crate::codec::{Codec, NONCE_LENGTH, default_codec};
+use crate::digest::AnswersDigest;
+use crate::keys::{Key, KeyError, KeyId, KeyRing, KeySource};
+use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
+use crate::lineage::{FlowId, Lineage, Stamp, TokenId};
+use crate::prepared::{PreparedKey, PreparedRing};
+use crate::random::{ProcessRandom, Random};
+use crate::single_use::{Redemption, UseKey};
+use crate::{Payload, Refusal, SealError, Timestamp, token};
+
+/// Seals states for one deployment, and opens them again. Cheap to clone; clones share keys.
+///
+/// ```
+/// use mrtr_schema::{RawMembers, Revision};
+/// use mrtr_state::{Binding, JsonPayload, Refusal, Sealer, Timestamp};
+///
+/// #[derive(serde::Serialize, serde::Deserialize)]
+/// struct Cart { items: Vec<String> }
+/// impl JsonPayload for Cart {
+///     const KIND: &'static str = "com.example/cart";
+/// }
+///
+/// let sealer = Sealer::this_process_only();
+/// let params = RawMembers::parse(r#"{"name": "check_out"}"#)?;
+/// let binding = Binding::new(Revision::Published, "tools/call", &params)?;
+/// let noon = Timestamp::from_millis(1_785_240_000_000);
+///
+/// let state = sealer.seal(&Cart { items: vec!["tea".into()] }, &binding, noon)?;
+/// assert_eq!(sealer.open::<Cart>(&state, &binding, noon)?.payload().items, ["tea"]);
+///
+/// let other = RawMembers::parse(r#"{"name": "cancel"}"#)?;
+/// let other = Binding::new(Revision::Published, "tools/call", &other)?;
+/// assert_eq!(sealer.open::<Cart>(&state, &other, noon).unwrap_err(), Refusal::OtherName);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Sealer {
+    keys: Arc<ArcSwap<PreparedRing>>,
+    codec: Arc<dyn Codec>,
+    random: Arc<dyn Random>,
+    audience: Arc<str>,
+    lifetimes: Lifetimes,
+    limit: usize,
+}
+
+/// The longest state that is sealed or opened unless [`Sealer::limit`] says otherwise.
+pub const DEFAULT_LIMIT: usize = 64 * 1024;
+
+impl Sealer {
+    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes.
+    ///
+    /// Two deployments that were given the same keys by mistake do not open each other's states.
+    pub fn new(keys: KeyRing, audience: impl Into<String>) -> Result<Self, KeyError> {
+        let audience = audience.into();
+        if audience.is_empty() || audience.len() > 255 {
+            return Err(KeyError::BadAudience);
+        }
+        let codec: Arc<dyn Codec> = Arc::new(default_codec());
+        Ok(Self {
+            keys: Arc::new(ArcSwap::from_pointee(PreparedRing::new(keys, &*codec))),
+            codec,
+            random: Arc::new(ProcessRandom::new()),
+            audience: audience.into(),
+            lifetimes: Lifetimes::default(),
+            limit: DEFAULT_LIMIT,
+        })
+    }
+
+    /// Takes audience and keys from an environment variable: `AUDIENCE=ID:BASE64[,ID:BASE64…]`.
+    pub fn from_env(variable: &str) -> Result<Self, KeyError> {
+        let text = std::env::var(variable).map_err(|_| KeyError::NoVariable(variable.to_owned()))?;
+        Self::from_text(&text)
+    }
+
+    /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeyError> {
+        let path = path.as_ref();
+        let text =
+            std::fs::read_to_string(path).map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
+        Self::from_text(&text)
+    }
+
+    fn from_text(text: &str) -> Result<Self, KeyError> {
+        let (audience, keys) = text.split_once('=').ok_or(KeyError::NoAudience)?;
+        let audience = audience.trim();
+        if audience.contains([':', ',']) {
+            return Err(KeyError::NoAudience);
+        }
+        Self::new(keys.parse()?, audience)
+    }
+
+    /// Takes the keys from a source, such as a KMS.
+    pub async fn from_source(source: &dyn KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
+        let keys = source.keys().await.map_err(KeyError::Source)?;
+        Self::new(keys, audience)
+    }
+
+    /// Makes up a key that nobody else has, and warns: neither a second instance nor this one after a restart opens
+    /// what it sealed.
+    pub fn this_process_only() -> Self {
+        warn!("states are sealed with a key of this process: no other instance, and no restart, will open them");
+        let random = ProcessRandom::new();
+        let mut secret = [0; 32];
+        random.fill(&mut secret);
+        let key = Key::new("process", secret).expect("the name and the length are right");
+        Self::new(KeyRing::new(key), "this-process").expect("the audience is right")
+    }
+
+    /// Seals with another codec, and opens only what that codec sealed.
+    #[must_use]
+    pub fn codec(self, codec: impl Codec) -> Self {
+        let ring = PreparedRing::new(self.keys.load().ring.clone(), &codec);
+        Self { keys: Arc::new(ArcSwap::from_pointee(ring)), codec: Arc::new(codec), ..self }
+    }
+
+    /// Takes nonces and ids from another source.
+    #[must_use]
+    pub fn random(self, random: impl Random + 'static) -> Self {
+        Self { random: Arc::new(random), ..self }
+    }
+
+    /// Lets states and flows live shorter or longer.
+    #[must_use]
+    pub fn lifetimes(self, lifetimes: Lifetimes) -> Self {
+        Self { lifetimes, ..self }
+    }
+
+    /// Seals and opens states of at most this many bytes of text.
+    #[must_use]
+    pub fn limit(self, bytes: usize) -> Self {
+        Self { limit: bytes, ..self }
+    }
+
+    /// Goes on with other keys, in all clones at once.
+    pub fn replace_keys(&self, keys: KeyRing) {
+        self.keys.store(Arc::new(PreparedRing::new(keys, &*self.codec)));
+    }
+
+    /// Goes on with the keys that the source has now. If it fails, the keys stay as they were.
+    pub async fn reload(&self, source: &dyn KeySource) -> Result<(), KeyError> {
+        let keys = source.keys().await.map_err(KeyError::Source)?;
+        self.replace_keys(keys);
+        Ok(())
+    }
+
+    /// The deployment it seals for.
+    pub fn audience(&self) -> &str {
+        &self.audience
+    }
+
+    /// The longest state it seals or opens, in bytes of text.
+    pub fn longest_state(&self) -> usize {
+        self.limit
+    }
+
+    /// Begins a flow, at its first round.
+    pub fn begin(&self, now: Timestamp) -> Lineage {
+        let mut flow = [0; 16];
+        self.random.fill(&mut flow);
+        self.first_round(FlowId(flow), now)
+    }
+
+    fn first_round(&self, flow: FlowId, now: Timestamp) -> Lineage {
+        Lineage { flow, started: now, ends: now + self.lifetimes.flow, round: 1 }
+    }
+
+    /// Seals the first state of a flow.
+    pub fn seal<P: Payload>(
+        &self,
+        payload: &P,
+        binding: &Binding<'_>,
+        now: Timestamp,
+    ) -> Result<RequestState, SealError> {
+        let mut random = [0; 16 + NONCE_LENGTH];
+        self.random.fill(&mut random);
+        let (flow, nonce) = random.split_first_chunk().expect("it is longer");
+        let nonce = nonce.try_into().expect("the rest is a nonce");
+        self.seal_with(nonce, payload, binding, Stamp::of(self.first_round(FlowId(*flow), now)), now)
+    }
+
+    /// Seals a state of a flow that [`begin`](Self::begin) or [`Opened::next_round`] gave.
+    pub fn seal_as<P: Payload>(
+        &self,
+        payload: &P,
+        binding: &Binding<'_>,
+        stamp: Stamp<'_>,
+        now: Timestamp,
+    ) -> Result<RequestState, SealError> {
+        let mut nonce = [0; NONCE_LENGTH];
+        self.random.fill(&mut nonce);
+        self.seal_with(&nonce, payload, binding, stamp, now)
+    }
+
+    fn seal_with<P: Payload>(
+        &self,
+        nonce: &[u8; NONCE_LENGTH],
+        payload: &P,
+        binding: &Binding<'_>,
+        stamp: Stamp<'_>,
+        now: Timestamp,
+    ) -> Result<RequestState, SealError> {
+        let Stamp { lineage, handler_version, valid_for } = stamp;
+        if lineage.round > self.lifetimes.rounds {
+            return Err(SealError::TooManyRounds { round: lineage.round, limit: self.lifetimes.rounds });
+        }
+        if now >= lineage.ends {
+            return Err(SealError::FlowEnded);
+        }
+        let ring = self.keys.load();
+        let key = &ring.keys[0];
+        let lifetimes = Lifetimes { round: valid_for.unwrap_or(self.lifetimes.round), ..self.lifetimes };
+        let claims = Claims {
+            revision: binding.revision,
+            lineage,
+            issued: now,
+            expires: lifetimes.expiry(lineage.ends, now),
+            params: binding.params()?,
+            principal: binding.principal_under(key),
+            tenant: binding.tenant,
+            kind: P::KIND,
+            audience: &self.audience,
+            method: binding.method,
+            name: &binding.name,
+            handler_version,
+        };
+        let mut message = Vec::with_capacity(512);
+        claims.write(&mut message)?;
+        payload.write(&mut message).map_err(SealError::Payload)?;
+        key.sealing.seal(nonce, key.header.as_bytes(), &mut message);
+        message.extend_from_slice(nonce);
+        let length = token::length(&key.header, message.len());
+        if length > self.limit {
+            return Err(SealError::TooLong { length, limit: self.limit });
+        }
+        Ok(token::write(&key.header, &message))
+    }
+
+    /// Opens a state that came with a request.
+    ///
+    /// Everything it was sealed with is checked: that it is ours, of this audience and kind, fresh, and for this
+    /// revision, request, principal and tenant.
+    pub fn open<P: Payload>(
+        &self,
+        state: &RequestState,
+        binding: &Binding<'_>,
+        now: Timestamp,
+    ) -> Result<Opened<P>, Refusal> {
+        let opened = self.open_checked(state, binding, now);
+        if let Err(refusal) = &opened {
+            debug!(reason = refusal.label(), method = binding.method, "a request state was refused");
+        }
+        opened
+    }
+
+    fn open_checked<P: Payload>(
+        &self,
+        state: &RequestState,
+        binding: &Binding<'_>,
+        now: Timestamp,
+    ) -> Result<Opened<P>, Refusal> {
+        if state.len() > self.limit {
+            return Err(Refusal::TooLong);
+        }
+        let (header, key, mut sealed) = token::read(self.codec.letter(), state.untrusted_text())?;
+        let ring = self.keys.load();
+        let key = ring.keys.iter().find(|known| known.id.as_str() == key).ok_or(Refusal::UnknownKey)?;
+        let (sealed, nonce) = sealed.split_last_chunk_mut::<NONCE_LENGTH>().ok_or(Refusal::Malformed)?;
+        let message = key.sealing.open(nonce, header.as_bytes(), sealed).ok_or(Refusal::Forged)?;
+        let (claims, payload) = Claims::read(message).ok_or(Refusal::UnknownFormat)?;
+        if claims.kind != P::KIND {
+            return Err(Refusal::OtherKind);
+        }
+        check_times(&claims, ring.ring.cut_off(), now)?;
+        self.check_binding(&claims, key, binding)?;
+        Ok(Opened {
+            payload: P::read(payload).map_err(|_| Refusal::UnreadablePayload)?,
+            lineage: claims.lineage,
+            token: TokenId(*nonce.first_chunk().expect("it is longer")),
+            issued: claims.issued,
+            expires: claims.expires,
+            handler_version: claims.handler_version.into(),
+            key: Arc::clone(key),
+            audience: Arc::clone(&self.audience),
+            principal: claims.principal,
+        })
+    }
+
+    fn check_binding(&self, claims: &Claims<'_>, key: &Arc<PreparedKey>, binding: &Binding<'_>) -> Result<(), Refusal> {
+        let checks = [
+            (claims.audience == &*self.audience, Refusal::OtherAudience),
+            (claims.tenant == binding.tenant, Refusal::OtherTenant),
+            (claims.principal == binding.principal_under(key), Refusal::OtherPrincipal),
+            (claims.revision == binding.revision, Refusal::OtherRevision),
+            (claims.method == binding.method, Refusal::OtherMethod),
+            (claims.name == binding.name, Refusal::OtherName),
+            (binding.params() == Ok(claims.params), Refusal::OtherParams),
+        ];
+        match checks.into_iter().find(|(holds, _)| !holds) {
+            Some((_, refusal)) => Err(refusal),
+            None => Ok(()),
+        }
+    }
+}
+
+fn check_times(claims: &Claims<'_>, cut_off: Option<Timestamp>, now: Timestamp) -> Result<(), Refusal> {
+    if cut_off.is_some_and(|moment| claims.issued < moment) {
+        return Err(Refusal::BeforeCutOff);
+    }
+    if claims.issued > now + ALLOWED_SKEW {
+        return Err(Refusal::FromTheFuture);
+    }
+    if now >= claims.lineage.ends {
+        return Err(Refusal::FlowEnded);
+    }
+    if now >= claims.expires {
+        return Err(Refusal::Expired);
+    }
+    Ok(())
+}
+
+impl fmt::Debug for Sealer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.keys.load().keys.iter().map(|key| key.id.clone()).collect();
+        f.debug_struct("Sealer").field("audience", &self.audience).field("keys", &keys).finish_non_exhaustive()
+    }
+}
+
+/// A state that was opened: ours, fresh, and for the request it came with. Nothing but [`Sealer::open`] makes one.
+pub struct Opened<P> {
+    payload: P,
+    lineage: Lineage,
+    token: TokenId,
+    issued: Timestamp,
+    expires: Timestamp,
+    handler_version: Box<str>,
+    key: Arc<PreparedKey>,
+    audience: Arc<str>,
+    principal: Option<PrincipalDigest>,
+}
+
+/// Shows the claims, not the payload: a state may carry what does not belong in a log.
+impl<P> fmt::Debug for Opened<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("lineage", &self.lineage).field("token", &self.token).finish_non_exhaustive()
+    }
+}
+
+impl<P> Opened<P> {
+    /// What was sealed.
+    pub fn payload(&self) -> &P {
+        &self.payload
+    }
+
+    /// What was sealed, taken out.
+    pub fn into_payload(self) -> P {
+        self.payload
+    }
+
+    /// The flow and round it was sealed in.
+    pub fn lineage(&self) -> Lineage {
+        self.lineage
+    }
+
+    /// The same flow, one round on: what the next state is sealed with.
+    pub fn next_round(&self) -> Lineage {
+        self.lineage.next_round()
+    }
+
+    /// Its id.
+    pub fn token(&self) -> TokenId {
+        self.token
+    }
+
+    /// When it was sealed.
+    pub fn issued(&self) -> Timestamp {
+        self.issued
+    }
+
+    /// When it stops opening.
+    pub fn expires(&self) -> Timestamp {
+        self.expires
+    }
+
+    /// The version of the handler that sealed it.
+    pub fn handler_version(&self) -> &str {
+        &self.handler_version
+    }
+
+    /// The key it was sealed with.
+    pub fn key(&self) -> &KeyId {
+        &self.key.id
+    }
+
+    /// What a [`SingleUse`](crate::SingleUse) store is asked to redeem.
+    pub fn redemption(&self, answers: AnswersDigest) -> Redemption {
+        let mut digest = Sha256::new();
+        digest.update((self.audience.len() as u64).to_be_bytes());
+        digest.update(self.audience.as_bytes());
+        match &self.principal {
+            Some(PrincipalDigest(principal)) => {
+                digest.update([1]);
+                digest.update(principal);
+            }
+            None => digest.update([0]),
+        }
+        digest.update(self.token.as_bytes());
+        Redemption {
+            key: UseKey(digest.finalize().into()),
+            answers,
+            issued: self.issued,
+            keep_until: self.expires + 2 * ALLOWED_SKEW,
+        }
+    }
+}

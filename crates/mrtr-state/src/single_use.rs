@@ -1,0 +1,200 @@
+//! Redeeming a token once: who may run it, what its steps did, and what its reply was.
+
+mod memory;
+
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+pub use memory::MemorySingleUse;
+
+use crate::Timestamp;
+use crate::digest::AnswersDigest;
+
+/// A store that lets each token be redeemed once.
+///
+/// A round claims its token, marks each step before it starts and records what it gave, and commits its reply. A
+/// claim whose holder died lapses, and the next claim goes on from the record. Every verb is told the time.
+///
+/// `renew`, `mark_started`, `record`, `commit` and `release` are compare-and-set: they fail with
+/// [`GuardError::Lost`], and change nothing, once somebody else has taken the claim over or the claim has ended.
+#[async_trait]
+pub trait SingleUse: Send + Sync + 'static {
+    /// Asks to redeem a token. The claim lapses after `lease` unless it is renewed.
+    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError>;
+
+    /// Keeps a claim for another `lease` from now.
+    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError>;
+
+    /// Says that a step is about to start: from here on the claim cannot be released.
+    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError>;
+
+    /// Keeps what a started step gave, in place of its mark.
+    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError>;
+
+    /// Ends the claim with a reply, which the same token with the same answers gets from now on.
+    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError>;
+
+    /// Gives the claim up. With no step started the token is as if never redeemed; otherwise its record stands.
+    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError>;
+
+    /// Waits until a running claim has ended, or may have: committed, released, or taken over.
+    ///
+    /// A claim that merely lapses wakes nobody, for the store has no clock: claim again when its lease is over.
+    async fn ended(&self, running: &Running) -> Result<(), GuardError>;
+}
+
+/// A token about to be redeemed; made by [`Opened::redemption`](crate::Opened::redemption) alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redemption {
+    pub(crate) key: UseKey,
+    pub(crate) answers: AnswersDigest,
+    pub(crate) issued: Timestamp,
+    pub(crate) keep_until: Timestamp,
+}
+
+impl Redemption {
+    /// What the token is known by.
+    pub fn key(&self) -> UseKey {
+        self.key
+    }
+
+    /// The answers that came with it.
+    pub fn answers(&self) -> AnswersDigest {
+        self.answers
+    }
+
+    /// When the token was issued.
+    pub fn issued(&self) -> Timestamp {
+        self.issued
+    }
+
+    /// Until when its entry must be kept: past the token's expiry, by twice the allowed skew.
+    pub fn keep_until(&self) -> Timestamp {
+        self.keep_until
+    }
+}
+
+/// What a token is known by: a digest of audience, principal and token id.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UseKey(pub(crate) [u8; 32]);
+
+impl UseKey {
+    /// The bytes, as a store keeps them.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for UseKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UseKey(")?;
+        self.0[..4].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        f.write_str("…)")
+    }
+}
+
+/// What became of a request to redeem a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
+pub enum Claim {
+    /// It is yours, and goes on from what earlier holders did.
+    Taken(Holder, Vec<StepRecord>),
+    /// Somebody else is at it: wait for [`SingleUse::ended`] or the end of the lease, and claim again.
+    Running(Running),
+    /// It was redeemed with the same answers, and this was the reply.
+    Committed(Vec<u8>),
+    /// It was redeemed with other answers, or steps ran for other answers.
+    OtherAnswers,
+}
+
+/// Whoever holds a claim, with a number that no later holder has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    key: UseKey,
+    fence: u64,
+}
+
+impl Holder {
+    /// For stores: the holder with this number.
+    pub fn new(key: UseKey, fence: u64) -> Self {
+        Self { key, fence }
+    }
+
+    /// The token it holds.
+    pub fn key(&self) -> UseKey {
+        self.key
+    }
+
+    /// Its number.
+    pub fn fence(&self) -> u64 {
+        self.fence
+    }
+}
+
+/// A claim that somebody else holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Running {
+    holder: Holder,
+    lapses: Timestamp,
+}
+
+impl Running {
+    /// For stores: this holder's claim, with the end of its lease.
+    pub fn new(holder: Holder, lapses: Timestamp) -> Self {
+        Self { holder, lapses }
+    }
+
+    /// Who holds it.
+    pub fn holder(&self) -> &Holder {
+        &self.holder
+    }
+
+    /// When it lapses unless it is renewed.
+    pub fn lapses(&self) -> Timestamp {
+        self.lapses
+    }
+}
+
+/// What is known of a step of an earlier holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StepRecord {
+    /// The step's name.
+    pub name: String,
+    /// What it gave; `None` if it started and nobody knows how it went.
+    pub outcome: Option<Vec<u8>>,
+}
+
+impl StepRecord {
+    /// For stores.
+    pub fn new(name: impl Into<String>, outcome: Option<Vec<u8>>) -> Self {
+        Self { name: name.into(), outcome }
+    }
+}
+
+/// What giving a claim up left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a step has started, or none has")]
+pub enum Release {
+    /// Nothing: the token can be redeemed again, with any answers.
+    Forgotten,
+    /// A step had started: the token can only be redeemed on from its record, with the same answers.
+    Kept,
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuardError {
+    /// The claim is no longer this holder's.
+    #[error("the claim was lost to somebody else")]
+    Lost,
+    /// The token is older than the store's memory, so nobody knows whether it was redeemed.
+    #[error("the token was issued before this store began to remember")]
+    BeforeMemory,
+    /// The store itself failed.
+    #[error("the store for single use failed")]
+    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

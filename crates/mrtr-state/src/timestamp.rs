@@ -1,0 +1,58 @@
+//! A moment, as whoever calls tells it: this crate has no clock.
+
+use std::fmt;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Milliseconds since the Unix epoch.
+///
+/// ```
+/// use std::time::{Duration, SystemTime, UNIX_EPOCH};
+/// use mrtr_state::Timestamp;
+///
+/// let noon = Timestamp::from_millis(1_785_240_000_000);
+/// assert_eq!(noon + Duration::from_secs(60), Timestamp::from_millis(1_785_240_060_000));
+/// assert_eq!(Timestamp::from(UNIX_EPOCH), Timestamp::from_millis(0));
+/// assert!(Timestamp::from(SystemTime::now()) > Timestamp::from_millis(0));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// So many milliseconds after the epoch.
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// How many milliseconds after the epoch it is.
+    pub const fn as_millis(self) -> u64 {
+        self.0
+    }
+
+    /// How long ago `earlier` was; nothing if it is still to come.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+/// A moment before the epoch counts as the epoch.
+impl From<SystemTime> for Timestamp {
+    fn from(time: SystemTime) -> Self {
+        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// Stays at the end of time rather than going past it.
+impl std::ops::Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ms", self.0)
+    }
+}

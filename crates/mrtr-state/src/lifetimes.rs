@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::Timestamp;
 
 /// How far ahead another instance's clock may be: a state from further in the future is refused.
-pub const ALLOWED_SKEW: Duration = Duration::from_secs(60);
+pub const ALLOWED_SKEW: Duration = Duration::from_mins(1);
 
 /// How long states and flows live.
 ///
@@ -13,7 +13,7 @@ pub const ALLOWED_SKEW: Duration = Duration::from_secs(60);
 /// use std::time::Duration;
 /// use mrtr_state::Lifetimes;
 ///
-/// let overnight = Lifetimes { round: Duration::from_secs(12 * 3600), ..Lifetimes::default() };
+/// let overnight = Lifetimes { round: Duration::from_hours(12), ..Lifetimes::default() };
 /// assert_eq!(overnight.rounds, 32);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Lifetimes {
 
 impl Default for Lifetimes {
     fn default() -> Self {
-        Self { round: Duration::from_secs(3600), flow: Duration::from_secs(24 * 3600), rounds: 32 }
+        Self { round: Duration::from_hours(1), flow: Duration::from_hours(24), rounds: 32 }
     }
 }
 

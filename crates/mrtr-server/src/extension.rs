@@ -1,0 +1,112 @@
+//! What others add to a server: methods of their own, and calls that they take over.
+
+use std::fmt;
+use std::sync::Weak;
+
+use async_trait::async_trait;
+use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
+use mrtr_state::{Lineage, Sealer};
+
+use crate::run::Ran;
+use crate::server::Inner;
+use crate::{Caller, Context, Failure, Journal, Output, ProtocolError, RunContext};
+
+/// Something that extends a server, such as tasks.
+#[async_trait]
+pub trait Extension: Send + Sync + 'static {
+    /// The name under which client and server declare it.
+    fn name(&self) -> &'static str;
+
+    /// What the server says of it, in a revision that has it.
+    fn capability(&self, revision: Revision) -> Option<JsonObject>;
+
+    /// Is told of the server once it is built.
+    fn attached(&self, _host: Host) {}
+
+    /// Whether a method of this revision is its own.
+    fn owns(&self, _method: &str, _revision: Revision) -> bool {
+        false
+    }
+
+    /// Answers one of its own methods.
+    async fn handle(
+        &self,
+        method: &str,
+        params: &RawParams<'_>,
+        context: &Context,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Json, ProtocolError>;
+
+    /// Is offered each call of a tool before it runs, and may answer it.
+    async fn take_over(&self, _call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+        Ok(None)
+    }
+
+    /// Answers a call whose flow wants to go on as a task.
+    async fn continue_as_task(&self, _call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+        Ok(None)
+    }
+}
+
+/// A call of a tool, with all that is needed to run it now, later or again.
+#[derive(Clone)]
+pub struct ToolCall {
+    pub(crate) host: Host,
+    /// The tool.
+    pub tool: String,
+    /// What it is called with.
+    pub arguments: Json,
+    /// The `task` of the request's parameters, if there is one.
+    pub task: Option<Json>,
+    /// What its flow knows.
+    pub journal: Journal,
+    /// Which flow it is.
+    pub lineage: Lineage,
+    /// The revision of the request.
+    pub revision: Revision,
+    /// What the client declared.
+    pub capabilities: ClientCapabilities,
+    /// Who sent it.
+    pub caller: Option<Caller>,
+    /// On whose behalf.
+    pub tenant: Option<String>,
+}
+
+impl ToolCall {
+    /// Runs the tool over the journal. `adjust` makes the run what the runner wants: a task, with a sink.
+    pub async fn run(
+        &self,
+        journal: Journal,
+        adjust: impl FnOnce(RunContext) -> RunContext,
+    ) -> Result<Ran<Output>, Failure> {
+        let server = self.host.0.upgrade().ok_or_else(|| Failure::misuse("the server is gone"))?;
+        let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
+        let mut context = RunContext::new(std::sync::Arc::clone(&server.shared), self.revision, self.lineage);
+        context.capabilities = self.capabilities.clone();
+        context.caller = self.caller.clone();
+        Ok(tool.run(&self.arguments, journal, adjust(context)).await)
+    }
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolCall").field("tool", &self.tool).field("lineage", &self.lineage).finish_non_exhaustive()
+    }
+}
+
+/// The server, as an extension sees it: it does not keep it alive.
+#[derive(Clone)]
+pub struct Host(pub(crate) Weak<Inner>);
+
+impl Host {
+    /// What the server seals with, while there is a server.
+    pub fn sealer(&self) -> Option<Sealer> {
+        self.0.upgrade().map(|server| server.shared.sealer.clone())
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Host")
+    }
+}

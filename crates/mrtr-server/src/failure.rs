@@ -1,0 +1,238 @@
+//! How a handler fails: three doors, by who is to read about it.
+
+use std::any::Any;
+use std::error::Error;
+use std::fmt;
+
+use mrtr_schema::{ErrorCode, ErrorObject};
+
+/// Why a flow did not get what it wanted: what `?` on a question or a step gives.
+///
+/// Declining is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
+/// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FlowError {
+    /// The person said no.
+    #[error("`{key}` was declined")]
+    Declined {
+        /// The question.
+        key: String,
+    },
+    /// The person went away without an answer.
+    #[error("`{key}` was cancelled")]
+    Cancelled {
+        /// The question.
+        key: String,
+    },
+    /// The step failed.
+    #[error("{0}")]
+    Step(StepError),
+    /// The step was started in an earlier run, and nobody knows how it ended. It is not started again.
+    #[error("`{step}` was started and interrupted; whether it took effect is not known, so it is not started again")]
+    Interrupted {
+        /// The step.
+        step: String,
+    },
+    /// The model was still calling tools when it had been given as many turns as the flow allows.
+    #[error("the model was still calling tools after {turns} turns of `{key}`")]
+    TooManyTurns {
+        /// The question.
+        key: String,
+        /// How many turns it was given.
+        turns: u32,
+    },
+}
+
+/// How a step failed, as it was recorded: the same in the run in which it happened and in every later one.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct StepError {
+    #[serde(rename = "m")]
+    pub(crate) message: String,
+    #[serde(rename = "d")]
+    pub(crate) door: Door,
+}
+
+impl StepError {
+    /// What went wrong, with its causes.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl fmt::Display for StepError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for StepError {}
+
+/// Who is to read about a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) enum Door {
+    /// Whoever runs the server.
+    #[serde(rename = "i")]
+    Internal,
+    /// The model.
+    #[serde(rename = "t")]
+    Tool,
+}
+
+/// A failure that the model is to read, and may act upon.
+///
+/// ```
+/// use mrtr_server::ToolError;
+///
+/// async fn close(id: u64) -> Result<String, ToolError> {
+///     Err(ToolError::new(format!("Bug #{id} is already closed")))
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(String);
+
+impl ToolError {
+    /// A failure with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+/// A failure of the request itself: a JSON-RPC error.
+///
+/// ```
+/// use mrtr_schema::ErrorCode;
+/// use mrtr_server::ProtocolError;
+///
+/// let error = ProtocolError::new(ErrorCode::INVALID_PARAMS, "No such work item");
+/// assert_eq!(error.object().code, ErrorCode::INVALID_PARAMS);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProtocolError(Box<ErrorObject>);
+
+impl ProtocolError {
+    /// An error of this code.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        ErrorObject::new(code, message).into()
+    }
+
+    /// The parameters are wrong.
+    pub fn invalid_params(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::INVALID_PARAMS, message)
+    }
+
+    /// What goes over the wire.
+    pub fn object(&self) -> &ErrorObject {
+        &self.0
+    }
+
+    pub(crate) fn into_object(self) -> ErrorObject {
+        *self.0
+    }
+}
+
+impl From<ErrorObject> for ProtocolError {
+    fn from(object: ErrorObject) -> Self {
+        Self(Box::new(object))
+    }
+}
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.0.message, self.0.code.as_i64())
+    }
+}
+
+impl Error for ProtocolError {}
+
+/// How a handler failed. Every error becomes one with `?`, anyhow's and strings included.
+///
+/// - [`ToolError`] is for the model: the caller gets its text as a tool result with `isError`.
+/// - [`ProtocolError`] is for the caller: a JSON-RPC error.
+/// - Every other error is for whoever runs the server: it goes to the log under a reference, and the caller gets the
+///   reference alone.
+///
+/// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one.
+///
+/// ```
+/// use mrtr_server::{Failure, ToolError};
+///
+/// fn parse(text: &str) -> Result<u8, Failure> {
+///     if text.is_empty() {
+///         return Err(ToolError::new("say a number").into());
+///     }
+///     let number: u8 = text.parse()?;
+///     if number == 0 { Err("zero")? }
+///     Ok(number)
+/// }
+/// assert!(parse("x").is_err());
+/// ```
+#[derive(Debug)]
+pub struct Failure(pub(crate) Kind);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    Tool(String),
+    Protocol(ProtocolError),
+    Internal(Box<dyn Error + Send + Sync>),
+}
+
+impl Failure {
+    /// A mistake of whoever wrote the handler, which they read about in the log.
+    pub(crate) fn misuse(text: impl Into<String>) -> Self {
+        Self(Kind::Internal(text.into().into()))
+    }
+
+    /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
+    pub(crate) fn into_step_error(self) -> StepError {
+        match self.0 {
+            Kind::Tool(message) => StepError { message, door: Door::Tool },
+            Kind::Protocol(error) => StepError { message: error.to_string(), door: Door::Internal },
+            Kind::Internal(error) => StepError { message: with_causes(&*error), door: Door::Internal },
+        }
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut error = Some(error);
+        // anyhow hides the type of what it wraps from `dyn Error`, so it is asked itself.
+        let as_any: &mut dyn Any = &mut error;
+        if let Some(wrapped) = as_any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
+            let known = wrapped.chain().find_map(known_door);
+            return Self(known.unwrap_or_else(|| Kind::Internal(wrapped.into())));
+        }
+        let error: Box<dyn Error + Send + Sync> = error.expect("only anyhow's is taken out").into();
+        Self(door_of(&*error).unwrap_or(Kind::Internal(error)))
+    }
+}
+
+/// The first error among the causes that says for whom it is.
+fn door_of(error: &(dyn Error + 'static)) -> Option<Kind> {
+    std::iter::successors(Some(error), |error| (*error).source()).find_map(known_door)
+}
+
+fn known_door(error: &(dyn Error + 'static)) -> Option<Kind> {
+    if let Some(ToolError(text)) = error.downcast_ref() {
+        return Some(Kind::Tool(text.clone()));
+    }
+    if let Some(error) = error.downcast_ref::<ProtocolError>() {
+        return Some(Kind::Protocol(error.clone()));
+    }
+    match error.downcast_ref::<FlowError>()? {
+        FlowError::Step(StepError { message, door: Door::Internal }) => Some(Kind::Internal(message.clone().into())),
+        other => Some(Kind::Tool(other.to_string())),
+    }
+}
+
+pub(crate) fn with_causes(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

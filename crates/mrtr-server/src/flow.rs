@@ -1,0 +1,300 @@
+//! What a handler is given: questions, steps, and what it needs to know.
+
+mod ask;
+mod join;
+mod question;
+mod sampling;
+mod step;
+mod url;
+
+use std::fmt::{self, Display};
+use std::future::pending;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use mrtr_schema::{ClientCapabilities, CreateMessageParams, InputResponse, JsonObject, NamespacedInput, Revision};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
+pub use join::{Join, Joinable};
+pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
+pub use sampling::{SamplingTools, ToolOutput};
+pub use step::{Retry, Step};
+pub use url::{UrlAsk, UrlUntil};
+
+use crate::Caller;
+use crate::run::{Ending, Run};
+
+/// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
+///
+/// A question that has no answer yet does not return: the run ends there, and the next one begins at the top, with
+/// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.
+///
+/// It cannot be cloned, and everything it makes borrows it: no question and no step outlives the run by accident.
+pub struct Flow {
+    run: Arc<Run>,
+    /// What is put before each name.
+    prefix: String,
+}
+
+impl Flow {
+    pub(crate) fn new(run: Arc<Run>) -> Self {
+        Self { run, prefix: String::new() }
+    }
+
+    /// Asks a person to fill in the form of a type.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct Login { name: String }
+    ///
+    /// async fn greet(flow: Flow) -> Result<String, Failure> {
+    ///     let login: Login = flow.elicit("github_login", "Please give your GitHub username").await?;
+    ///     Ok(format!("Hello, {}", login.name))
+    /// }
+    /// ```
+    pub fn elicit<T>(&self, key: impl Display, message: impl Into<String>) -> Ask<'_, FormQuestion<T>>
+    where
+        T: DeserializeOwned + JsonSchema + Send + 'static,
+    {
+        Ask::new(self, self.name(key), FormQuestion::new(&self.run.context, message.into()))
+    }
+
+    /// Asks a person to visit a URL. An accept is consent to go there; see [`UrlAsk::until`] for when it is done.
+    pub fn elicit_url(&self, key: impl Display, message: impl Into<String>, url: impl Into<String>) -> UrlAsk<'_> {
+        UrlAsk::new(self, self.name(key), message.into(), url.into())
+    }
+
+    /// Asks a model.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// use mrtr_schema::{CreateMessageParams, SamplingMessage};
+    ///
+    /// async fn capital(flow: Flow) -> Result<String, Failure> {
+    ///     let question = CreateMessageParams::new([SamplingMessage::user("What is the capital of France?")], 100_u64);
+    ///     let answer = flow.sample("capital", question).await?;
+    ///     Ok(answer.model)
+    /// }
+    /// ```
+    pub fn sample(&self, key: impl Display, params: CreateMessageParams) -> Ask<'_, SamplingQuestion> {
+        Ask::new(self, self.name(key), SamplingQuestion::new(params))
+    }
+
+    /// Asks a model that may call these tools, and calls them for it until it is done.
+    ///
+    /// Each turn is an answer of its own, and the tools of a turn are a step of their own.
+    pub fn sample_with_tools<'a>(
+        &'a self,
+        key: impl Display,
+        params: CreateMessageParams,
+        tools: &'a SamplingTools<'a>,
+    ) -> sampling::ToolLoop<'a> {
+        sampling::ToolLoop::new(self, key.to_string(), params, tools)
+    }
+
+    /// Asks for the client's roots.
+    pub fn roots(&self, key: impl Display) -> Ask<'_, RootsQuestion> {
+        Ask::new(self, self.name(key), RootsQuestion)
+    }
+
+    /// Asks for an input that an application defines.
+    pub fn ask<I>(&self, key: impl Display, params: I::Params) -> Ask<'_, NamespacedQuestion<I>>
+    where
+        I: NamespacedInput + Send + Sync + 'static,
+        I::Params: Send + Sync,
+        I::Response: Send,
+    {
+        Ask::new(self, self.name(key), NamespacedQuestion::new(params))
+    }
+
+    /// Asks and does several things at once, in one round. Questions are read before any step starts.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+    /// async fn both(flow: Flow) -> Result<String, Failure> {
+    ///     let login = flow.elicit::<Login>("login", "Who are you?");
+    ///     let (login, roots) = flow.join((login, flow.roots("roots"))).await?;
+    ///     Ok(format!("{} has {} roots", login.name, roots.len()))
+    /// }
+    /// ```
+    pub fn join<J: Join>(&self, all: J) -> J::Future {
+        all.join()
+    }
+
+    /// Does something once: its outcome is recorded, and later runs get the record.
+    ///
+    /// A crash between the effect and its record, or a replay of an older state of a tool that is not single-use, can
+    /// repeat it, with the same [`idempotency_key`](Self::idempotency_key).
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn create_issue() -> Result<u64, std::io::Error> { Ok(7) }
+    /// async fn report(flow: Flow) -> Result<String, Failure> {
+    ///     let number: u64 = flow.step("create_issue", create_issue()).await?;
+    ///     Ok(format!("created #{number}"))
+    /// }
+    /// ```
+    pub fn step<'a, F>(&'a self, name: impl Display, work: F) -> Step<'a, step::Once<F>>
+    where
+        F: Future + Send + 'a,
+    {
+        Step::once(self, self.name(name), work)
+    }
+
+    /// The same with work that can be begun again, for [`Step::retry`].
+    pub fn step_with<'a, W, F>(&'a self, name: impl Display, work: W) -> Step<'a, W>
+    where
+        W: FnMut() -> F + Send + 'a,
+        F: Future + Send + 'a,
+    {
+        Step::again(self, self.name(name), work)
+    }
+
+    /// The flow with something put before each name: for loops.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Label { text: String }
+    /// async fn label(flow: Flow) -> Result<String, Failure> {
+    ///     let mut labels = Vec::new();
+    ///     for page in 0..3 {
+    ///         let scope = flow.scope(page);
+    ///         labels.push(scope.elicit::<Label>("label", format!("A label for page {page}?")).await?.text);
+    ///     }
+    ///     Ok(labels.join(", "))
+    /// }
+    /// ```
+    pub fn scope(&self, scope: impl Display) -> Scope<'_> {
+        let flow = Self { run: Arc::clone(&self.run), prefix: format!("{}{scope}/", self.prefix) };
+        Scope { flow, parent: std::marker::PhantomData }
+    }
+
+    /// A place where the flow may be put down and go on elsewhere, with how far it has come.
+    ///
+    /// The next run finds it as [`resumed_from`](Self::resumed_from).
+    pub async fn yield_point<P: Serialize>(&self, progress: &P) {
+        match serde_json::value::to_raw_value(progress) {
+            Ok(progress) => {
+                if self.run.record_progress(progress) {
+                    return;
+                }
+            }
+            Err(error) => self.run.misuse(format!("the progress of a yield point cannot be written: {error}")),
+        }
+        pending::<()>().await;
+    }
+
+    /// How far the last yield point of an earlier run had come.
+    pub fn resumed_from<P: DeserializeOwned>(&self) -> Option<P> {
+        serde_json::from_str(self.run.progress()?.get()).ok()
+    }
+
+    /// A key for this flow and this name, the same in every run: for outside services that take one.
+    ///
+    /// It is async because a run that has used answers which came without a state first ends, to put them into one.
+    pub async fn idempotency_key(&self, name: impl Display) -> String {
+        if !self.run.gives_key() {
+            return pending().await;
+        }
+        let mut digest = Sha256::new();
+        digest.update(b"mrtr idempotency key");
+        digest.update(self.run.context.flow_id().as_bytes());
+        digest.update(self.name(name));
+        short_hex(&digest.finalize())
+    }
+
+    /// A random id for a question, made when it is first wanted and the same from then on: for URLs and callbacks.
+    pub fn interaction_id(&self, key: impl Display) -> String {
+        self.run.interaction_id(&self.name(key))
+    }
+
+    /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.
+    pub async fn into_task(&self) {
+        if !self.run.context.as_task {
+            self.run.end(Ending::IntoTask);
+            pending::<()>().await;
+        }
+    }
+
+    /// What the server was built with.
+    ///
+    /// # Panics
+    ///
+    /// If the server was built without a value of this type. The caller gets an internal error.
+    pub fn state<S: Send + Sync + 'static>(&self) -> &S {
+        let state = self.run.context.shared.states.get();
+        state.unwrap_or_else(|| panic!("the server was built without a `{}`", std::any::type_name::<S>()))
+    }
+
+    /// What the client declared for this request.
+    pub fn capabilities(&self) -> &ClientCapabilities {
+        &self.run.context.capabilities
+    }
+
+    /// Who sent the request, if anybody vouches for it.
+    pub fn principal(&self) -> Option<&Caller> {
+        self.run.context.caller.as_ref()
+    }
+
+    /// The revision of the request.
+    pub fn revision(&self) -> Revision {
+        self.run.context.revision
+    }
+
+    /// Which round this is, from 1: a fact for logs. A flow that branches on it confuses itself.
+    pub fn round(&self) -> u32 {
+        self.run.context.lineage.round()
+    }
+
+    /// An answer as it came, unchecked: for handlers that return [`InputRequired`](crate::InputRequired) themselves.
+    pub fn given(&self, key: &str) -> Option<InputResponse> {
+        let given = self.run.given(key)?;
+        JsonObject::from_raw(&given).ok().map(InputResponse::from_object)
+    }
+
+    /// What the last [`InputRequired`](crate::InputRequired) of this flow had the client carry.
+    pub fn carried<S: DeserializeOwned>(&self) -> Option<S> {
+        serde_json::from_str(self.run.carried()?.get()).ok()
+    }
+
+    fn name(&self, name: impl Display) -> String {
+        format!("{}{name}", self.prefix)
+    }
+}
+
+/// The first 128 bits of a digest, as text.
+fn short_hex(digest: &[u8]) -> String {
+    digest.iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
+        for nibble in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(nibble.into(), 16));
+        }
+        text
+    })
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flow({})", self.run.context.flow_id())
+    }
+}
+
+/// A flow that puts something before each name.
+#[derive(Debug)]
+pub struct Scope<'a> {
+    flow: Flow,
+    parent: std::marker::PhantomData<&'a Flow>,
+}
+
+impl Deref for Scope<'_> {
+    type Target = Flow;
+
+    fn deref(&self) -> &Flow {
+        &self.flow
+    }
+}

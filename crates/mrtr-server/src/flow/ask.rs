@@ -1,0 +1,333 @@
+//! A question on its way: read from the journal, or opened.
+
+use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use mrtr_schema::InputRequest;
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::{Flow, QuestionKind, short_hex};
+use crate::FlowError;
+use crate::run::{Evaluation, Question, Run};
+
+/// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
+///
+/// The answer is checked against what is asked here; one that does not fit is asked for again.
+#[must_use = "a question is asked when it is awaited"]
+pub struct Ask<'a, Q: QuestionKind, M = Required> {
+    run: &'a Run,
+    key: String,
+    question: Q,
+    options: Options<Q::Value>,
+    mode: PhantomData<M>,
+}
+
+struct Options<V> {
+    validate: Option<Validate<V>>,
+    pinned: bool,
+    valid_for: Option<Duration>,
+}
+
+/// A handler's own check of an answer, with the reason why it would not do.
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
+struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
+
+/// What a question gives: the answer, or an error if it was declined or cancelled.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum Required {}
+
+/// What a question gives: what the person did.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum ByAction {}
+
+/// What a question gives: the answer, or `None` if it was asked and not answered.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum Optionally {}
+
+/// What a person did with a question.
+///
+/// ```
+/// # use mrtr_server::{Answered, Failure, Flow};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Consent { agreed: bool }
+/// async fn delete(flow: Flow) -> Result<String, Failure> {
+///     Ok(match flow.elicit::<Consent>("consent", "Delete it?").answer().await {
+///         Answered::Accepted(consent) if consent.agreed => "deleted".into(),
+///         Answered::Accepted(_) | Answered::Declined => "kept".into(),
+///         Answered::Cancelled => "kept for now".into(),
+///     })
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a handler must deal with all three (EL-5)")]
+pub enum Answered<T> {
+    /// Answered it.
+    Accepted(T),
+    /// Said no.
+    Declined,
+    /// Went away without an answer.
+    Cancelled,
+}
+
+/// How a question gives its answer. Implemented here alone.
+pub trait Mode: Copy + Send {
+    /// What awaiting the question gives.
+    type Output<V>;
+
+    /// What it gives among others in [`Flow::join`].
+    type Joined<V>;
+
+    #[doc(hidden)]
+    const OPTIONAL: bool = false;
+
+    #[doc(hidden)]
+    fn output<V>(key: &str, answered: Answered<V>) -> Self::Output<V>;
+
+    #[doc(hidden)]
+    fn joined<V>(output: Self::Output<V>) -> Result<Self::Joined<V>, FlowError>;
+}
+
+impl Mode for Required {
+    type Output<V> = Result<V, FlowError>;
+    type Joined<V> = V;
+
+    fn output<V>(key: &str, answered: Answered<V>) -> Self::Output<V> {
+        match answered {
+            Answered::Accepted(value) => Ok(value),
+            Answered::Declined => Err(FlowError::Declined { key: key.to_owned() }),
+            Answered::Cancelled => Err(FlowError::Cancelled { key: key.to_owned() }),
+        }
+    }
+
+    fn joined<V>(output: Self::Output<V>) -> Result<V, FlowError> {
+        output
+    }
+}
+
+impl Mode for ByAction {
+    type Output<V> = Answered<V>;
+    type Joined<V> = Answered<V>;
+
+    fn output<V>(_: &str, answered: Answered<V>) -> Answered<V> {
+        answered
+    }
+
+    fn joined<V>(output: Answered<V>) -> Result<Answered<V>, FlowError> {
+        Ok(output)
+    }
+}
+
+impl Mode for Optionally {
+    type Output<V> = Option<V>;
+    type Joined<V> = Option<V>;
+
+    const OPTIONAL: bool = true;
+
+    fn output<V>(_: &str, answered: Answered<V>) -> Option<V> {
+        match answered {
+            Answered::Accepted(value) => Some(value),
+            Answered::Declined | Answered::Cancelled => None,
+        }
+    }
+
+    fn joined<V>(output: Option<V>) -> Result<Option<V>, FlowError> {
+        Ok(output)
+    }
+}
+
+impl<'a, Q: QuestionKind> Ask<'a, Q> {
+    pub(super) fn new(flow: &'a Flow, key: String, question: Q) -> Self {
+        let options = Options { validate: None, pinned: false, valid_for: None };
+        Self { run: &flow.run, key, question, options, mode: PhantomData }
+    }
+
+    /// Hands over what the person did, without an error.
+    pub fn answer(self) -> Ask<'a, Q, ByAction> {
+        self.mode()
+    }
+
+    /// Asks once, and goes on without an answer: also if the client cannot be asked at all.
+    pub fn optional(self) -> Ask<'a, Q, Optionally> {
+        self.mode()
+    }
+
+    fn mode<M>(self) -> Ask<'a, Q, M> {
+        let Self { run, key, question, options, mode: _ } = self;
+        Ask { run, key, question, options, mode: PhantomData }
+    }
+}
+
+impl<Q: QuestionKind, M> Ask<'_, Q, M> {
+    /// Checks an answer further. If it will not do, the question is put again, with the reason.
+    ///
+    /// How often is up to whoever answers: a limit kept in the flow can be got round by resending an older state,
+    /// unless the tool is single-use.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Age { years: u8 }
+    /// async fn enter(flow: Flow) -> Result<String, Failure> {
+    ///     let ask = flow.elicit::<Age>("age", "How old are you?");
+    ///     let age = ask.validate(|age: &Age| if age.years < 18 { Err("You must be 18") } else { Ok(()) }).await?;
+    ///     Ok(format!("{} is old enough", age.years))
+    /// }
+    /// ```
+    pub fn validate<F, E>(mut self, check: F) -> Self
+    where
+        F: Fn(&Q::Value) -> Result<(), E> + Send + 'static,
+        E: fmt::Display,
+    {
+        let check = move |value: &Q::Value| check(value).map_err(|error| error.to_string());
+        self.options.validate = Some(Validate(Box::new(check)));
+        self
+    }
+
+    /// Ties the answer to the exact wording, for consent: if a later run asks in other words, it asks again.
+    pub fn pinned(mut self) -> Self {
+        self.options.pinned = true;
+        self
+    }
+
+    /// Waits this long for the answer, rather than as long as the tool usually does.
+    pub fn valid_for(mut self, duration: Duration) -> Self {
+        self.options.valid_for = Some(duration);
+        self
+    }
+}
+
+impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
+    /// Reads the answer, or opens the question and gives nothing.
+    fn evaluate(&self) -> Option<Answered<Q::Value>> {
+        let pinned = self.options.pinned.then(|| self.wording());
+        let mut hasher = DefaultHasher::new();
+        self.question.fingerprint(&mut hasher);
+        match self.run.evaluate(&self.key, hasher.finish(), pinned.is_some()) {
+            Evaluation::Park => None,
+            Evaluation::Skipped if M::OPTIONAL => Some(Answered::Declined),
+            Evaluation::Skipped | Evaluation::Ask => self.ask(pinned, None),
+            Evaluation::Given(_, asked) if pinned.is_some() && asked != pinned => self.ask_in_new_words(pinned),
+            Evaluation::Given(response, _) => self.take(response, pinned),
+        }
+    }
+
+    fn take(&self, response: Box<RawValue>, pinned: Option<String>) -> Option<Answered<Q::Value>> {
+        let dialect = self.run.context.revision.lenient();
+        let checked = self.question.read(&response, dialect).and_then(|answered| {
+            if let (Answered::Accepted(value), Some(Validate(check))) = (&answered, &self.options.validate) {
+                check(value)?;
+            }
+            Ok(answered)
+        });
+        match checked {
+            Ok(answered) => {
+                self.run.accept(&self.key, response);
+                Some(answered)
+            }
+            Err(reason) => self.ask(pinned, Some(&reason)),
+        }
+    }
+
+    fn ask_in_new_words(&self, pinned: Option<String>) -> Option<Answered<Q::Value>> {
+        if self.run.reworded(&self.key) > MOST_REWORDINGS {
+            let key = &self.key;
+            self.run.misuse(format!("the wording of the pinned question `{key}` is another in every run"));
+            return None;
+        }
+        self.ask(pinned, None)
+    }
+
+    fn ask(&self, pinned: Option<String>, note: Option<&str>) -> Option<Answered<Q::Value>> {
+        let request = match self.question.request(note) {
+            Ok(request) => request,
+            Err(reason) => {
+                self.run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));
+                return None;
+            }
+        };
+        if M::OPTIONAL && crate::gate::missing(&request, &self.run.context.capabilities).is_some() {
+            return Some(Answered::Declined);
+        }
+        let must_carry = pinned.is_some() || M::OPTIONAL || Q::NEEDS_STATE;
+        let question = Question {
+            key: self.key.clone(),
+            request,
+            optional: M::OPTIONAL,
+            valid_for: self.options.valid_for,
+            pinned,
+        };
+        self.run.open(question, must_carry);
+        None
+    }
+
+    /// A digest of what is asked, to the letter.
+    fn wording(&self) -> String {
+        let request = self.question.request(None).ok();
+        wording(request.as_ref())
+    }
+}
+
+fn wording(request: Option<&InputRequest>) -> String {
+    let text = request.and_then(|request| serde_json::to_string(request).ok()).unwrap_or_default();
+    short_hex(&Sha256::digest(text))
+}
+
+/// A deployment may change the wording of a pinned question, even twice while somebody thinks about it.
+const MOST_REWORDINGS: u32 = 3;
+
+impl<Q: QuestionKind, M> fmt::Debug for Ask<'_, Q, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Ask({})", self.key)
+    }
+}
+
+impl<'a, Q: QuestionKind + Unpin, M: Mode + Unpin> IntoFuture for Ask<'a, Q, M> {
+    type Output = M::Output<Q::Value>;
+    type IntoFuture = Asking<'a, Q, M>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Asking { ask: self, open: false }
+    }
+}
+
+/// A question that is being awaited.
+pub struct Asking<'a, Q: QuestionKind, M: Mode> {
+    ask: Ask<'a, Q, M>,
+    open: bool,
+}
+
+impl<Q: QuestionKind, M: Mode> fmt::Debug for Asking<'_, Q, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.ask.fmt(f)
+    }
+}
+
+impl<Q: QuestionKind + Unpin, M: Mode + Unpin> Future for Asking<'_, Q, M> {
+    type Output = M::Output<Q::Value>;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+        // An open question never returns: its run ends with it, and the runner does not need to be woken for that.
+        if self.open {
+            return Poll::Pending;
+        }
+        if let Some(answered) = self.ask.evaluate() {
+            return Poll::Ready(M::output(&self.ask.key, answered));
+        }
+        self.open = true;
+        Poll::Pending
+    }
+}
+
+impl<Q: QuestionKind, M: Mode> Drop for Asking<'_, Q, M> {
+    fn drop(&mut self) {
+        if self.open {
+            self.ask.run.dropped_open_question();
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The kinds of question: what each asks, and how its answer is read.
+
+use std::any::TypeId;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+
+use mrtr_schema::{
+    CreateMessageParams, CreateMessageRequest, CreateMessageResult, Dialect, ElicitAction, ElicitFormParams,
+    ElicitRequest, ElicitResult, Form, FormError, InputRequest, ListRootsRequest, ListRootsResult, NamespacedInput,
+    NamespacedInputRequest, Root, Wire,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::Answered;
+use crate::RunContext;
+
+/// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
+pub trait QuestionKind: sealed::Sealed {
+    /// What an accepted answer is.
+    type Value: Send;
+
+    /// What to ask, with a note on why the last answer would not do.
+    #[doc(hidden)]
+    fn request(&self, note: Option<&str>) -> Result<InputRequest, String>;
+
+    /// Reads an answer, or says why it is none.
+    #[doc(hidden)]
+    fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String>;
+
+    /// Whether its answer makes no sense without the state it was asked with.
+    #[doc(hidden)]
+    const NEEDS_STATE: bool = false;
+
+    /// What tells it apart from another question of the same name.
+    #[doc(hidden)]
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H);
+}
+
+pub(super) mod sealed {
+    pub trait Sealed {}
+}
+
+/// A form for a person.
+#[derive(Debug)]
+pub struct FormQuestion<T> {
+    message: String,
+    form: Result<Form, FormError>,
+    answer: PhantomData<fn() -> T>,
+}
+
+impl<T: JsonSchema + 'static> FormQuestion<T> {
+    pub(super) fn new(context: &RunContext, message: String) -> Self {
+        Self { message, form: context.shared.forms.of::<T>(), answer: PhantomData }
+    }
+}
+
+impl<T> sealed::Sealed for FormQuestion<T> {}
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQuestion<T> {
+    type Value = T;
+
+    fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
+        let form = self.form.clone().map_err(|error| error.to_string())?;
+        let message = with_note(&self.message, note);
+        Ok(ElicitRequest::new(ElicitFormParams::ask(message, form)).into())
+    }
+
+    fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<T>, String> {
+        let result = ElicitResult::read(response, dialect).map_err(|error| error.to_string())?;
+        match result.action {
+            ElicitAction::Decline => Ok(Answered::Declined),
+            ElicitAction::Cancel => Ok(Answered::Cancelled),
+            ElicitAction::Accept => {
+                let form = self.form.as_ref().map_err(ToString::to_string)?;
+                let content = result.content.ok_or("the form was not filled in")?;
+                let content = content.as_object();
+                form.check(content).map_err(|violations| violations.to_string())?;
+                form.answer(content).map(Answered::Accepted).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        TypeId::of::<T>().hash(hasher);
+        self.message.hash(hasher);
+    }
+}
+
+/// A question to a model.
+#[derive(Debug)]
+pub struct SamplingQuestion(CreateMessageParams);
+
+impl SamplingQuestion {
+    pub(super) fn new(params: CreateMessageParams) -> Self {
+        Self(params)
+    }
+}
+
+impl sealed::Sealed for SamplingQuestion {}
+
+impl QuestionKind for SamplingQuestion {
+    type Value = CreateMessageResult;
+
+    fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
+        self.0.check_tool_results().map_err(|error| error.to_string())?;
+        Ok(CreateMessageRequest::new(self.0.clone()).into())
+    }
+
+    fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String> {
+        CreateMessageResult::read(response, dialect).map(Answered::Accepted).map_err(|error| error.to_string())
+    }
+
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        serde_json::to_string(&self.0).ok().hash(hasher);
+    }
+}
+
+/// A question for the client's roots.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RootsQuestion;
+
+impl sealed::Sealed for RootsQuestion {}
+
+impl QuestionKind for RootsQuestion {
+    type Value = Vec<Root>;
+
+    fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
+        Ok(ListRootsRequest::new().into())
+    }
+
+    fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String> {
+        let result = ListRootsResult::read(response, dialect).map_err(|error| error.to_string())?;
+        Ok(Answered::Accepted(result.roots))
+    }
+
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        "roots/list".hash(hasher);
+    }
+}
+
+/// A question that an application defines.
+pub struct NamespacedQuestion<I: NamespacedInput>(I::Params);
+
+impl<I: NamespacedInput> NamespacedQuestion<I> {
+    pub(super) fn new(params: I::Params) -> Self {
+        Self(params)
+    }
+}
+
+impl<I: NamespacedInput> std::fmt::Debug for NamespacedQuestion<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "NamespacedQuestion({})", I::METHOD)
+    }
+}
+
+impl<I: NamespacedInput> sealed::Sealed for NamespacedQuestion<I> {}
+
+impl<I: NamespacedInput + 'static> QuestionKind for NamespacedQuestion<I>
+where
+    I::Response: Send,
+{
+    type Value = I::Response;
+
+    const NEEDS_STATE: bool = true;
+
+    fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
+        Ok(NamespacedInputRequest::ask::<I>(&self.0).map_err(|error| error.to_string())?.into())
+    }
+
+    fn read(&self, response: &RawValue, _: Dialect) -> Result<Answered<Self::Value>, String> {
+        serde_json::from_str(response.get()).map(Answered::Accepted).map_err(|error| error.to_string())
+    }
+
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        I::METHOD.hash(hasher);
+        serde_json::to_string(&self.0).ok().hash(hasher);
+    }
+}
+
+/// A message with the reason why the question is put again.
+pub(super) fn with_note(message: &str, note: Option<&str>) -> String {
+    match note {
+        Some(note) => format!("{message}\n\n{note}"),
+        None => message.to_owned(),
+    }
+}

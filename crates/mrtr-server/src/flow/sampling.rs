@@ -1,0 +1,172 @@
+//! A model that calls tools: turn by turn, each turn an answer, each turn's tools a step.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+
+use mrtr_schema::{
+    ContentBlock, CreateMessageParams, CreateMessageResult, JsonObject, Role, SamplingContent, SamplingMessage, Tool,
+    ToolResultContent, ToolUseContent,
+};
+
+use super::Flow;
+use crate::failure::Kind;
+use crate::{Failure, FlowError};
+
+/// The tools that a model may call while it is asked.
+///
+/// ```
+/// use mrtr_schema::{InputSchema, Tool};
+/// use mrtr_server::SamplingTools;
+///
+/// let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
+/// let tools = SamplingTools::new().tool(weather, async |_arguments| Ok("sunny".into()));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Default)]
+pub struct SamplingTools<'a> {
+    tools: Vec<Tool>,
+    calls: HashMap<String, Call<'a>>,
+    turns: Option<u32>,
+}
+
+struct Call<'a>(Box<dyn Fn(JsonObject) -> Calling<'a> + Send + Sync + 'a>);
+
+struct Calling<'a>(Pin<Box<dyn Future<Output = Result<ToolOutput, Failure>> + Send + 'a>>);
+
+/// What a tool gives to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolOutput(Vec<ContentBlock>);
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self(vec![ContentBlock::text(text)])
+    }
+}
+
+impl From<&str> for ToolOutput {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<Vec<ContentBlock>> for ToolOutput {
+    fn from(content: Vec<ContentBlock>) -> Self {
+        Self(content)
+    }
+}
+
+/// How many turns a model gets unless [`SamplingTools::turns`] says otherwise.
+const TURNS: u32 = 10;
+
+impl<'a> SamplingTools<'a> {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One more tool, and what it does. The model sees a failure of its as it sees a result.
+    #[must_use]
+    pub fn tool<C, F>(mut self, tool: Tool, call: C) -> Self
+    where
+        C: Fn(JsonObject) -> F + Send + Sync + 'a,
+        F: Future<Output = Result<ToolOutput, Failure>> + Send + 'a,
+    {
+        let call = move |arguments| Calling(Box::pin(call(arguments)));
+        self.calls.insert(tool.name.clone(), Call(Box::new(call)));
+        self.tools.push(tool);
+        self
+    }
+
+    /// Gives the model this many turns at most.
+    #[must_use]
+    pub fn turns(mut self, turns: u32) -> Self {
+        self.turns = Some(turns);
+        self
+    }
+
+    async fn call(&self, using: &ToolUseContent) -> ToolResultContent {
+        let output = match self.calls.get(&using.name) {
+            Some(Call(call)) => call(using.input.clone()).0.await,
+            None => Err(crate::ToolError::new(format!("There is no tool `{}`", using.name)).into()),
+        };
+        let (content, failed) = match output {
+            Ok(ToolOutput(content)) => (content, None),
+            Err(Failure(Kind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
+            Err(failure) => {
+                tracing::warn!(tool = using.name, error = failure.into_step_error().message(), "a model's tool failed");
+                (vec![ContentBlock::text("The tool failed")], Some(true))
+            }
+        };
+        let mut result = ToolResultContent::new(&*using.id, content);
+        result.is_error = failed;
+        result
+    }
+}
+
+impl fmt::Debug for SamplingTools<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|tool| &tool.name)).finish()
+    }
+}
+
+/// A model being asked, with tools to call.
+#[derive(Debug)]
+#[must_use = "a model is asked when this is awaited"]
+pub struct ToolLoop<'a> {
+    flow: &'a Flow,
+    key: String,
+    params: CreateMessageParams,
+    tools: &'a SamplingTools<'a>,
+}
+
+impl<'a> ToolLoop<'a> {
+    pub(super) fn new(
+        flow: &'a Flow,
+        key: String,
+        mut params: CreateMessageParams,
+        tools: &'a SamplingTools<'a>,
+    ) -> Self {
+        params.tools = Some(tools.tools.clone());
+        Self { flow, key, params, tools }
+    }
+
+    async fn converse(self) -> Result<CreateMessageResult, FlowError> {
+        let Self { flow, key, mut params, tools } = self;
+        let turns = tools.turns.unwrap_or(TURNS);
+        for turn in 1..=turns {
+            let answer = flow.sample(format!("{key}.{turn}"), params.clone()).await?;
+            let uses: Vec<ToolUseContent> = answer
+                .content
+                .iter()
+                .filter_map(
+                    |content| if let SamplingContent::ToolUse(using) = content { Some(using.clone()) } else { None },
+                )
+                .collect();
+            if uses.is_empty() {
+                return Ok(answer);
+            }
+            let results = async {
+                let mut results = Vec::with_capacity(uses.len());
+                for using in &uses {
+                    results.push(tools.call(using).await);
+                }
+                Ok::<_, Failure>(results)
+            };
+            let results = flow.step(format!("{key}.{turn}"), results).await?;
+            params.messages.push(SamplingMessage::new(Role::Assistant, answer.content.clone()));
+            let results: Vec<_> = results.into_iter().map(SamplingContent::ToolResult).collect();
+            params.messages.push(SamplingMessage::new(Role::User, results));
+        }
+        Err(FlowError::TooManyTurns { key, turns })
+    }
+}
+
+impl<'a> IntoFuture for ToolLoop<'a> {
+    type Output = Result<CreateMessageResult, FlowError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.converse())
+    }
+}

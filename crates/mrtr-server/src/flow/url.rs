@@ -1,0 +1,189 @@
+//! Asking a person to visit a URL: consent first, and then until it is done.
+
+use std::future::{Future, pending};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::pin::Pin;
+use std::time::Duration;
+
+use mrtr_schema::{Dialect, ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, Url, Wire};
+use serde_json::value::RawValue;
+
+use super::ask::{Ask, Asking, Required};
+use super::question::{QuestionKind, sealed, with_note};
+use super::{Answered, Flow};
+use crate::FlowError;
+use crate::run::{Evaluation, Question, Run};
+
+/// A URL for a person to visit. Await it for their consent, or say when it is done.
+#[derive(Debug)]
+#[must_use = "a question is asked when it is awaited"]
+pub struct UrlAsk<'a> {
+    flow: &'a Flow,
+    key: String,
+    question: UrlQuestion,
+    valid_for: Option<Duration>,
+}
+
+/// What is asked, and where to go.
+#[derive(Debug)]
+pub(super) struct UrlQuestion {
+    message: String,
+    url: String,
+    id: String,
+}
+
+impl sealed::Sealed for UrlQuestion {}
+
+impl QuestionKind for UrlQuestion {
+    type Value = ();
+
+    const NEEDS_STATE: bool = true;
+
+    fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
+        let url = Url::new(&*self.url).map_err(|error| error.to_string())?;
+        let mut params = ElicitUrlParams::new(with_note(&self.message, note), url);
+        params.elicitation_id = Some(self.id.clone());
+        Ok(ElicitRequest::new(params).into())
+    }
+
+    fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<()>, String> {
+        let result = ElicitResult::read(response, dialect).map_err(|error| error.to_string())?;
+        Ok(match result.action {
+            ElicitAction::Accept => Answered::Accepted(()),
+            ElicitAction::Decline => Answered::Declined,
+            ElicitAction::Cancel => Answered::Cancelled,
+        })
+    }
+
+    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        (&self.message, &self.url).hash(hasher);
+    }
+}
+
+impl<'a> UrlAsk<'a> {
+    pub(super) fn new(flow: &'a Flow, key: String, message: String, url: String) -> Self {
+        let id = flow.run.interaction_id(&key);
+        Self { flow, key, question: UrlQuestion { message, url, id }, valid_for: None }
+    }
+
+    /// Waits this long for the answer, rather than as long as the tool usually does.
+    pub fn valid_for(mut self, duration: Duration) -> Self {
+        self.valid_for = Some(duration);
+        self
+    }
+
+    /// Asks until `done` says that it is: an accept is consent to go there, not completion.
+    ///
+    /// `done` is asked in every run until it says yes once.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn connected(id: &str) -> bool { true }
+    /// async fn connect(flow: Flow) -> Result<String, Failure> {
+    ///     let id = flow.interaction_id("connect");
+    ///     let url = format!("https://example.com/connect?id={id}");
+    ///     flow.elicit_url("connect", "Please connect your account", url).until(|| connected(&id)).await?;
+    ///     Ok("connected".into())
+    /// }
+    /// ```
+    pub fn until<D, F>(self, done: D) -> UrlUntil<'a, D>
+    where
+        D: FnMut() -> F + Send + 'a,
+        F: Future<Output = bool> + Send + 'a,
+    {
+        UrlUntil { ask: self, done }
+    }
+
+    fn ask(self) -> Asking<'a, UrlQuestion, Required> {
+        let mut ask = Ask::new(self.flow, self.key, self.question);
+        if let Some(duration) = self.valid_for {
+            ask = ask.valid_for(duration);
+        }
+        ask.into_future()
+    }
+}
+
+impl<'a> IntoFuture for UrlAsk<'a> {
+    type Output = Result<(), FlowError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.ask())
+    }
+}
+
+/// A URL for a person to visit, until it is done.
+#[must_use = "a question is asked when it is awaited"]
+pub struct UrlUntil<'a, D> {
+    ask: UrlAsk<'a>,
+    done: D,
+}
+
+impl<D> std::fmt::Debug for UrlUntil<'_, D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.ask.fmt(f)
+    }
+}
+
+impl<'a, D, F> IntoFuture for UrlUntil<'a, D>
+where
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = bool> + Send + 'a,
+{
+    type Output = Result<(), FlowError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let run: &Run = &self.ask.flow.run;
+            if run.is_ending() {
+                return pending().await;
+            }
+            if !run.visited(&self.ask.key) {
+                // The run waits for this as it does for a step: another question must not cut it short.
+                let in_flight = run.enter();
+                let done = (self.done)().await;
+                drop(in_flight);
+                if !done {
+                    return self.ask.ask_again().await;
+                }
+                run.record_visit(&self.ask.key);
+            }
+            Ok(())
+        })
+    }
+}
+
+impl UrlAsk<'_> {
+    /// A refusal stands; consent without completion is asked for again.
+    async fn ask_again(self) -> Result<(), FlowError> {
+        let run: &Run = &self.flow.run;
+        let mut hasher = DefaultHasher::new();
+        self.question.fingerprint(&mut hasher);
+        if let Evaluation::Given(response, _) = run.evaluate(&self.key, hasher.finish(), false) {
+            match self.question.read(&response, run.context.revision.lenient()) {
+                Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
+                Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),
+                Ok(Answered::Accepted(())) | Err(_) => {}
+            }
+        }
+        match self.question.request(None) {
+            Ok(request) => {
+                let (key, valid_for) = (self.key, self.valid_for);
+                run.open(Question { key, request, optional: false, valid_for, pinned: None }, true);
+            }
+            Err(reason) => run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key)),
+        }
+        let _open = OpenUrl(run);
+        pending().await
+    }
+}
+
+/// An open question; a handler that drops it gets no further.
+struct OpenUrl<'a>(&'a Run);
+
+impl Drop for OpenUrl<'_> {
+    fn drop(&mut self) {
+        self.0.dropped_open_question();
+    }
+}

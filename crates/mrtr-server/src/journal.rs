@@ -1,0 +1,127 @@
+//! What a flow has learned so far: answers and step outcomes, each under its own name.
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::failure::StepError;
+
+/// The entries of a flow, by name: the only memory between its runs.
+///
+/// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Journal {
+    #[serde(rename = "a", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) answers: IndexMap<String, AnswerEntry>,
+    #[serde(rename = "s", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) steps: IndexMap<String, StepEntry>,
+    /// URLs that were seen to be visited.
+    #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) visits: Vec<String>,
+    /// Ids of interactions outside the flow, by question.
+    #[serde(rename = "i", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) interactions: IndexMap<String, String>,
+    /// How often a pinned question was asked again because its wording had changed.
+    #[serde(rename = "r", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) rewordings: IndexMap<String, u32>,
+    /// How far the last yield point had come.
+    #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) progress: Option<Box<RawValue>>,
+    /// What a handler on the low road wants back.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) carried: Option<Box<RawValue>>,
+    /// Whether somebody outside may hold an idempotency key of this flow.
+    #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) gave_keys: bool,
+}
+
+/// What became of a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum AnswerEntry {
+    /// The client answered.
+    #[serde(rename = "g")]
+    Given {
+        /// The answer as it came.
+        #[serde(rename = "v")]
+        response: Box<RawValue>,
+        /// The digest of what was asked, if the question was pinned.
+        #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+        asked: Option<String>,
+    },
+    /// It was asked once, need not be answered, and was not.
+    #[serde(rename = "n")]
+    Skipped,
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) enum StepEntry {
+    /// It was started, and nobody knows how it ended.
+    #[serde(rename = "s")]
+    Started,
+    /// It gave this value.
+    #[serde(rename = "v")]
+    Value(Box<RawValue>),
+    /// It failed like this.
+    #[serde(rename = "e")]
+    Error(StepError),
+}
+
+impl Journal {
+    /// Whether there is nothing to remember.
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+            && self.steps.is_empty()
+            && self.visits.is_empty()
+            && self.interactions.is_empty()
+            && self.rewordings.is_empty()
+            && self.progress.is_none()
+            && self.carried.is_none()
+            && !self.gave_keys
+    }
+
+    /// The names of the questions that are answered.
+    pub fn answered(&self) -> impl Iterator<Item = &str> {
+        self.answers.keys().map(String::as_str)
+    }
+
+    /// The names of the steps that were started.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.steps.keys().map(String::as_str)
+    }
+
+    /// Takes an answer in, in place of an earlier one.
+    pub(crate) fn answer(&mut self, key: String, response: Box<RawValue>, asked: Option<String>) {
+        self.answers.insert(key, AnswerEntry::Given { response, asked });
+    }
+}
+
+impl Journal {
+    /// Roughly how many bytes it takes, sealed.
+    pub(crate) fn size(&self) -> usize {
+        let answers = self.answers.iter().map(|(key, entry)| {
+            key.len() + if let AnswerEntry::Given { response, .. } = entry { response.get().len() } else { 0 }
+        });
+        let steps = self.steps.iter().map(|(name, entry)| {
+            let entry = match entry {
+                StepEntry::Value(value) => value.get().len(),
+                StepEntry::Error(error) => error.message.len(),
+                StepEntry::Started => 0,
+            };
+            name.len() + entry
+        });
+        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
+        let rest = [&self.progress, &self.carried].into_iter().flatten().map(|value| value.get().len());
+        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
+    }
+
+    /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
+    pub fn replay(&mut self, step: impl Into<String>, outcome: Option<&str>) -> Result<(), serde_json::Error> {
+        let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
+        self.steps.insert(step.into(), entry);
+        Ok(())
+    }
+}
+
+/// Quotes, colons and commas around an entry.
+pub(crate) const PER_ENTRY: usize = 16;

@@ -1,0 +1,199 @@
+//! A round whose state is redeemed once: claimed, recorded step by step, and committed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use mrtr_schema::{Envelope, ErrorObject};
+use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, SingleUse, StepRecord};
+use mrtr_state::{AnswersDigest, Refusal};
+use tokio::sync::Notify;
+
+use super::{Call, Watch};
+use crate::clock::Clock;
+use crate::dispatch::{Request, internal_error};
+use crate::run::{Entry, JournalSink, SinkError};
+use crate::tool::Guard;
+use crate::{Context, ProtocolError, Server};
+
+/// How long a claim stands unless it is renewed, and how long a retry waits for one that runs.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// Redeems the state of a request, away from its connection: a step that has begun is finished and recorded whether
+/// or not anybody still listens.
+pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let gone = Gone::default();
+    let listener = gone.clone();
+    let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone());
+    let running = tokio::spawn(async move { redeem_detached(&server, &body, &context, &listener).await });
+    let _listening = Listening(gone);
+    match running.await {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::error!(%error, "a guarded round did not end as it should");
+            Err(internal_error())
+        }
+    }
+}
+
+/// Whether nobody waits for the reply any more.
+#[derive(Clone, Default)]
+struct Gone {
+    flag: Arc<AtomicBool>,
+    noticed: Arc<Notify>,
+}
+
+/// Says so when it is dropped.
+struct Listening(Gone);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.flag.store(true, Ordering::Release);
+        self.0.noticed.notify_one();
+    }
+}
+
+async fn redeem_detached(server: &Server, body: &Bytes, context: &Context, gone: &Gone) -> Result<String, ErrorObject> {
+    let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(body) else { return Err(internal_error()) };
+    let request = Request { body, method, params, context };
+    let capabilities = request.declared_capabilities()?;
+    let name = request.params.text("name").ok().flatten().unwrap_or_default();
+    let tool = server.0.tools.get(&*name).ok_or_else(internal_error)?;
+    let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
+    let call = Call::read(server, tool, &request, capabilities)?;
+    let redemption = call.redemption()?;
+    let clock = &*server.0.shared.clock;
+    match claim(guard, &redemption, clock).await? {
+        Redeemed::Mine(holder, records) => call.hold(guard, holder, records, gone).await,
+        Redeemed::Before(result) if !guard.refuse_replays => Ok(result),
+        Redeemed::Before(_) | Redeemed::Otherwise => Err(replayed()),
+    }
+}
+
+/// The one error for a state that will not do.
+fn replayed() -> ErrorObject {
+    tracing::info!(reason = "replayed", "a request state was refused");
+    Refusal::Forged.to_error()
+}
+
+enum Redeemed {
+    Mine(Holder, Vec<StepRecord>),
+    Before(String),
+    Otherwise,
+}
+
+/// Claims, and waits for whoever is before us.
+async fn claim(guard: &Guard, redemption: &Redemption, clock: &dyn Clock) -> Result<Redeemed, ErrorObject> {
+    let deadline = clock.now() + LEASE;
+    loop {
+        let now = clock.now();
+        let claimed = guard.store.claim(redemption, LEASE, now).await.map_err(|error| unguarded(&error))?;
+        let running = match claimed {
+            Claim::Taken(holder, records) => return Ok(Redeemed::Mine(holder, records)),
+            Claim::Committed(result) => {
+                return String::from_utf8(result).map(Redeemed::Before).map_err(|_| internal_error());
+            }
+            Claim::OtherAnswers => return Ok(Redeemed::Otherwise),
+            Claim::Running(running) => running,
+        };
+        if now >= deadline {
+            let message = "The same request is still being worked on; try again later";
+            return Err(ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object());
+        }
+        let lapse = running.lapses().min(deadline).since(now);
+        tokio::select! {
+            ended = guard.store.ended(&running) => ended.map_err(|error| unguarded(&error))?,
+            () = clock.sleep(lapse) => {}
+        }
+    }
+}
+
+fn unguarded(error: &GuardError) -> ErrorObject {
+    match error {
+        GuardError::BeforeMemory => {
+            tracing::info!(reason = "before_memory", "a request state was refused");
+            Refusal::Expired.to_error()
+        }
+        error => {
+            tracing::error!(error = crate::failure::with_causes(error), "the store for single use failed");
+            internal_error()
+        }
+    }
+}
+
+impl Call<'_> {
+    fn redemption(&self) -> Result<Redemption, ErrorObject> {
+        let now = self.server.0.shared.clock.now();
+        let binding = self.binding()?;
+        let opened = self.open(&binding, now)?.ok_or_else(internal_error)?;
+        let answers = AnswersDigest::of(self.answers.as_ref());
+        let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
+        Ok(opened.redemption(answers))
+    }
+
+    /// Runs the round under a claim, which is renewed as long as it lasts.
+    async fn hold(
+        &self,
+        guard: &Guard,
+        holder: Holder,
+        records: Vec<StepRecord>,
+        gone: &Gone,
+    ) -> Result<String, ErrorObject> {
+        let clock = Arc::clone(&self.server.0.shared.clock);
+        let sink =
+            Arc::new(ClaimSink { store: Arc::clone(&guard.store), holder: holder.clone(), clock: Arc::clone(&clock) });
+        let replayed: Vec<_> = records
+            .into_iter()
+            .map(|StepRecord { name, outcome, .. }| (name, outcome.and_then(|bytes| String::from_utf8(bytes).ok())))
+            .collect();
+        let watch = Watch { sink, gone: Arc::clone(&gone.flag), replayed };
+        let answer = {
+            let mut round = std::pin::pin!(self.round(Some(watch)));
+            loop {
+                tokio::select! {
+                    answer = &mut round => break answer.map(|answer| answer.result),
+                    () = gone.noticed.notified() => {}
+                    () = clock.sleep(LEASE / 3) => {
+                        // A claim that was lost shows at the next record.
+                        let _ = guard.store.renew(&holder, LEASE, clock.now()).await;
+                    }
+                }
+            }
+        };
+        // An error is no reply to keep: whoever comes again goes on from the record, if there is one.
+        let kept = match &answer {
+            Ok(result) => guard.store.commit(&holder, result.as_bytes(), clock.now()).await,
+            Err(_) => guard.store.release(&holder, clock.now()).await.map(drop),
+        };
+        if let Err(error) = kept {
+            return Err(unguarded(&error));
+        }
+        answer
+    }
+}
+
+/// Records steps with the claim.
+struct ClaimSink {
+    store: Arc<dyn SingleUse>,
+    holder: Holder,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl JournalSink for ClaimSink {
+    async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
+        let now = self.clock.now();
+        let recorded = match entry {
+            Entry::StepStarted { step } => self.store.mark_started(&self.holder, step, now).await,
+            Entry::StepFinished { step, outcome } => {
+                self.store.record(&self.holder, step, outcome.as_bytes(), now).await
+            }
+        };
+        recorded.map_err(|error| match error {
+            GuardError::Lost => SinkError::Lost,
+            error => SinkError::Store(Box::new(error)),
+        })
+    }
+}

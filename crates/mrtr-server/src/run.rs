@@ -1,0 +1,182 @@
+//! One run of a handler over a journal: polled until it is done, or until all that is left is questions.
+
+mod core;
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_schema::InputRequest;
+
+pub(crate) use core::{Begin, Ending, Evaluation, Run};
+
+use crate::flow::Flow;
+use crate::{Failure, Journal, RunContext};
+
+/// How a run ended.
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a runner must deal with each of them")]
+pub enum Outcome<T> {
+    /// The handler returned.
+    Done(T),
+    /// Questions are open: ask them, and run again when answers have come.
+    Waiting(Vec<Question>),
+    /// The handler wants to go on as a task.
+    IntoTask,
+    /// The handler gave way, or must be seen to have its answers before it goes on: run again with the same journal.
+    Yielded,
+    /// Nobody waits for this run any more; what it has recorded stands.
+    Abandoned,
+    /// The handler failed.
+    Failed(Failure),
+}
+
+/// What is left of a run.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Ran<T> {
+    /// How it ended.
+    pub outcome: Outcome<T>,
+    /// What the flow knows now.
+    pub journal: Journal,
+    /// Whether the next run cannot do without the journal, whatever the state policy says.
+    pub must_carry: bool,
+    /// The answers that this run read, for the log.
+    pub read: Vec<String>,
+}
+
+/// A question that a run ended with.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Question {
+    /// Its name.
+    pub key: String,
+    /// What to ask.
+    pub request: InputRequest,
+    /// Whether the flow goes on without an answer, once it has been asked.
+    pub optional: bool,
+    /// For how long an answer is waited for, if not as long as usual.
+    pub valid_for: Option<Duration>,
+    /// The digest of the wording, if the answer counts for that wording alone.
+    pub pinned: Option<String>,
+}
+
+impl Question {
+    /// One that a handler put together itself.
+    pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
+        Self { key, request, optional: false, valid_for: None, pinned: None }
+    }
+}
+
+/// Where entries go as they are made. Plain rounds keep them in the journal alone.
+///
+/// ```
+/// use mrtr_server::{Entry, JournalSink, SinkError};
+///
+/// #[derive(Debug)]
+/// struct Log;
+///
+/// #[async_trait::async_trait]
+/// impl JournalSink for Log {
+///     async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
+///         println!("{entry:?}");
+///         Ok(())
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait JournalSink: Send + Sync + 'static {
+    /// Keeps an entry. A step goes on only when this has returned.
+    async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError>;
+
+    /// Hears of a question as soon as it is open, while steps may still be running.
+    fn asked(&self, _question: &Question) {}
+}
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Entry<'a> {
+    /// A step is about to start.
+    StepStarted {
+        /// Its name.
+        step: &'a str,
+    },
+    /// A step ended.
+    StepFinished {
+        /// Its name.
+        step: &'a str,
+        /// What it gave, in the form in which [`Journal::replay`] takes it back.
+        outcome: &'a str,
+    },
+}
+
+/// Why an entry could not be kept: the run ends there.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SinkError {
+    /// Somebody else runs this flow now.
+    #[error("somebody else runs this flow now")]
+    Lost,
+    /// The store failed.
+    #[error("the entry could not be kept")]
+    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Runs a handler over a journal.
+///
+/// The handler is polled until it returns, or until questions are open and no step is under way; then it is dropped,
+/// and with it whatever else it was waiting for. It cannot step past an open question: what it returns then does not
+/// count.
+///
+/// ```
+/// use mrtr_server::{FlowError, Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let ran = run(
+///     async |flow| Ok::<_, mrtr_server::Failure>(flow.roots("roots").await?.len()),
+///     Journal::default(),
+///     RunContext::for_tests(),
+/// )
+/// .await;
+/// let Outcome::Waiting(questions) = ran.outcome else { panic!("it asks") };
+/// assert_eq!(questions[0].key, "roots");
+/// # }
+/// ```
+pub async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> Ran<T>
+where
+    H: AsyncFnOnce(Flow) -> Result<T, Failure>,
+{
+    let run = Arc::new(Run::new(journal, context));
+    let flow = Flow::new(Arc::clone(&run));
+    let returned = {
+        let mut handler = pin!(handler(flow));
+        let mut seen = 0;
+        poll_fn(|cx| {
+            loop {
+                match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
+                    Ok(Poll::Ready(returned)) => return Poll::Ready(Some(returned)),
+                    Ok(Poll::Pending) => {}
+                    Err(panic) => return Poll::Ready(Some(Err(panicked(&*panic)))),
+                }
+                match run.at_rest() {
+                    None => return Poll::Pending,
+                    // Once more, until no new question appears: what was just answered may have opened the next branch.
+                    Some(open) if open > seen => seen = open,
+                    Some(_) => return Poll::Ready(None),
+                }
+            }
+        })
+        .await
+    };
+    run.finish(returned)
+}
+
+fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    Failure::misuse(format!("the handler panicked: {}", text.unwrap_or("no message")))
+}

@@ -1,0 +1,138 @@
+//! What a run has besides its journal: who asks, what the client can do, and the server's own things.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use indexmap::IndexMap;
+use mrtr_schema::{ClientCapabilities, Form, FormError, Revision};
+use mrtr_state::{DEFAULT_LIMIT, FlowId, Lineage, Sealer};
+use schemars::JsonSchema;
+use serde_json::value::RawValue;
+
+use crate::clock::{Clock, SystemClock};
+use crate::context::Caller;
+use crate::run::JournalSink;
+
+/// What a run has besides its journal.
+pub struct RunContext {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) revision: Revision,
+    pub(crate) lineage: Lineage,
+    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) caller: Option<Caller>,
+    /// Answers that came without a state.
+    pub(crate) loose: IndexMap<String, Box<RawValue>>,
+    pub(crate) sink: Option<Arc<dyn JournalSink>>,
+    /// Set once nobody waits for the run any more.
+    pub(crate) gone: Option<Arc<AtomicBool>>,
+    pub(crate) journal_limit: usize,
+    pub(crate) as_task: bool,
+}
+
+/// What all runs of a server share.
+pub(crate) struct Shared {
+    pub(crate) sealer: Sealer,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) states: States,
+    pub(crate) forms: Forms,
+}
+
+impl RunContext {
+    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, lineage: Lineage) -> Self {
+        Self {
+            journal_limit: journal_limit(shared.sealer.longest_state()),
+            shared,
+            revision,
+            lineage,
+            capabilities: ClientCapabilities::default(),
+            caller: None,
+            loose: IndexMap::new(),
+            sink: None,
+            gone: None,
+            as_task: false,
+        }
+    }
+
+    /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    pub fn for_tests() -> Self {
+        let shared = Shared {
+            sealer: Sealer::this_process_only(),
+            clock: Arc::new(SystemClock::default()),
+            states: States::default(),
+            forms: Forms::default(),
+        };
+        let lineage = shared.sealer.begin(shared.clock.now());
+        Self::new(Arc::new(shared), Revision::default(), lineage)
+    }
+
+    /// Has entries kept as they are made.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn JournalSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes.
+    #[must_use]
+    pub fn as_task(mut self, journal_limit: usize) -> Self {
+        self.as_task = true;
+        self.journal_limit = journal_limit;
+        self
+    }
+
+    pub(crate) fn flow_id(&self) -> FlowId {
+        self.lineage.flow()
+    }
+
+    pub(crate) fn fresh_id(&self) -> String {
+        self.shared.sealer.begin(self.shared.clock.now()).flow().to_string()
+    }
+}
+
+impl fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunContext").field("lineage", &self.lineage).finish_non_exhaustive()
+    }
+}
+
+/// What is left for the journal in a state of this length, in base64 and beside the claims.
+pub(crate) fn journal_limit(longest_state: usize) -> usize {
+    (longest_state / 4 * 3).saturating_sub(CLAIMS)
+}
+
+/// More than claims usually take. A state that is too long all the same is refused when it is sealed.
+const CLAIMS: usize = 1024;
+const _: () = assert!(DEFAULT_LIMIT > 4 * CLAIMS);
+
+/// The application's own values, one of a type.
+#[derive(Default)]
+pub(crate) struct States(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl States {
+    pub(crate) fn insert<S: Send + Sync + 'static>(&mut self, state: S) {
+        self.0.insert(TypeId::of::<S>(), Box::new(state));
+    }
+
+    pub(crate) fn get<S: 'static>(&self) -> Option<&S> {
+        self.0.get(&TypeId::of::<S>()).and_then(|state| state.downcast_ref())
+    }
+}
+
+/// The form of each type that was asked for: made once, and rendered once.
+#[derive(Default)]
+pub(crate) struct Forms(RwLock<HashMap<TypeId, Form>>);
+
+impl Forms {
+    pub(crate) fn of<T: JsonSchema + 'static>(&self) -> Result<Form, FormError> {
+        let id = TypeId::of::<T>();
+        if let Some(form) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(form.clone());
+        }
+        let form = Form::of::<T>()?;
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, form.clone());
+        Ok(form)
+    }
+}

@@ -1,0 +1,225 @@
+//! A tool: its definition, its handler, and how its flows are kept.
+
+mod arguments;
+mod handler;
+
+use std::fmt;
+use std::sync::Arc;
+
+use mrtr_schema::{InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
+use mrtr_state::Lifetimes;
+use mrtr_state::single_use::SingleUse;
+use schemars::JsonSchema;
+
+pub use handler::{IntoToolHandler, ToolHandler};
+
+use arguments::ArgumentCheck;
+use handler::{Erased, Handler};
+
+use crate::run::{Ran, run};
+use crate::{BuildError, Failure, IntoOutput, Journal, Output, RunContext};
+
+/// A tool that a server offers.
+///
+/// ```
+/// use mrtr_server::{Flow, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Greet { name: String }
+///
+/// async fn greet(_: Flow, args: Greet) -> Result<String, std::convert::Infallible> {
+///     Ok(format!("Hello, {}", args.name))
+/// }
+///
+/// let tool = Tool::new("greet", greet).description("Greets somebody");
+/// ```
+pub struct Tool {
+    pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
+    pub(crate) settings: Settings,
+    handler: Handler,
+}
+
+/// How a tool's flows are kept.
+#[derive(Clone, Default)]
+pub(crate) struct Settings {
+    pub(crate) policy: StatePolicy,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) lifetimes: Option<Lifetimes>,
+    pub(crate) version: String,
+    pub(crate) may_become_task: bool,
+}
+
+/// When an interim reply carries a state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatePolicy {
+    /// Always: answers count only for what was asked, when it was asked.
+    #[default]
+    Always,
+    /// Only when there is something to carry. A client may then answer before it is asked.
+    WhenNeeded,
+}
+
+/// A store for single use, and what it does with replays.
+#[derive(Clone)]
+pub struct Guard {
+    pub(crate) store: Arc<dyn SingleUse>,
+    pub(crate) refuse_replays: bool,
+}
+
+impl Guard {
+    /// Each state of the tool is redeemed once; a replay with the same answers gets the same reply.
+    pub fn new(store: Arc<dyn SingleUse>) -> Self {
+        Self { store, refuse_replays: false }
+    }
+
+    /// Refuses replays altogether.
+    #[must_use]
+    pub fn refuse_replays(mut self) -> Self {
+        self.refuse_replays = true;
+        self
+    }
+}
+
+impl<S: SingleUse> From<S> for Guard {
+    fn from(store: S) -> Self {
+        Self::new(Arc::new(store))
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("refuse_replays", &self.refuse_replays).finish_non_exhaustive()
+    }
+}
+
+impl Tool {
+    /// A tool of this name. Its input schema is that of the handler's arguments.
+    pub fn new<M>(name: impl Into<String>, handler: impl IntoToolHandler<M>) -> Self {
+        let name = name.into();
+        let erased = handler.erase();
+        let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
+        Self { definition, settings: Settings::default(), handler: erased.handler }
+    }
+
+    /// Says what it does.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.define(|tool| tool.description = Some(text.into()))
+    }
+
+    /// Gives it a name for people.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.define(|tool| tool.title = Some(title.into()))
+    }
+
+    /// Says how it behaves.
+    #[must_use]
+    pub fn annotations(self, annotations: ToolAnnotations) -> Self {
+        self.define(|tool| tool.annotations = Some(annotations))
+    }
+
+    /// Takes arguments by another schema than the one derived from their type.
+    #[must_use]
+    pub fn input_schema(self, schema: InputSchema) -> Self {
+        self.define(|tool| tool.input_schema = schema)
+    }
+
+    /// Changes anything else in its definition.
+    #[must_use]
+    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Tool)) -> Self {
+        if let Ok(definition) = &mut self.definition {
+            change(definition);
+        }
+        self
+    }
+
+    /// When its interim replies carry a state.
+    #[must_use]
+    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
+        self.settings.policy = policy;
+        self
+    }
+
+    /// Lets each of its states be redeemed once.
+    #[must_use]
+    pub fn single_use(mut self, guard: impl Into<Guard>) -> Self {
+        self.settings.guard = Some(guard.into());
+        self
+    }
+
+    /// Lets its states and flows live shorter or longer.
+    #[must_use]
+    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    /// Notes the handler's version in each state: a fact for the log.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.settings.version = version.into();
+        self
+    }
+
+    /// Says that a flow may call [`Flow::into_task`](crate::Flow::into_task): every interim reply carries a state then.
+    #[must_use]
+    pub fn may_become_task(mut self) -> Self {
+        self.settings.may_become_task = true;
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<PreparedTool, BuildError> {
+        let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { tool, source })?;
+        let check = ArgumentCheck::new(&definition.input_schema)
+            .map_err(|source| BuildError::Check { tool: definition.name.clone(), source })?;
+        Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check })
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+fn definition(name: String, erased: &Erased) -> Result<mrtr_schema::Tool, ReadError> {
+    let input = erased.input_schema.clone()?;
+    let mut tool = mrtr_schema::Tool::new(name, InputSchema::from_object(input)?);
+    tool.output_schema = erased.output_schema.clone()?;
+    Ok(tool)
+}
+
+/// The JSON Schema of a type, as an object.
+fn schema_of<T: JsonSchema>() -> Result<JsonObject, ReadError> {
+    JsonObject::of(&schemars::schema_for!(T))
+}
+
+/// A tool that is ready to be called.
+pub(crate) struct PreparedTool {
+    pub(crate) definition: mrtr_schema::Tool,
+    pub(crate) settings: Settings,
+    handler: Handler,
+    check: ArgumentCheck,
+}
+
+impl PreparedTool {
+    pub(crate) fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Why the arguments will not do, in words for the model.
+    pub(crate) fn check(&self, arguments: &serde_json::value::RawValue) -> Result<(), String> {
+        self.check.check(arguments)
+    }
+
+    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> Ran<Output> {
+        run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
+    }
+}
+
+/// A result of a handler, as an output.
+fn output<O: IntoOutput, E: Into<Failure>>(returned: Result<O, E>) -> Result<Output, Failure> {
+    returned.map_err(Into::into)?.into_output()
+}

@@ -12,6 +12,8 @@ pub(crate) enum Tree {
     Null,
     Bool(bool),
     Number(Decimal),
+    /// A number whose exponent does not fit 64 bits, as it was written.
+    Beyond(String),
     Text(String),
     Array(Vec<Tree>),
     Object(BTreeMap<String, Tree>),
@@ -26,28 +28,30 @@ pub(crate) struct Decimal {
 }
 
 impl Decimal {
-    /// Any digits, outer zeros included.
-    pub(crate) fn new(negative: bool, digits: &str, exponent: i64) -> Self {
+    /// Any digits, outer zeros included; `None` if there is no exponent for them.
+    pub(crate) fn new(negative: bool, digits: &str, exponent: Option<i64>) -> Option<Self> {
         let significant = digits.trim_start_matches('0');
         let trimmed = significant.trim_end_matches('0');
         if trimmed.is_empty() {
-            return Self { negative: false, digits: "0".into(), exponent: 0 };
+            return Some(Self { negative: false, digits: "0".into(), exponent: 0 });
         }
         let dropped = i64::try_from(significant.len() - trimmed.len()).unwrap();
-        Self { negative, digits: trimmed.into(), exponent: exponent + dropped }
+        Some(Self { negative, digits: trimmed.into(), exponent: exponent?.checked_add(dropped)? })
     }
 
-    fn parse(text: &str) -> Self {
+    fn parse(text: &str) -> Option<Self> {
         let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let fraction = fraction.trim_end_matches('0');
         let digits = format!("{}{fraction}", whole.trim_start_matches('-'));
-        let exponent: i64 = exponent.parse().unwrap();
-        Self::new(whole.starts_with('-'), &digits, exponent - i64::try_from(fraction.len()).unwrap())
+        let exponent = exponent.parse::<i64>().ok();
+        let shifted = exponent.and_then(|exponent| exponent.checked_sub(i64::try_from(fraction.len()).unwrap()));
+        Self::new(whole.starts_with('-'), &digits, shifted)
     }
 }
 
 impl Tree {
-    /// Reads JSON whose exponents fit 64 bits and in which no key stands twice.
+    /// Reads JSON in which no key stands twice.
     pub(crate) fn parse(json: &RawValue) -> Self {
         let text = json.get();
         match text.as_bytes()[0] {
@@ -63,7 +67,7 @@ impl Tree {
                 let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap();
                 Self::Object(members.into_iter().map(|(key, value)| (key, Self::parse(value))).collect())
             }
-            _ => Self::Number(Decimal::parse(text)),
+            _ => Decimal::parse(text).map_or_else(|| Self::Beyond(text.to_owned()), Self::Number),
         }
     }
 
@@ -76,6 +80,7 @@ impl Tree {
             Self::Number(Decimal { negative, digits, exponent }) => {
                 format!("d{}{digits}e{exponent};", if *negative { "-" } else { "" }).into_bytes()
             }
+            Self::Beyond(text) => format!("x{text};").into_bytes(),
             Self::Text(text) => canonical_text(text),
             Self::Array(elements) => {
                 let inner: Vec<u8> = elements.iter().flat_map(Self::canonical).collect();

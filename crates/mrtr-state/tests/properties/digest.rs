@@ -18,7 +18,8 @@ fn text() -> impl Strategy<Value = String> {
 fn number() -> impl Strategy<Value = Decimal> {
     let digits = prop_oneof!["[0-9]{1,3}", "[0-9]{1,40}"];
     let exponent = prop_oneof![-3..4_i64, -400..400_i64, -4_000_000_000..4_000_000_000_i64];
-    (any::<bool>(), digits, exponent).prop_map(|(negative, digits, exponent)| Decimal::new(negative, &digits, exponent))
+    (any::<bool>(), digits, exponent)
+        .prop_map(|(negative, digits, exponent)| Decimal::new(negative, &digits, Some(exponent)).unwrap())
 }
 
 fn tree() -> impl Strategy<Value = Tree> {
@@ -26,6 +27,7 @@ fn tree() -> impl Strategy<Value = Tree> {
         Just(Tree::Null),
         any::<bool>().prop_map(Tree::Bool),
         number().prop_map(Tree::Number),
+        "-?[1-9]\\.[0-9][1-9]e-?[1-9]{20,22}".prop_map(Tree::Beyond),
         text().prop_map(Tree::Text),
     ];
     leaf.prop_recursive(4, 32, 5, |inner| {
@@ -41,8 +43,9 @@ fn small_tree() -> impl Strategy<Value = Tree> {
     let leaf = prop_oneof![
         Just(Tree::Null),
         Just(Tree::Bool(true)),
-        (any::<bool>(), "[01]{1,2}", -1..2_i64)
-            .prop_map(|(sign, digits, exponent)| { Tree::Number(Decimal::new(sign, &digits, exponent)) }),
+        (any::<bool>(), "[01]{1,2}", -1..2_i64).prop_map(|(sign, digits, exponent)| {
+            Tree::Number(Decimal::new(sign, &digits, Some(exponent)).unwrap())
+        }),
         "[ab]{0,2}".prop_map(Tree::Text),
     ];
     leaf.prop_recursive(2, 6, 2, |inner| {
@@ -138,9 +141,11 @@ fn change(tree: &mut Tree, left: &mut usize) -> bool {
         Tree::Null => *tree = Tree::Bool(false),
         Tree::Bool(bool) => *bool = !*bool,
         Tree::Number(number) => {
-            *number = Decimal::new(!number.negative, &format!("1{}", number.digits), number.exponent)
+            // Another sign, and not zero if it was.
+            let digits = format!("1{}", number.digits);
+            *number = Decimal { negative: !number.negative, digits, ..number.clone() };
         }
-        Tree::Text(text) => text.push('a'),
+        Tree::Beyond(text) | Tree::Text(text) => text.push('1'),
         Tree::Array(elements) => elements.push(Tree::Null),
         Tree::Object(members) => drop(members.insert(format!("{}b", members.len() + 20), Tree::Null)),
     }

@@ -184,7 +184,9 @@ proptest! {
         for sealer in sealers() {
             let state = seal(&sealer, &payload, &request, NOON);
             let mut bytes = state.untrusted_text().as_bytes().to_vec();
-            changes.iter().for_each(|change| change.apply(&mut bytes));
+            for change in &changes {
+                change.apply(&mut bytes);
+            }
             let changed = RequestState::new(String::from_utf8_lossy(&bytes));
             let opened = request.bind(|binding| sealer.open::<Bytes>(&changed, binding, NOON));
             if changed == state {

@@ -33,6 +33,7 @@ impl Scribe {
             Tree::Null => "null".to_owned(),
             Tree::Bool(bool) => bool.to_string(),
             Tree::Number(number) => self.number(number),
+            Tree::Beyond(text) => text.clone(),
             Tree::Text(text) => self.text(text),
             Tree::Array(elements) => {
                 let elements: Vec<_> = elements.iter().map(|element| self.value(element)).collect();

@@ -7,7 +7,7 @@ use mrtr_schema::RequestState;
 use mrtr_state::codec::{Codec, NONCE_LENGTH, SealingKey, Signed, Subkey};
 use mrtr_state::{DEFAULT_LIMIT, ProcessRandom, Random, Refusal, SealError};
 
-use crate::common::{CALL, NOON, Note, sealers};
+use crate::common::{Asked, CALL, NOON, Note, sealers};
 
 const MIB: usize = 1024 * 1024;
 
@@ -91,6 +91,22 @@ fn sealing_too_much_names_the_length_and_the_limit() {
 
         let error = CALL.bind(|binding| sealer.seal(&Note("x".repeat(DEFAULT_LIMIT)), binding, NOON)).unwrap_err();
         assert!(matches!(error, SealError::TooLong { limit: DEFAULT_LIMIT, .. }), "{error}");
+    }
+}
+
+#[test]
+fn sealing_names_the_claim_that_is_too_long() {
+    let long = "x".repeat(usize::from(u16::MAX) + 1);
+    let params = format!(r#"{{"name": "{long}"}}"#);
+    for sealer in sealers() {
+        for (asked, claim) in [
+            (Asked { params: &params, ..CALL }, "name or uri"),
+            (Asked { tenant: Some(&long), ..CALL }, "tenant"),
+            (Asked { method: &long, ..CALL }, "method"),
+        ] {
+            let error = asked.try_seal(&sealer, NOON).unwrap_err();
+            assert_eq!(error.to_string(), format!("the {claim} is longer than a claim can be"));
+        }
     }
 }
 

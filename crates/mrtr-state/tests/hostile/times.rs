@@ -64,6 +64,17 @@ fn a_flow_that_was_given_longer_lives_longer() {
 }
 
 #[test]
+fn lifetimes_may_be_as_long_as_durations_are() {
+    let for_ever = Lifetimes { round: Duration::MAX, flow: Duration::MAX, ..Lifetimes::default() };
+    for sealer in sealers() {
+        let sealer = sealer.lifetimes(for_ever);
+        let state = CALL.seal(&sealer, NOON);
+        assert!(CALL.open(&sealer, &state, NOON + 365_000 * DAY).is_ok());
+        CALL.refuses(&sealer, state.untrusted_text(), Timestamp::from_millis(u64::MAX), Refusal::FlowEnded);
+    }
+}
+
+#[test]
 fn a_clock_may_be_a_minute_ahead_and_no_more() {
     assert_eq!(ALLOWED_SKEW, Duration::from_mins(1));
     for sealer in sealers() {

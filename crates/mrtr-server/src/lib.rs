@@ -28,6 +28,7 @@ pub use flow::{
     Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolOutput, UrlAsk, UrlUntil,
 };
 pub use journal::Journal;
+pub use mrtr_state::Sealer;
 pub use output::{InputRequired, IntoOutput, Output, Structured};
 pub use reply::Reply;
 pub use run::{Entry, JournalSink, Outcome, Question, Ran, SinkError, run};

@@ -102,7 +102,7 @@ impl Client {
             context = context.capabilities(self.capabilities.clone());
         }
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.server.handle_value(message, context).await.expect("a request is answered")
+        Box::pin(self.server.handle_value(message, context)).await.expect("a request is answered")
     }
 }
 

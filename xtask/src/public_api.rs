@@ -24,13 +24,11 @@ pub(crate) fn run() -> Result<Outcome> {
 
     let mut outcome = Outcome::Passed;
     for item in items_with_value()? {
-        match allowed.remove(&item) {
-            Some(reason) => print(&format!("{item}: {reason}"))?,
-            None => {
-                outcome = Outcome::Failed;
-                print(&format!("{item}: not in the allow-list"))?;
-            }
+        let reason = allowed.remove(&item);
+        if reason.is_none() {
+            outcome = Outcome::Failed;
         }
+        print(&format!("{item}: {}", reason.as_deref().unwrap_or("not in the allow-list")))?;
     }
     for item in allowed.keys() {
         outcome = Outcome::Failed;

@@ -18,6 +18,9 @@ pub struct Journal {
     /// URLs that were seen to be visited.
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) visits: Vec<String>,
+    /// What was decided elsewhere, by question.
+    #[serde(rename = "e", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) decisions: IndexMap<String, Box<RawValue>>,
     /// Ids of interactions outside the flow, by question.
     #[serde(rename = "i", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) interactions: IndexMap<String, String>,
@@ -27,6 +30,9 @@ pub struct Journal {
     /// How far the last yield point had come.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub(crate) progress: Option<Box<RawValue>>,
+    /// How often the flow was put down.
+    #[serde(rename = "d", default, skip_serializing_if = "is_zero")]
+    pub(crate) sheds: u32,
     /// What a handler on the low road wants back.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(crate) carried: Option<Box<RawValue>>,
@@ -73,10 +79,12 @@ impl Journal {
         self.answers.is_empty()
             && self.steps.is_empty()
             && self.visits.is_empty()
+            && self.decisions.is_empty()
             && self.interactions.is_empty()
             && self.rewordings.is_empty()
             && self.progress.is_none()
             && self.carried.is_none()
+            && self.sheds == 0
             && !self.gave_keys
     }
 
@@ -111,7 +119,8 @@ impl Journal {
             name.len() + entry
         });
         let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
-        let rest = [&self.progress, &self.carried].into_iter().flatten().map(|value| value.get().len());
+        let rest = [&self.progress, &self.carried].into_iter().flatten().chain(self.decisions.values());
+        let rest = rest.map(|value| value.get().len());
         answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
     }
 
@@ -121,6 +130,11 @@ impl Journal {
         self.steps.insert(step.into(), entry);
         Ok(())
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Quotes, colons and commas around an entry.

@@ -158,6 +158,10 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         self.mode()
     }
 
+    pub(super) fn into_parts(self) -> (&'a Run, String, Q, Option<Duration>) {
+        (self.run, self.key, self.question, self.options.valid_for)
+    }
+
     fn mode<M>(self) -> Ask<'a, Q, M> {
         let Self { run, key, question, options, mode: _ } = self;
         Ask { run, key, question, options, mode: PhantomData }

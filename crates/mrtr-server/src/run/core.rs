@@ -281,6 +281,24 @@ impl Run {
         }
     }
 
+    /// What was decided elsewhere, once it was.
+    pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
+        self.state().journal.decisions.get(key).cloned()
+    }
+
+    pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
+        match serde_json::value::to_raw_value(decision) {
+            Ok(decision) => {
+                let mut state = self.state();
+                let size = decision.get().len();
+                state.journal.decisions.insert(key.to_owned(), decision);
+                state.must_carry = true;
+                self.check_size(&mut state, "decision", key, size);
+            }
+            Err(error) => self.misuse(format!("the decision on `{key}` cannot be written: {error}")),
+        }
+    }
+
     pub(crate) fn visited(&self, key: &str) -> bool {
         self.state().journal.visits.iter().any(|visited| visited == key)
     }
@@ -342,7 +360,7 @@ impl Run {
         self.state().journal.progress.clone()
     }
 
-    /// Keeps how far the flow has come. Whether it goes on from here is another matter.
+    /// Keeps how far the flow has come, and says whether it goes on from here.
     pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> bool {
         let mut state = self.state();
         if self.stops(&mut state) {
@@ -352,6 +370,11 @@ impl Run {
         state.journal.progress = Some(progress);
         state.must_carry = true;
         self.check_size(&mut state, "progress", "yield point", size);
+        if state.ending.is_none() && self.context.sheds(state.journal.sheds) {
+            crate::metrics::shed();
+            state.journal.sheds += 1;
+            state.ending = Some(Ending::Yielded);
+        }
         state.ending.is_none()
     }
 

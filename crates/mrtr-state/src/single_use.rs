@@ -1,5 +1,7 @@
 //! Redeeming a token once: who may run it, what its steps did, and what its reply was.
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod memory;
 
 use std::fmt;

@@ -3,6 +3,8 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::fmt;
 use std::time::Duration;
@@ -10,6 +12,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use memory::MemorySingleUse;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOpenError, SqliteSingleUse};
 
 use crate::digest::AnswersDigest;
 use crate::{ALLOWED_SKEW, Timestamp};

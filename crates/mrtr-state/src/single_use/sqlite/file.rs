@@ -194,6 +194,24 @@ mod tests {
     }
 
     #[test]
+    fn of_many_who_open_a_new_file_at_once_one_makes_it_and_all_have_it() {
+        for _ in 0..8 {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("new.sqlite");
+            let together = std::sync::Barrier::new(8);
+            let since = |number| {
+                together.wait();
+                open(&path, NOON + Duration::from_secs(number)).unwrap().since
+            };
+            let since: Vec<_> = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..8).map(|number| scope.spawn(move || since(number))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(since.iter().all(|moment| *moment == since[0]), "{since:?}");
+        }
+    }
+
+    #[test]
     fn what_was_written_is_on_the_disk_and_the_log_is_shared() {
         let folder = tempfile::tempdir().unwrap();
         let File { connection, .. } = open(&folder.path().join("ours.sqlite"), NOON).unwrap();

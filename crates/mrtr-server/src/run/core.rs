@@ -116,7 +116,7 @@ impl Run {
                 Outcome::Abandoned
             }
         };
-        let read = state.read.keys().cloned().collect();
+        let read = state.journal.answered().filter(|key| state.read.contains_key(*key)).map(str::to_owned).collect();
         let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
         Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, read }
     }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mrtr_schema::{ListRootsRequest, ListRootsResult};
+use mrtr_schema::{ElicitRequest, ElicitUrlParams, ListRootsRequest, ListRootsResult, Url};
 use mrtr_server::testing::Client;
 use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output, Server, StatePolicy, Tool};
 use serde_json::json;
@@ -72,6 +72,37 @@ async fn an_answer_that_came_without_a_state_does_not_count_after_a_step() {
     let client = Client::new(&serve(Tool::new("count", handler)));
     let params = json!({ "name": "count", "inputResponses": { "roots": { "roots": [] } } });
     let call = client.begin("tools/call", params.as_object().unwrap().clone()).await;
+    call.expect_asked(&["roots"]);
+    let call = call.answer("roots", &no_roots()).send().await;
+    assert_eq!(call.expect_text(), "done");
+}
+
+#[tokio::test]
+async fn a_url_asked_by_hand_goes_out_with_a_state() {
+    let handler = |_: Flow| async {
+        let params = ElicitUrlParams::new("Please connect your account", Url::new("https://example.com/connect")?);
+        InputRequired::new().ask("connect", ElicitRequest::new(params)).into_output()
+    };
+    let call = Client::new(&serve(Tool::new("connect", handler))).call_tool("connect", json!({})).await;
+    call.expect_asked(&["connect"]);
+    assert!(call.state().is_some());
+}
+
+#[tokio::test]
+async fn what_is_asked_again_by_hand_has_lost_its_answer() {
+    let handler = |flow: Flow| async move {
+        let round: u8 = flow.carried().unwrap_or_default();
+        let (given, asked) = (flow.given("roots"), InputRequired::new().ask("roots", ListRootsRequest::new()));
+        match (round, given) {
+            (1, Some(_)) => asked.carry(&2)?.into_output(),
+            (2, Some(_)) => "done".into_output(),
+            (round, _) => asked.carry(&round.max(1))?.into_output(),
+        }
+    };
+    let call = Client::new(&serve(Tool::new("count", handler))).call_tool("count", json!({})).await;
+    let call = call.answer("roots", &no_roots()).send().await;
+    call.expect_asked(&["roots"]);
+    let call = call.send().await;
     call.expect_asked(&["roots"]);
     let call = call.answer("roots", &no_roots()).send().await;
     assert_eq!(call.expect_text(), "done");

@@ -216,9 +216,10 @@ impl<'a> Round<'a> {
                 self.complete(result, "done")
             }
             Outcome::Done(Output::InputRequired(asked)) => {
-                let must_carry = must_carry || asked.state.is_some();
+                let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
+                let must_carry = must_carry || asked.state.is_some() || questions.iter().any(Question::needs_state);
                 journal.carried = asked.state.map(|state| state.as_raw().to_owned());
-                let questions = asked.requests.into_iter().map(Question::by_hand).collect();
+                journal.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
                 self.interim::<R>(questions, journal, must_carry, &binding, lineage, now)
             }
             Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, lineage, now),

@@ -258,7 +258,6 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
         if M::OPTIONAL && crate::gate::missing(&request, &self.run.context.capabilities).is_some() {
             return Some(Answered::Declined);
         }
-        let must_carry = pinned.is_some() || M::OPTIONAL || Q::NEEDS_STATE;
         let question = Question {
             key: self.key.clone(),
             request,
@@ -266,6 +265,7 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
             valid_for: self.options.valid_for,
             pinned,
         };
+        let must_carry = question.pinned.is_some() || M::OPTIONAL || question.needs_state();
         self.run.open(question, must_carry);
         None
     }

@@ -37,8 +37,6 @@ impl sealed::Sealed for UrlQuestion {}
 impl QuestionKind for UrlQuestion {
     type Value = ();
 
-    const NEEDS_STATE: bool = true;
-
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
         let url = Url::new(&*self.url).map_err(|error| error.to_string())?;
         let mut params = ElicitUrlParams::new(with_note(&self.message, note), url);

@@ -116,7 +116,7 @@ impl Run {
                 Outcome::Abandoned
             }
         };
-        let read = state.read.keys().cloned().collect();
+        let read = state.journal.answered().filter(|key| state.read.contains_key(*key)).map(str::to_owned).collect();
         let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
         Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, read }
     }
@@ -196,10 +196,13 @@ impl Run {
     pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
         let mut state = self.state();
         if !state.journal.answers.contains_key(key) {
-            state.used_loose = true;
-            let entry = AnswerEntry::Given { response, asked: None };
-            self.insert_answer(&mut state, key, entry);
+            self.use_loose(&mut state, key, response);
         }
+    }
+
+    fn use_loose(&self, state: &mut State, key: &str, response: Box<RawValue>) {
+        state.used_loose = true;
+        self.insert_answer(state, key, AnswerEntry::Given { response, asked: None });
     }
 
     /// Opens a question, in place of whatever answer it had.
@@ -382,12 +385,17 @@ impl Run {
         self.state().journal.carried.clone()
     }
 
-    /// An answer as it came, for the low road.
+    /// An answer as it came, for the low road. One that came without a state counts as it does for a question.
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
-        match self.state().journal.answers.get(key) {
+        let mut state = self.state();
+        match state.journal.answers.get(key) {
             Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
             Some(AnswerEntry::Skipped) => None,
-            None => self.context.loose.get(key).cloned(),
+            None => {
+                let response = self.context.loose.get(key).filter(|_| !state.stepped)?;
+                self.use_loose(&mut state, key, response.clone());
+                Some(response.clone())
+            }
         }
     }
 

@@ -81,6 +81,9 @@ impl Request<'_> {
     }
 
     fn check_name_header(&self) -> Result<(), ErrorObject> {
+        if !self.context.revision.has(Feature::RequestMetadata) {
+            return Ok(());
+        }
         let headers = self.context.headers.as_ref();
         let name = self.params.text("name").map_err(invalid_params)?.unwrap_or_default();
         check_header(headers, "Mcp-Name", |headers| headers.name.as_deref(), &name)

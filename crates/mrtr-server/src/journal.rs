@@ -67,6 +67,22 @@ pub(crate) enum StepEntry {
     Error(StepError),
 }
 
+impl AnswerEntry {
+    pub(crate) fn size(&self) -> usize {
+        if let Self::Given { response, .. } = self { response.get().len() } else { 0 }
+    }
+}
+
+impl StepEntry {
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Started => 0,
+            Self::Value(value) => value.get().len(),
+            Self::Error(error) => error.message.len(),
+        }
+    }
+}
+
 impl Journal {
     /// Whether there is nothing to remember.
     pub fn is_empty(&self) -> bool {
@@ -90,29 +106,15 @@ impl Journal {
         self.steps.keys().map(String::as_str)
     }
 
-    /// Takes an answer in, in place of an earlier one.
-    pub(crate) fn answer(&mut self, key: String, response: Box<RawValue>, asked: Option<String>) {
-        self.answers.insert(key, AnswerEntry::Given { response, asked });
+    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
+    /// next run to say. `pinned` is what [`Question::pinned`](crate::Question::pinned) was.
+    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, pinned: Option<String>) {
+        self.answers.insert(key.into(), AnswerEntry::Given { response, asked: pinned });
     }
-}
 
-impl Journal {
-    /// Roughly how many bytes it takes, sealed.
-    pub(crate) fn size(&self) -> usize {
-        let answers = self.answers.iter().map(|(key, entry)| {
-            key.len() + if let AnswerEntry::Given { response, .. } = entry { response.get().len() } else { 0 }
-        });
-        let steps = self.steps.iter().map(|(name, entry)| {
-            let entry = match entry {
-                StepEntry::Value(value) => value.get().len(),
-                StepEntry::Error(error) => error.message.len(),
-                StepEntry::Started => 0,
-            };
-            name.len() + entry
-        });
-        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
-        let rest = [&self.progress, &self.carried].into_iter().flatten().map(|value| value.get().len());
-        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
+    /// Takes note that an optional question was asked and not answered.
+    pub fn skip(&mut self, key: impl Into<String>) {
+        self.answers.insert(key.into(), AnswerEntry::Skipped);
     }
 
     /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
@@ -120,6 +122,27 @@ impl Journal {
         let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
         self.steps.insert(step.into(), entry);
         Ok(())
+    }
+}
+
+impl Journal {
+    /// Roughly how many bytes it takes, sealed.
+    pub(crate) fn size(&self) -> usize {
+        let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
+        let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
+        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
+        let rest = [&self.progress, &self.carried].into_iter().flatten().map(|value| value.get().len());
+        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
+    }
+
+    /// The entry that takes most, in words for the log.
+    pub(crate) fn largest(&self) -> Option<String> {
+        let answers = self.answers.iter().map(|(key, entry)| (entry.size(), format!("answer `{key}`")));
+        let steps = self.steps.iter().map(|(name, entry)| (entry.size(), format!("step `{name}`")));
+        let progress = self.progress.iter().map(|value| (value.get().len(), "the progress".to_owned()));
+        let carried = self.carried.iter().map(|value| (value.get().len(), "what is carried by hand".to_owned()));
+        let (size, name) = answers.chain(steps).chain(progress).chain(carried).max_by_key(|(size, _)| *size)?;
+        Some(format!("{name} takes {size} of them"))
     }
 }
 

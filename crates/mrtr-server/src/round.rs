@@ -4,7 +4,6 @@ mod guarded;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use indexmap::IndexMap;
 use mrtr_schema::{
@@ -19,7 +18,6 @@ use tracing::{Instrument, Span, field, info_span};
 use crate::dispatch::{Request, internal_error, invalid_params, write};
 use crate::extension::{Host, ToolCall};
 use crate::failure::{Kind, with_causes};
-use crate::journal::AnswerEntry;
 use crate::run::{JournalSink, Outcome, Question, Ran};
 use crate::tool::PreparedTool;
 use crate::{Failure, Journal, Output, ProtocolError, RunContext, Server, StatePolicy, gate};
@@ -185,7 +183,7 @@ impl<'a> Call<'a> {
         for Pending { key, pinned, optional } in pending {
             match self.answers.as_ref().and_then(|answers| answers.get(&key)) {
                 Some(answer) => journal.answer(key, answer.to_owned(), pinned),
-                None if optional => drop(journal.answers.insert(key, AnswerEntry::Skipped)),
+                None if optional => journal.skip(key),
                 None => {}
             }
         }
@@ -235,10 +233,16 @@ impl<'a> Call<'a> {
         let must_carry = must_carry || self.tool.settings.guard.is_some() || self.tool.settings.may_become_task;
         match outcome {
             Outcome::Done(Output::Complete(result)) => self.complete(&result, "done"),
+            Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
+                self.failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
+            }
             Outcome::Done(Output::InputRequired(asked)) => {
                 let must_carry = must_carry || asked.state.is_some();
                 journal.carried = asked.state.map(|state| state.as_raw().to_owned());
-                let questions = asked.requests.into_iter().map(Question::by_hand).collect();
+                let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
+                for question in &questions {
+                    journal.answers.shift_remove(&question.key);
+                }
                 self.interim(questions, journal, must_carry, binding, lineage, now)
             }
             Outcome::Waiting(questions) => self.interim(questions, journal, must_carry, binding, lineage, now),
@@ -268,42 +272,51 @@ impl<'a> Call<'a> {
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
         Span::current().record("asked", field::debug(&keys));
         Span::current().record("outcome", if keys.is_empty() { "yielded" } else { "asked" });
-        gate::check(questions.iter(), &self.capabilities)?;
+        gate::check(questions.iter(), &self.capabilities, self.revision())?;
         let carries = must_carry || self.tool.settings.policy == StatePolicy::Always || !journal.is_empty();
-        let state = match carries.then(|| self.seal(&questions, journal, binding, lineage, now)).transpose() {
+        let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
+        let state = match carries.then(|| self.seal(&payload, &questions, binding, lineage, now)).transpose() {
             Ok(state) => state,
-            Err(error) => return self.unsealed(&error),
+            Err(error) => return self.unsealed(&error, &payload.journal),
         };
         Span::current().record("state_bytes", state.as_ref().map_or(0, RequestState::len));
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
         match InputRequiredResult::from_parts(requests, state) {
             Some(interim) => Ok(Answer { result: write(&interim, self.revision())? }),
-            None => self.failed(Failure::misuse("the handler asked for nothing and had nothing carried")),
+            None => self.failed(Failure::misuse("a reply would neither ask nor carry anything")),
         }
     }
 
     fn seal(
         &self,
+        payload: &FlowState,
         questions: &[Question],
-        journal: Journal,
         binding: &Binding<'_>,
         lineage: Lineage,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        let pending = questions.iter().map(Pending::of).collect();
-        let longest: Option<Duration> = questions.iter().filter_map(|question| question.valid_for).max();
-        let mut stamp = Stamp::of(lineage.lasting_until(now + longest.unwrap_or_default()))
-            .handler_version(&self.tool.settings.version);
-        if let Some(duration) = longest {
-            stamp = stamp.valid_for(duration);
+        let sealer = self.sealer();
+        let mut stamp = Stamp::of(lineage).handler_version(&self.tool.settings.version);
+        // The state must outlive the question that may take longest.
+        let usual = sealer.round_lifetime();
+        if let Some(longest) = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max()
+            && longest != usual
+        {
+            stamp = Stamp::of(lineage.lasting_until(now + longest))
+                .handler_version(&self.tool.settings.version)
+                .valid_for(longest);
         }
-        self.sealer().seal_as(&FlowState { pending, journal }, binding, stamp, now)
+        sealer.seal_as(payload, binding, stamp, now)
     }
 
-    fn unsealed(&self, error: &SealError) -> Result<Answer, ErrorObject> {
+    fn unsealed(&self, error: &SealError, journal: &Journal) -> Result<Answer, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
                 self.complete(&failed("This call has gone on for too long; begin it anew".to_owned()), "too_long")
+            }
+            SealError::TooLong { .. } => {
+                let largest = journal.largest().unwrap_or_default();
+                self.failed(Failure::misuse(format!("{error}; {largest}")))
             }
             error => self.failed(Failure::misuse(with_causes(error))),
         }

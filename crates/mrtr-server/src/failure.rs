@@ -200,7 +200,10 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
         // anyhow hides the type of what it wraps from `dyn Error`, so it is asked itself.
         let as_any: &mut dyn Any = &mut error;
         if let Some(wrapped) = as_any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
-            let known = wrapped.chain().find_map(known_door);
+            // A context may say for whom it is; only anyhow itself finds those.
+            let context = wrapped.downcast_ref().map(|ToolError(text)| Kind::Tool(text.clone()));
+            let context = context.or_else(|| wrapped.downcast_ref().cloned().map(Kind::Protocol));
+            let known = context.or_else(|| wrapped.chain().find_map(known_door));
             return Self(known.unwrap_or_else(|| Kind::Internal(wrapped.into())));
         }
         let error: Box<dyn Error + Send + Sync> = error.expect("only anyhow's is taken out").into();

@@ -30,7 +30,7 @@ pub use sampling::{SamplingTools, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::run::{Ending, Run};
+use crate::run::Run;
 use crate::{Caller, Changes};
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
@@ -197,7 +197,7 @@ impl Flow {
 
     /// How far the last yield point of an earlier run had come.
     pub fn resumed_from<P: DeserializeOwned>(&self) -> Option<P> {
-        serde_json::from_str(self.run.progress()?.get()).ok()
+        serde_json::from_str(self.run.resumed()?.get()).ok()
     }
 
     /// A key for this flow and this name, the same in every run: for outside services that take one.
@@ -264,7 +264,7 @@ impl Flow {
     /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.
     pub async fn into_task(&self) {
         if !self.run.context.as_task {
-            self.run.end(Ending::IntoTask);
+            self.run.become_task();
             pending::<()>().await;
         }
     }

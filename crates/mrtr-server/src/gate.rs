@@ -2,14 +2,19 @@
 
 use indexmap::IndexMap;
 use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, ElicitParams, ElicitationCapability, ErrorObject, IncludeContext,
-    InputRequest, JsonObject, MissingCapabilityData, RootsCapability, SamplingCapability,
+    ClientCapabilities, CreateMessageParams, ElicitParams, ElicitationCapability, ErrorCode, ErrorObject, Feature,
+    IncludeContext, InputRequest, JsonObject, MissingCapabilityData, Revision, RootsCapability, SamplingCapability,
 };
 
 use crate::run::Question;
 
+/// Whether a client that declared this may be asked.
+pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
+    missing(request, declared, revision).is_none()
+}
+
 /// What the client would have to declare to be asked this, if it did not.
-pub(crate) fn missing(request: &InputRequest, declared: &ClientCapabilities) -> Option<ClientCapabilities> {
+fn missing(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> Option<ClientCapabilities> {
     let mut needed = ClientCapabilities::default();
     let holds = match request {
         InputRequest::Elicit(request) => {
@@ -31,12 +36,12 @@ pub(crate) fn missing(request: &InputRequest, declared: &ClientCapabilities) -> 
         }
         InputRequest::Roots(_) => {
             needed.roots = Some(RootsCapability::default());
-            declared.lists_roots()
+            declared.lists_roots() && revision.has(Feature::RootsAsInput)
         }
         InputRequest::Namespaced(request) => {
             let extension = (request.method.as_str().to_owned(), JsonObject::default());
             needed.extensions = Some(IndexMap::from([extension]));
-            declared.knows(&request.method)
+            declared.knows(&request.method) && revision.has(Feature::NamespacedInputs)
         }
         _ => false,
     };
@@ -61,18 +66,22 @@ fn sampling(params: &CreateMessageParams, declared: &ClientCapabilities) -> (Sam
 pub(crate) fn check<'a>(
     questions: impl Iterator<Item = &'a Question>,
     declared: &ClientCapabilities,
+    revision: Revision,
 ) -> Result<(), ErrorObject> {
     let mut lacking: Option<ClientCapabilities> = None;
-    for needed in questions.filter_map(|question| missing(&question.request, declared)) {
+    for needed in questions.filter_map(|question| missing(&question.request, declared, revision)) {
         merge(lacking.get_or_insert_default(), needed);
     }
-    match lacking {
-        None => Ok(()),
-        Some(lacking) => {
-            let data = MissingCapabilityData::new(lacking);
-            Err(ErrorObject::with_data("The client did not declare what this request needs", &data))
-        }
+    let Some(lacking) = lacking else { return Ok(()) };
+    let mut error = ErrorObject::with_data(
+        "The client did not declare what this request needs",
+        &MissingCapabilityData::new(lacking),
+    );
+    if !revision.has(Feature::RequestMetadata) {
+        // Capabilities were declared long before this request, and there is no code of its own for it.
+        error.code = ErrorCode::INVALID_PARAMS;
     }
+    Err(error)
 }
 
 fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {

@@ -21,6 +21,10 @@ pub struct Journal {
     /// What was decided elsewhere, by question.
     #[serde(rename = "e", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) decisions: IndexMap<String, Box<RawValue>>,
+    /// Answers that came without a state, and that no run has used yet. They go along where a state goes, and are no
+    /// reason for one: most are answers to nothing.
+    #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) loose: IndexMap<String, Box<RawValue>>,
     /// Ids of interactions outside the flow, by question.
     #[serde(rename = "i", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) interactions: IndexMap<String, String>,
@@ -73,18 +77,34 @@ pub(crate) enum StepEntry {
     Error(StepError),
 }
 
+impl AnswerEntry {
+    pub(crate) fn size(&self) -> usize {
+        if let Self::Given { response, .. } = self { response.get().len() } else { 0 }
+    }
+}
+
+impl StepEntry {
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Started => 0,
+            Self::Value(value) => value.get().len(),
+            Self::Error(error) => error.message.len(),
+        }
+    }
+}
+
 impl Journal {
-    /// Whether there is nothing to remember.
+    /// Whether there is nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
             && self.steps.is_empty()
             && self.visits.is_empty()
             && self.decisions.is_empty()
+            && self.sheds == 0
             && self.interactions.is_empty()
             && self.rewordings.is_empty()
             && self.progress.is_none()
             && self.carried.is_none()
-            && self.sheds == 0
             && !self.gave_keys
     }
 
@@ -98,30 +118,15 @@ impl Journal {
         self.steps.keys().map(String::as_str)
     }
 
-    /// Takes an answer in, in place of an earlier one.
-    pub(crate) fn answer(&mut self, key: String, response: Box<RawValue>, asked: Option<String>) {
-        self.answers.insert(key, AnswerEntry::Given { response, asked });
+    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
+    /// next run to say. `pinned` is what [`Question::pinned`](crate::Question::pinned) was.
+    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, pinned: Option<String>) {
+        self.answers.insert(key.into(), AnswerEntry::Given { response, asked: pinned });
     }
-}
 
-impl Journal {
-    /// Roughly how many bytes it takes, sealed.
-    pub(crate) fn size(&self) -> usize {
-        let answers = self.answers.iter().map(|(key, entry)| {
-            key.len() + if let AnswerEntry::Given { response, .. } = entry { response.get().len() } else { 0 }
-        });
-        let steps = self.steps.iter().map(|(name, entry)| {
-            let entry = match entry {
-                StepEntry::Value(value) => value.get().len(),
-                StepEntry::Error(error) => error.message.len(),
-                StepEntry::Started => 0,
-            };
-            name.len() + entry
-        });
-        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
-        let rest = [&self.progress, &self.carried].into_iter().flatten().chain(self.decisions.values());
-        let rest = rest.map(|value| value.get().len());
-        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
+    /// Takes note that an optional question was asked and not answered.
+    pub fn skip(&mut self, key: impl Into<String>) {
+        self.answers.insert(key.into(), AnswerEntry::Skipped);
     }
 
     /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
@@ -129,6 +134,28 @@ impl Journal {
         let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
         self.steps.insert(step.into(), entry);
         Ok(())
+    }
+}
+
+impl Journal {
+    /// Roughly how many bytes it takes, sealed.
+    pub(crate) fn size(&self) -> usize {
+        let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
+        let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
+        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
+        let rest = [&self.progress, &self.carried].into_iter().flatten();
+        let rest = rest.chain(self.decisions.values()).chain(self.loose.values()).map(|value| value.get().len());
+        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
+    }
+
+    /// The entry that takes most, in words for the log.
+    pub(crate) fn largest(&self) -> Option<String> {
+        let answers = self.answers.iter().map(|(key, entry)| (entry.size(), format!("answer `{key}`")));
+        let steps = self.steps.iter().map(|(name, entry)| (entry.size(), format!("step `{name}`")));
+        let progress = self.progress.iter().map(|value| (value.get().len(), "the progress".to_owned()));
+        let carried = self.carried.iter().map(|value| (value.get().len(), "what is carried by hand".to_owned()));
+        let (size, name) = answers.chain(steps).chain(progress).chain(carried).max_by_key(|(size, _)| *size)?;
+        Some(format!("{name} takes {size} of them"))
     }
 }
 

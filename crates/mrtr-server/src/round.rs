@@ -6,14 +6,11 @@ mod sealed;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
-use indexmap::IndexMap;
 use mrtr_schema::{
     ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
 };
 use mrtr_state::{Binding, FlowId, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
-use serde_json::value::RawValue;
 use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
@@ -21,7 +18,6 @@ pub(crate) use call_tool::call_tool;
 use crate::dispatch::{Request, internal_error, invalid_params};
 use crate::failure::{Kind, with_causes};
 use crate::handler::Handler;
-use crate::journal::AnswerEntry;
 use crate::product::Product;
 use crate::run::{JournalSink, Outcome, Question, Ran, run};
 use crate::shed::Running;
@@ -110,11 +106,10 @@ impl<'a> Round<'a> {
             Some(opened) => opened.next_round(),
             None => self.sealer().begin(now),
         };
-        let (mut journal, loose) = self.journal(opened);
+        let mut journal = self.journal(opened);
         let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lineage);
         context.capabilities = self.capabilities.clone();
         context.caller.clone_from(&self.request.context.caller);
-        context.loose = loose;
         context.notifier.clone_from(&self.request.notifier);
         context.load = self.server.0.shared.load.measured(self.request.context.received, now);
         if let Some(Watch { sink, gone, replayed }) = watch {
@@ -172,14 +167,14 @@ impl<'a> Round<'a> {
 
     /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
     /// nothing, with the answers apart.
-    fn journal(&self, opened: Option<Opened<FlowState>>) -> (Journal, IndexMap<String, Box<RawValue>>) {
-        let mut loose = IndexMap::new();
+    fn journal(&self, opened: Option<Opened<FlowState>>) -> Journal {
         let Some(opened) = opened else {
+            let mut journal = Journal::default();
             if self.settings.guard.is_none() {
                 let answers = self.answers.iter().flat_map(RawMembers::iter);
-                loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
+                journal.loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
-            return (Journal::default(), loose);
+            return journal;
         };
         let FlowState { pending, mut journal } = opened.into_payload();
         for Pending { key, pinned, optional } in pending {
@@ -188,11 +183,11 @@ impl<'a> Round<'a> {
                     metrics::answered();
                     journal.answer(key, answer.to_owned(), pinned);
                 }
-                None if optional => drop(journal.answers.insert(key, AnswerEntry::Skipped)),
+                None if optional => journal.skip(key),
                 None => {}
             }
         }
-        (journal, loose)
+        journal
     }
 
     /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
@@ -214,6 +209,9 @@ impl<'a> Round<'a> {
             Outcome::Done(Output::Complete(mut result)) => {
                 finish(&mut result);
                 self.complete(result, "done")
+            }
+            Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
+                self.failed::<R>(Failure::misuse("the handler asked for nothing and had nothing carried"))
             }
             Outcome::Done(Output::InputRequired(asked)) => {
                 let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
@@ -258,11 +256,13 @@ impl<'a> Round<'a> {
         }
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
         Span::current().record("asked", field::debug(&keys));
-        gate::check(questions.iter(), self.capabilities).inspect_err(|_| self.concluded("missing_capability"))?;
+        let gate = gate::check(questions.iter(), self.capabilities, self.revision());
+        gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
-        let state = match carries.then(|| self.seal(&questions, journal, binding, lineage, now)).transpose() {
+        let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
+        let state = match carries.then(|| self.seal(&payload, &questions, binding, lineage, now)).transpose() {
             Ok(state) => state,
-            Err(error) => return self.unsealed::<R>(&error),
+            Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
         let state_bytes = state.as_ref().map_or(0, RequestState::len);
         Span::current().record("state_bytes", state_bytes);
@@ -274,32 +274,40 @@ impl<'a> Round<'a> {
                 self.concluded(outcome);
                 self.server.write(&interim, false, self.revision())
             }
-            None => self.failed::<R>(Failure::misuse("the handler asked for nothing and had nothing carried")),
+            None => self.failed::<R>(Failure::misuse("a reply would neither ask nor carry anything")),
         }
     }
 
     fn seal(
         &self,
+        payload: &FlowState,
         questions: &[Question],
-        journal: Journal,
         binding: &Binding<'_>,
         lineage: Lineage,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        let pending = questions.iter().map(Pending::of).collect();
-        let longest: Option<Duration> = questions.iter().filter_map(|question| question.valid_for).max();
-        let mut stamp =
-            Stamp::of(lineage.lasting_until(now + longest.unwrap_or_default())).handler_version(&self.settings.version);
-        if let Some(duration) = longest {
-            stamp = stamp.valid_for(duration);
+        let sealer = self.sealer();
+        let mut stamp = Stamp::of(lineage).handler_version(&self.settings.version);
+        // The state must outlive the question that may take longest.
+        let usual = sealer.round_lifetime();
+        if let Some(longest) = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max()
+            && longest != usual
+        {
+            stamp = Stamp::of(lineage.lasting_until(now + longest))
+                .handler_version(&self.settings.version)
+                .valid_for(longest);
         }
-        self.sealer().seal_as(&FlowState { pending, journal }, binding, stamp, now)
+        sealer.seal_as(payload, binding, stamp, now)
     }
 
-    fn unsealed<R: Product>(&self, error: &SealError) -> Result<String, ErrorObject> {
+    fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
                 self.complete(R::failed("This call has gone on for too long; begin it anew".to_owned())?, "too_long")
+            }
+            SealError::TooLong { .. } => {
+                let largest = journal.largest().unwrap_or_default();
+                self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))
             }
             error => self.failed::<R>(Failure::misuse(with_causes(error))),
         }

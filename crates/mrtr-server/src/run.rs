@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_schema::{ElicitParams, InputRequest};
 
-pub(crate) use core::{Begin, Ending, Evaluation, Run};
+pub(crate) use core::{Begin, Evaluation, Run};
 
 use crate::flow::Flow;
 use crate::{Failure, Journal, RunContext};
@@ -170,7 +170,10 @@ where
                 match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
                     Ok(Poll::Ready(returned)) => return Poll::Ready(Some(returned)),
                     Ok(Poll::Pending) => {}
-                    Err(panic) => return Poll::Ready(Some(Err(panicked(&*panic)))),
+                    Err(panic) => {
+                        run.panicked(message(&*panic));
+                        return Poll::Ready(None);
+                    }
                 }
                 match run.at_rest() {
                     None => return Poll::Pending,
@@ -185,7 +188,7 @@ where
     run.finish(returned)
 }
 
-fn panicked(panic: &(dyn std::any::Any + Send)) -> Failure {
+fn message(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    Failure::misuse(format!("the handler panicked: {}", text.unwrap_or("no message")))
+    text.unwrap_or("no message")
 }

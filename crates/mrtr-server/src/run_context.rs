@@ -6,11 +6,9 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use indexmap::IndexMap;
 use mrtr_schema::{ClientCapabilities, Form, FormError, Revision};
 use mrtr_state::{DEFAULT_LIMIT, FlowId, Lineage, Sealer};
 use schemars::JsonSchema;
-use serde_json::value::RawValue;
 
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
@@ -27,8 +25,6 @@ pub struct RunContext {
     pub(crate) lineage: Lineage,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) caller: Option<Caller>,
-    /// Answers that came without a state.
-    pub(crate) loose: IndexMap<String, Box<RawValue>>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
     /// Set once nobody waits for the run any more.
     pub(crate) gone: Option<Arc<AtomicBool>>,
@@ -75,7 +71,6 @@ impl RunContext {
             lineage,
             capabilities: ClientCapabilities::default(),
             caller: None,
-            loose: IndexMap::new(),
             sink: None,
             gone: None,
             as_task: false,

@@ -33,6 +33,8 @@ pub struct Tool {
     pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
     pub(crate) settings: Settings,
     handler: Handler<CallToolResult>,
+    /// The schema of the type that the handler reads its arguments as.
+    derived: Option<InputSchema>,
 }
 
 /// How a tool's flows are kept.
@@ -95,7 +97,8 @@ impl Tool {
         let name = name.into();
         let erased = handler.erase();
         let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
-        Self { definition, settings: Settings::default(), handler: erased.handler }
+        let derived = definition.as_ref().ok().map(|definition| definition.input_schema.clone());
+        Self { definition, settings: Settings::default(), handler: erased.handler, derived }
     }
 
     /// Says what it does.
@@ -174,7 +177,9 @@ impl Tool {
 
     pub(crate) fn prepare(self) -> Result<PreparedTool, BuildError> {
         let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
-        let check = ArgumentCheck::new(&definition.input_schema)
+        let is_derived = self.derived.as_ref() == Some(&definition.input_schema);
+        let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
+        let check = check(&definition.input_schema)
             .map_err(|source| BuildError::Check { tool: definition.name.clone(), source })?;
         Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check })
     }

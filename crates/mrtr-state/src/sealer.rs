@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use mrtr_schema::RequestState;
@@ -166,6 +167,11 @@ impl Sealer {
     /// The longest state it seals or opens, in bytes of text.
     pub fn longest_state(&self) -> usize {
         self.limit
+    }
+
+    /// How long a state opens unless its stamp says otherwise.
+    pub fn round_lifetime(&self) -> Duration {
+        self.lifetimes.round
     }
 
     /// Begins a flow, at its first round.

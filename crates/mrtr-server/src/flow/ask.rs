@@ -212,7 +212,7 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
         let pinned = self.options.pinned.then(|| self.wording());
         let mut hasher = DefaultHasher::new();
         self.question.fingerprint(&mut hasher);
-        match self.run.evaluate(&self.key, hasher.finish(), pinned.is_some()) {
+        match self.run.evaluate(&self.key, hasher.finish(), pinned.is_some() || Q::NEEDS_STATE) {
             Evaluation::Park => None,
             Evaluation::Skipped if M::OPTIONAL => Some(Answered::Declined),
             Evaluation::Skipped | Evaluation::Ask => self.ask(pinned, None),
@@ -255,7 +255,8 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
                 return None;
             }
         };
-        if M::OPTIONAL && crate::gate::missing(&request, &self.run.context.capabilities).is_some() {
+        if M::OPTIONAL && !crate::gate::allows(&request, &self.run.context.capabilities, self.run.context.revision) {
+            self.run.skip(&self.key);
             return Some(Answered::Declined);
         }
         let question = Question {

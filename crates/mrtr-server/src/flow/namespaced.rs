@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::pending;
+use std::hash::{DefaultHasher, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use mrtr_schema::{ElicitRequest, ElicitUrlParams, InputRequest, Method, Namespac
 use super::ask::Ask;
 use super::question::{NamespacedQuestion, QuestionKind};
 use super::url::OpenQuestion;
-use crate::run::{Question, Run};
+use crate::run::{Evaluation, Question, Run};
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
 where
@@ -81,7 +82,9 @@ where
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            if self.run.is_ending() {
+            let mut hasher = DefaultHasher::new();
+            self.question.fingerprint(&mut hasher);
+            if let Evaluation::Park = self.run.evaluate(&self.key, hasher.finish(), true) {
                 return pending().await;
             }
             if let Some(decision) = self.run.decision(&self.key) {

@@ -29,6 +29,10 @@ pub trait QuestionKind: sealed::Sealed {
     #[doc(hidden)]
     fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<Self::Value>, String>;
 
+    /// Whether its answer makes no sense without the state it was asked with.
+    #[doc(hidden)]
+    const NEEDS_STATE: bool = false;
+
     /// What tells it apart from another question of the same name.
     #[doc(hidden)]
     fn fingerprint<H: Hasher>(&self, hasher: &mut H);
@@ -163,6 +167,8 @@ where
     I::Response: Send,
 {
     type Value = I::Response;
+
+    const NEEDS_STATE: bool = true;
 
     fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
         Ok(NamespacedInputRequest::ask::<I>(&self.0).map_err(|error| error.to_string())?.into())

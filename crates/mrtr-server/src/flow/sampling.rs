@@ -146,6 +146,10 @@ impl<'a> ToolLoop<'a> {
             if uses.is_empty() {
                 return Ok(answer);
             }
+            if turn == turns {
+                // Nobody would read what the tools give.
+                break;
+            }
             let results = async {
                 let mut results = Vec::with_capacity(uses.len());
                 for using in &uses {

@@ -168,10 +168,10 @@ where
         }
     }
 
-    /// Does the work, and has its outcome kept before anything else happens. `None` if it cannot be kept.
+    /// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
     async fn perform(&mut self) -> Option<StepEntry> {
         record(self.run, &self.name, Entry::StepStarted { step: &self.name }).await?;
-        let entry = match self.attempt().await {
+        let entry = match self.attempt().await? {
             Ok(value) => match serde_json::value::to_raw_value(&value) {
                 Ok(value) => StepEntry::Value(value),
                 Err(error) => StepEntry::Error(Failure::from(error).into_step_error()),
@@ -183,20 +183,21 @@ where
         Some(entry)
     }
 
-    async fn attempt(&mut self) -> Result<T, Failure> {
+    /// Does the work, until it succeeds or has been tried often enough. `None` if it broke the rules of steps.
+    async fn attempt(&mut self) -> Option<Result<T, Failure>> {
         let Retry { mut times, mut pause } = self.retry.unwrap_or(Retry::times(0));
         loop {
             let work = self.work.begin().expect("work is begun again only if it can be");
             let mut work = pin!(work);
             let run = self.run;
-            match poll_fn(|cx| run.inside_step(|| work.as_mut().poll(cx))).await {
-                Ok(value) => return Ok(value),
-                Err(error) if times == 0 => return Err(error.into()),
+            match poll_fn(|cx| run.inside_step(|| work.as_mut().poll(cx))).await? {
+                Ok(value) => return Some(Ok(value)),
+                Err(error) if times == 0 => return Some(Err(error.into())),
                 Err(_) => {}
             }
             self.run.context.shared.clock.sleep(pause).await;
             times -= 1;
-            pause *= 2;
+            pause = pause.saturating_mul(2);
         }
     }
 

@@ -37,6 +37,8 @@ impl sealed::Sealed for UrlQuestion {}
 impl QuestionKind for UrlQuestion {
     type Value = ();
 
+    const NEEDS_STATE: bool = true;
+
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
         let url = Url::new(&*self.url).map_err(|error| error.to_string())?;
         let mut params = ElicitUrlParams::new(with_note(&self.message, note), url);
@@ -134,7 +136,8 @@ where
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             let run: &Run = &self.ask.flow.run;
-            if run.is_ending() {
+            let found = self.ask.evaluate();
+            if matches!(found, Evaluation::Park) {
                 return pending().await;
             }
             if !run.visited(&self.ask.key) {
@@ -143,7 +146,7 @@ where
                 let done = (self.done)().await;
                 drop(in_flight);
                 if !done {
-                    return self.ask.ask_again().await;
+                    return self.ask.ask_again(found).await;
                 }
                 run.record_visit(&self.ask.key);
             }
@@ -153,12 +156,16 @@ where
 }
 
 impl UrlAsk<'_> {
-    /// A refusal stands; consent without completion is asked for again.
-    async fn ask_again(self) -> Result<(), FlowError> {
-        let run: &Run = &self.flow.run;
+    fn evaluate(&self) -> Evaluation {
         let mut hasher = DefaultHasher::new();
         self.question.fingerprint(&mut hasher);
-        if let Evaluation::Given(response, _) = run.evaluate(&self.key, hasher.finish(), false) {
+        self.flow.run.evaluate(&self.key, hasher.finish(), UrlQuestion::NEEDS_STATE)
+    }
+
+    /// A refusal stands; consent without completion is asked for again.
+    async fn ask_again(self, found: Evaluation) -> Result<(), FlowError> {
+        let run: &Run = &self.flow.run;
+        if let Evaluation::Given(response, _) = found {
             match self.question.read(&response, run.context.revision.lenient()) {
                 Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
                 Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),

@@ -8,11 +8,16 @@ use serde_json::value::RawValue;
 pub(super) struct ArgumentCheck(Option<SchemaCheck>);
 
 impl ArgumentCheck {
-    pub(super) fn new(schema: &InputSchema) -> Result<Self, SchemaError> {
-        let raw = schema.as_object().as_raw();
-        let check = SchemaCheck::new(raw)?;
-        let implied = serde_json::from_str(raw.get()).is_ok_and(|schema| is_implied(&schema));
-        Ok(Self((!implied).then_some(check)))
+    /// Against the schema of the very type that the handler reads its arguments as.
+    pub(super) fn derived(schema: &InputSchema) -> Result<Self, SchemaError> {
+        let Self(check) = Self::by_hand(schema)?;
+        let implied = serde_json::from_str(schema.as_object().as_raw().get()).is_ok_and(|schema| is_implied(&schema));
+        Ok(Self(check.filter(|_| !implied)))
+    }
+
+    /// Against a schema of which the handler's type knows nothing.
+    pub(super) fn by_hand(schema: &InputSchema) -> Result<Self, SchemaError> {
+        SchemaCheck::new(schema.as_object().as_raw()).map(Some).map(Self)
     }
 
     pub(super) fn check(&self, arguments: &RawValue) -> Result<(), String> {
@@ -21,11 +26,11 @@ impl ArgumentCheck {
 }
 
 /// Whether every value that serde reads as the type follows the schema: it then says nothing but which members there
-/// are and of which plain types. Lengths, ranges, patterns and formats are what serde does not look at.
+/// are and of which plain types. Lengths, ranges, patterns, formats and fixed values are what serde may not look at.
 fn is_implied(schema: &Value) -> bool {
     let Value::Object(schema) = schema else { return true };
     schema.iter().all(|(keyword, value)| match keyword.as_str() {
-        "type" | "required" | "title" | "description" | "$schema" | "default" | "enum" | "const" | "$ref" => true,
+        "type" | "required" | "title" | "description" | "$schema" | "default" | "$ref" => true,
         "properties" | "$defs" => value.as_object().is_some_and(|members| members.values().all(is_implied)),
         "items" | "additionalProperties" => is_implied(value),
         "anyOf" => value.as_array().is_some_and(|schemas| schemas.iter().all(is_implied)),

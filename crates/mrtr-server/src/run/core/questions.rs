@@ -1,0 +1,167 @@
+//! Questions in a run: what is known under a name, what is open, and what the flow remembers about them.
+
+use serde_json::value::RawValue;
+
+use super::{Ending, Run, State, cost};
+use crate::Failure;
+use crate::journal::AnswerEntry;
+use crate::run::Question;
+
+/// What a question finds under its name.
+pub(crate) enum Evaluation {
+    /// Nothing may be read or asked any more.
+    Park,
+    /// It was never asked, or must be asked again.
+    Ask,
+    /// It was asked before and left unanswered.
+    Skipped,
+    /// An answer, and the digest of the wording it was given to.
+    Given(Box<RawValue>, Option<String>),
+}
+
+impl Run {
+    /// Reads what is known under the name of a question. `fingerprint` tells whether it is the same one; some answers
+    /// count for what a state says was asked, and for nothing else.
+    pub(crate) fn evaluate(&self, key: &str, fingerprint: u64, needs_state: bool) -> Evaluation {
+        let mut state = self.state();
+        if !self.admits(&mut state, "question", key) {
+            return Evaluation::Park;
+        }
+        if *state.read.entry(key.to_owned()).or_insert(fingerprint) != fingerprint {
+            let text = format!("two different questions are asked as `{key}`");
+            state.ending = Some(Ending::Failed(Failure::misuse(text)));
+            return Evaluation::Park;
+        }
+        match state.journal.answers.get(key) {
+            Some(AnswerEntry::Given { response, asked }) => return Evaluation::Given(response.clone(), asked.clone()),
+            Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
+            None => {}
+        }
+        match state.journal.loose.get(key).filter(|_| !state.stepped && !needs_state) {
+            Some(response) => Evaluation::Given(response.clone(), None),
+            None => Evaluation::Ask,
+        }
+    }
+
+    /// Takes note that the answer under a name was used; one that came without a state enters the journal by that.
+    pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
+        let mut state = self.state();
+        if !state.journal.answers.contains_key(key) {
+            self.accept_loose(&mut state, key, response);
+        }
+    }
+
+    fn accept_loose(&self, state: &mut State, key: &str, response: Box<RawValue>) {
+        state.used_loose = true;
+        if let Some(response) = state.journal.loose.shift_remove(key) {
+            state.size = state.size.saturating_sub(response.get().len());
+        }
+        self.insert_answer(state, key, AnswerEntry::Given { response, asked: None });
+    }
+
+    /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
+    pub(crate) fn skip(&self, key: &str) {
+        self.insert_answer(&mut self.state(), key, AnswerEntry::Skipped);
+    }
+
+    /// Opens a question, in place of whatever answer it had. If it is open already, it stays as it is for whoever
+    /// answers, with the wishes of both who ask.
+    pub(crate) fn open(&self, question: Question, must_carry: bool) {
+        let mut state = self.state();
+        state.must_carry |= must_carry;
+        if let Some(open) = state.open.get_mut(&question.key) {
+            open.optional &= question.optional;
+            open.valid_for = open.valid_for.max(question.valid_for);
+            open.pinned = open.pinned.take().or(question.pinned);
+            return;
+        }
+        if let Some(entry) = state.journal.answers.shift_remove(&question.key) {
+            state.size = state.size.saturating_sub(cost(&question.key, entry.size()));
+        }
+        state.open.insert(question.key.clone(), question.clone());
+        drop(state);
+        if let Some(sink) = &self.context.sink {
+            sink.asked(&question);
+        }
+    }
+
+    /// Counts how often a pinned question changed its wording under an answer.
+    pub(crate) fn reworded(&self, key: &str) -> u32 {
+        let mut state = self.state();
+        let times = state.journal.rewordings.entry(key.to_owned()).or_default();
+        *times += 1;
+        *times
+    }
+
+    /// The handler dropped an open question, as `select!` does: it must not get any further.
+    pub(crate) fn dropped_open_question(&self) {
+        self.state().passed_over = true;
+    }
+
+    fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {
+        let size = entry.size();
+        let before = state.journal.answers.insert(key.to_owned(), entry);
+        let freed = before.map_or(0, |entry| cost(key, entry.size()));
+        self.check_size(state, "answer", key, size, freed);
+    }
+
+    /// What was decided elsewhere, once it was.
+    pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
+        self.state().journal.decisions.get(key).cloned()
+    }
+
+    pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
+        match serde_json::value::to_raw_value(decision) {
+            Ok(decision) => {
+                let mut state = self.state();
+                let size = decision.get().len();
+                state.journal.decisions.insert(key.to_owned(), decision);
+                state.must_carry = true;
+                self.check_size(&mut state, "decision", key, size, 0);
+            }
+            Err(error) => self.misuse(format!("the decision on `{key}` cannot be written: {error}")),
+        }
+    }
+
+    pub(crate) fn visited(&self, key: &str) -> bool {
+        self.state().journal.visits.iter().any(|visited| visited == key)
+    }
+
+    pub(crate) fn record_visit(&self, key: &str) {
+        let mut state = self.state();
+        if !state.journal.visits.iter().any(|visited| visited == key) {
+            state.journal.visits.push(key.to_owned());
+        }
+        state.must_carry = true;
+    }
+
+    /// An id for an interaction outside the flow: made once, and carried.
+    pub(crate) fn interaction_id(&self, key: &str) -> String {
+        let mut state = self.state();
+        state.must_carry = true;
+        if let Some(id) = state.journal.interactions.get(key) {
+            return id.clone();
+        }
+        let id = self.context.fresh_id();
+        state.journal.interactions.insert(key.to_owned(), id.clone());
+        id
+    }
+
+    pub(crate) fn carried(&self) -> Option<Box<RawValue>> {
+        self.state().journal.carried.clone()
+    }
+
+    /// An answer as it came, for the low road.
+    pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
+        let mut state = self.state();
+        match state.journal.answers.get(key) {
+            Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
+            Some(AnswerEntry::Skipped) => None,
+            None => {
+                let response = state.journal.loose.get(key).filter(|_| !state.stepped)?.clone();
+                self.accept_loose(&mut state, key, response.clone());
+                Some(response)
+            }
+        }
+    }
+}

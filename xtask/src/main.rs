@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod fuzz;
 mod schema;
 mod test;
 mod validate_examples;
@@ -30,6 +31,8 @@ enum Command {
     CompareOfficial(compare_official::Options),
     /// Measures speed, as ratios within one run
     Bench,
+    /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
+    Fuzz(fuzz::Options),
 }
 
 fn main() -> ExitCode {
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::Bench => bench::run(),
+        Command::Fuzz(options) => fuzz::run(&options),
     };
     match outcome {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,

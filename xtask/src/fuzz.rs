@@ -53,9 +53,10 @@ fn nightly(command: &[&str]) -> Command {
     rustup
 }
 
-/// Shows what libFuzzer says while it says it, and keeps the figures.
+/// Shows what libFuzzer says while it says it, and keeps the figures. Each new input is not worth a line: there are
+/// thousands.
 fn fuzz(target: &str, minutes: u32) -> Result<Progress> {
-    let seconds = format!("-max_total_time={}", minutes * 60);
+    let seconds = format!("-max_total_time={}", u64::from(minutes) * 60);
     let limits = [&*seconds, "-timeout=10", "-print_final_stats=1"];
     let mut command = nightly(&["cargo", "fuzz", "run", "--fuzz-dir", "crates/mrtr-state/fuzz", target, "--"]);
     let mut fuzzer = command.args(limits).stderr(Stdio::piped()).spawn().context("could not start `rustup`")?;
@@ -63,8 +64,10 @@ fn fuzz(target: &str, minutes: u32) -> Result<Progress> {
     for line in BufReader::new(fuzzer.stderr.take().context("standard error is piped")?).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        eprintln!("{line}");
         progress.read(&line);
+        if !NEW_INPUTS.iter().any(|event| line.contains(event)) {
+            eprintln!("{line}");
+        }
     }
     let status = fuzzer.wait()?;
     if !status.success() && progress.findings.is_empty() {
@@ -72,3 +75,5 @@ fn fuzz(target: &str, minutes: u32) -> Result<Progress> {
     }
     Ok(progress)
 }
+
+const NEW_INPUTS: [&str; 2] = ["\tNEW ", "\tREDUCE "];

@@ -22,9 +22,6 @@ pub(crate) fn check(input: &[u8]) {
     }
 }
 
-/// What a text begins with to be tried as parameters.
-pub(crate) const PARAMS: char = '\u{4}';
-
 /// Inputs to start from.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
     let parts = [text::seeds(), text::seeds_of_changes(), request::seeds(), inside::seeds(), params::seeds()];

@@ -13,7 +13,7 @@ use progress::Progress;
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// How long each target runs
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
     /// The target; all of them unless one is named
     #[arg(value_parser = TARGETS)]

@@ -107,13 +107,17 @@ impl Flow {
         Ask::new(self, self.name(key), RootsQuestion)
     }
 
-    /// Asks for an input that an application defines.
+    /// Asks for an input that an application defines, and that the server was built with: see
+    /// [`Builder::input`](crate::Builder::input).
     pub fn ask<I>(&self, key: impl Display, params: I::Params) -> Ask<'_, NamespacedQuestion<I>>
     where
         I: NamespacedInput + Send + Sync + 'static,
         I::Params: Send + Sync,
         I::Response: Send,
     {
+        if let Err(mistake) = self.run.context.shared.inputs.check(&I::METHOD) {
+            self.run.misuse(mistake);
+        }
         Ask::new(self, self.name(key), NamespacedQuestion::new(params))
     }
 

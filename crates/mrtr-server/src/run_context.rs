@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
-use crate::fallback::Fallbacks;
+use crate::inputs::Inputs;
 use crate::notify::Notifier;
 use crate::run::JournalSink;
 use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
@@ -44,7 +44,7 @@ pub(crate) struct Shared {
     pub(crate) load: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
-    pub(crate) fallbacks: Fallbacks,
+    pub(crate) inputs: Inputs,
 }
 
 impl Shared {
@@ -57,7 +57,7 @@ impl Shared {
             load: Gauge::default(),
             shedder: None,
             changes: Changes::new(),
-            fallbacks: Fallbacks::default(),
+            inputs: Inputs::default(),
         }
     }
 }
@@ -80,8 +80,11 @@ impl RunContext {
     }
 
     /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    ///
+    /// There is no server with which inputs could be registered, so a handler may ask for any.
     pub fn for_tests() -> Self {
-        let shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
+        let mut shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
+        shared.inputs = Inputs::Any;
         let lineage = shared.sealer.begin(shared.clock.now());
         Self::new(Arc::new(shared), Revision::default(), lineage)
     }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::catalog::Lists;
 use crate::clock::{Clock, SystemClock};
 use crate::extension::{Extension, Host};
-use crate::fallback::Fallbacks;
+use crate::inputs::Inputs;
 use crate::prompt::{PreparedPrompt, Prompt};
 use crate::resource::{PreparedResource, PreparedTemplate, Resource, ResourceTemplate, TemplateError};
 use crate::run_context::{Shared, States};
@@ -72,7 +72,7 @@ impl Server {
             sealer: None,
             clock: Arc::new(SystemClock::default()),
             states: States::default(),
-            fallbacks: Fallbacks::default(),
+            inputs: Inputs::default(),
             shedder: None,
             tools: Vec::new(),
             prompts: Vec::new(),
@@ -115,7 +115,7 @@ pub struct Builder {
     sealer: Option<Sealer>,
     clock: Arc<dyn Clock>,
     states: States,
-    fallbacks: Fallbacks,
+    inputs: Inputs,
     shedder: Option<Arc<dyn Shedder>>,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
@@ -208,14 +208,25 @@ impl Builder {
         self
     }
 
-    /// Has a client that does not know an application's own input visit a URL instead.
+    /// Lets handlers ask for an application's own input, of clients that declare it.
     ///
-    /// `page` makes the message and the URL from what is asked and the id of the interaction.
+    /// The published protocol knows three kinds of input and no others, so a server asks for another only if it was
+    /// built to: a handler that asks for one that is not registered has failed.
+    pub fn input<I: NamespacedInput>(mut self) -> Self {
+        self.inputs.insert::<I>();
+        self
+    }
+
+    /// The same, and has a client that did not declare the input visit a URL instead: see
+    /// [`Ask::until`](crate::Ask::until).
+    ///
+    /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
+    /// by itself who opens it.
     pub fn input_by_url<I: NamespacedInput + 'static>(
         mut self,
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
     ) -> Self {
-        self.fallbacks.insert::<I>(page);
+        self.inputs.insert_with_page::<I>(page);
         self
     }
 
@@ -235,7 +246,7 @@ impl Builder {
         let shared = Shared {
             states: self.states,
             shedder: self.shedder,
-            fallbacks: self.fallbacks,
+            inputs: self.inputs,
             ..Shared::new(sealer, self.clock)
         };
         let inner = Inner {

@@ -6,12 +6,15 @@ use std::hash::{DefaultHasher, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
-use mrtr_schema::{ElicitRequest, ElicitUrlParams, InputRequest, Method, NamespacedInput, Url};
+use mrtr_schema::{
+    ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, NamespacedInput, Url, Wire,
+};
 
 use super::ask::Ask;
 use super::question::{NamespacedQuestion, QuestionKind};
 use super::url::OpenQuestion;
 use crate::run::{Evaluation, Question, Run};
+use crate::{FlowError, RunContext, gate};
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
 where
@@ -22,7 +25,8 @@ where
     /// Asks until `decided` has an answer: the client shows what is pending, and does not decide it.
     ///
     /// A client that did not declare the input is asked to visit a URL instead, if the server was built with
-    /// [`input_by_url`](crate::Builder::input_by_url) for it and the client opens URLs.
+    /// [`input_by_url`](crate::Builder::input_by_url) for it and the client opens URLs. Whoever declines to go there is
+    /// not asked again: the error says so, and the decision may still come from somebody else.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow};
@@ -39,7 +43,7 @@ where
     /// async fn deploy(flow: Flow) -> Result<String, Failure> {
     ///     let id = flow.interaction_id("sign_off");
     ///     let pending = Pending { approver: "Ada".into() };
-    ///     let decision = flow.ask::<Approval>("sign_off", pending).until(|| decision_of(&id)).await;
+    ///     let decision = flow.ask::<Approval>("sign_off", pending).until(|| decision_of(&id)).await?;
     ///     Ok(if decision.approved { "deployed" } else { "not deployed" }.into())
     /// }
     /// ```
@@ -77,24 +81,23 @@ where
     D: FnMut() -> F + Send + 'a,
     F: Future<Output = Option<I::Response>> + Send + 'a,
 {
-    type Output = I::Response;
-    type IntoFuture = Pin<Box<dyn Future<Output = I::Response> + Send + 'a>>;
+    type Output = Result<I::Response, FlowError>;
+    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
             let mut hasher = DefaultHasher::new();
             self.question.fingerprint(&mut hasher);
-            if let Evaluation::Park = self.run.evaluate(&self.key, hasher.finish(), true) {
+            let found = self.run.evaluate(&self.key, hasher.finish(), true);
+            if matches!(found, Evaluation::Park) {
                 return pending().await;
             }
             if let Some(decision) = self.run.decision(&self.key) {
-                match serde_json::from_str(decision.get()) {
-                    Ok(decision) => return decision,
-                    Err(error) => {
-                        self.run.misuse(format!("the decision on `{}` cannot be read: {error}", self.key));
-                        return pending().await;
-                    }
-                }
+                let Ok(decision) = serde_json::from_str(decision.get()) else {
+                    self.run.misuse(format!("the decision on `{}` is not one of this type", self.key));
+                    return pending().await;
+                };
+                return Ok(decision);
             }
             // The run waits for this as it does for a step: another question must not cut it short.
             let in_flight = self.run.enter();
@@ -103,9 +106,9 @@ where
             match decided {
                 Some(decision) => {
                     self.run.record_decision(&self.key, &decision);
-                    decision
+                    Ok(decision)
                 }
-                None => self.ask().await,
+                None => self.ask(found).await,
             }
         })
     }
@@ -116,10 +119,20 @@ where
     I: NamespacedInput + Send + Sync + 'static,
     I::Response: Send,
 {
-    async fn ask(self) -> I::Response {
+    /// Asks again, unless whoever was sent to the page refused to go there.
+    async fn ask(self, found: Evaluation) -> Result<I::Response, FlowError> {
         let Self { run, key, question, valid_for, .. } = self;
         match request(run, &key, &question) {
-            Ok(request) => run.open(Question { key, request, optional: false, valid_for, pinned: None }, true),
+            Ok(request) => {
+                if let (InputRequest::Elicit(_), Evaluation::Given(answer, _)) = (&request, &found) {
+                    match ElicitResult::read(answer, run.context.revision.lenient()).map(|result| result.action) {
+                        Ok(ElicitAction::Decline) => return Err(FlowError::Declined { key }),
+                        Ok(ElicitAction::Cancel) => return Err(FlowError::Cancelled { key }),
+                        Ok(ElicitAction::Accept) | Err(_) => {}
+                    }
+                }
+                run.open(Question { key, request, optional: false, valid_for, pinned: None }, true);
+            }
             Err(reason) => run.misuse(format!("the question `{key}` cannot be asked: {reason}")),
         }
         let _open = OpenQuestion(run);
@@ -127,23 +140,23 @@ where
     }
 }
 
-/// The input itself if the client declared it; else the URL that stands in for it, if there is one and the client
-/// opens URLs; else the input all the same, which the gate then refuses with what is missing.
+/// The input itself if the client can be asked for it; else the URL that stands in for it, if there is one and the
+/// client opens URLs; else the input all the same, which the gate then refuses with what is missing.
 fn request<I>(run: &Run, key: &str, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
 where
     I: NamespacedInput + 'static,
     I::Response: Send,
 {
-    let method: Method = I::METHOD;
-    let capabilities = &run.context.capabilities;
-    if !capabilities.knows(&method) && capabilities.elicits_urls() {
+    let request = question.request(None)?;
+    let RunContext { capabilities, revision, .. } = &run.context;
+    if !gate::allows(&request, capabilities, *revision) && capabilities.elicits_urls() {
         let interaction = run.interaction_id(key);
-        if let Some((message, url)) = run.context.shared.fallbacks.page::<I>(question.params(), &interaction) {
+        if let Some((message, url)) = run.context.shared.inputs.page::<I>(question.params(), &interaction) {
             let url = Url::new(url).map_err(|error| error.to_string())?;
             let mut params = ElicitUrlParams::new(message, url);
             params.elicitation_id = Some(interaction);
             return Ok(ElicitRequest::new(params).into());
         }
     }
-    question.request(None)
+    Ok(request)
 }

@@ -7,6 +7,7 @@ mod index;
 mod weather;
 mod work_item;
 
+pub(crate) use approval::Approval;
 use mrtr_schema::{CallToolResult, ContentBlock};
 use mrtr_server::Tool;
 

@@ -50,7 +50,8 @@ impl<'a> Played<'a> {
         let sealer = Sealer::new(KeyRing::new(Key::new("script", [7; 32]).unwrap()), "transcripts").unwrap();
         let servers = script.servers.iter().map(|(name, server)| {
             let tool = handlers::tool(&server.handler).state_policy(server.state_policy.into());
-            let server = Server::builder(name, "1.0.0").sealer(sealer.clone()).tool(tool).build().unwrap();
+            let builder = Server::builder(name, "1.0.0").sealer(sealer.clone()).input::<handlers::Approval>();
+            let server = builder.tool(tool).build().unwrap();
             (name.as_str(), server)
         });
         let servers = servers.collect();

@@ -11,17 +11,17 @@ pub(crate) fn tool() -> Tool {
     Tool::new("deploy", deploy)
 }
 
-struct Approval;
+pub(crate) struct Approval;
 
 /// What the client can show while the approval is pending.
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Pending {
+pub(crate) struct Pending {
     approver: String,
     deadline: String,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Decision {
+pub(crate) struct Decision {
     approved: bool,
     by: String,
 }

@@ -4,9 +4,9 @@ use std::num::NonZeroUsize;
 
 use indexmap::IndexMap;
 use mrtr_schema::{
-    DiscoverResult, ErrorObject, InitializeResult, JsonObject, ListChangedCapability, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, ResourcesCapability, ResultMeta, Revision,
-    ServerCapabilities, Wire,
+    AnyResult, DiscoverResult, ErrorObject, Feature, InitializeParams, InitializeResult, JsonObject,
+    ListChangedCapability, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    ResourcesCapability, ResultMeta, Revision, ServerCapabilities, Wire,
 };
 
 use crate::dispatch::{Request, invalid_params};
@@ -64,13 +64,18 @@ fn page<'a, T: Clone + 'a>(
         Some(cursor) => cursor
             .strip_prefix(CURSOR)
             .and_then(|place| place.parse().ok())
-            .filter(|place| *place < length)
+            // One spelling a place, and only places that a page can end at.
+            .filter(|place| (1..length).contains(place) && cursor_at(*place) == *cursor)
             .ok_or_else(|| ProtocolError::invalid_params("`cursor` is not one of this list's").into_object())?,
     };
     let size = server.0.lists.page_size.get();
     let end = start.saturating_add(size).min(length);
-    let next = (end < length).then(|| format!("{CURSOR}{end}"));
+    let next = (end < length).then(|| cursor_at(end));
     Ok((all.skip(start).take(size).cloned().collect(), next))
+}
+
+fn cursor_at(place: usize) -> String {
+    format!("{CURSOR}{place}")
 }
 
 const CURSOR: &str = "from-";
@@ -82,12 +87,18 @@ pub(crate) fn discover(server: &Server, revision: Revision) -> Result<String, Er
     server.write(&result, false, revision)
 }
 
-/// What older revisions have for it.
-pub(crate) fn initialize(server: &Server, revision: Revision) -> Result<String, ErrorObject> {
+/// What older revisions have for it. What the client says of itself there is the transport's to remember.
+pub(crate) fn initialize(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    let _: InitializeParams = request.params.clone().read(revision.lenient()).map_err(invalid_params)?;
     let capabilities = server.0.capabilities(revision);
     let mut result = InitializeResult::new(revision.as_str(), capabilities, server.0.info.clone());
     result.instructions.clone_from(&server.0.instructions);
     server.write(&result, false, revision)
+}
+
+pub(crate) fn ping(server: &Server, revision: Revision) -> Result<String, ErrorObject> {
+    server.write(&AnyResult::new(), false, revision)
 }
 
 impl Inner {
@@ -102,14 +113,15 @@ impl Inner {
 
     /// What the server can do: what it has, and nothing else.
     fn capabilities(&self, revision: Revision) -> ServerCapabilities {
-        let changes = revision == Revision::Published;
+        // Older revisions tell of changes and set log levels within a session, which there is none of here.
+        let changes = revision.has(Feature::Discovery);
         let lists = || {
             let mut capability = ListChangedCapability::new();
             capability.list_changed = changes.then_some(true);
             capability
         };
         let mut capabilities = ServerCapabilities::new();
-        capabilities.tools = Some(lists());
+        capabilities.tools = (!self.tools.is_empty()).then(lists);
         capabilities.prompts = (!self.prompts.is_empty()).then(lists);
         capabilities.resources = self.has_resources().then(|| {
             let mut capability = ResourcesCapability::new();
@@ -146,7 +158,7 @@ impl Server {
 
     /// Adds the server's name to a result that has no metadata: at its end, as text.
     fn sign(&self, mut written: String, revision: Revision) -> String {
-        if revision == Revision::Published && written.pop() == Some('}') {
+        if revision.has(Feature::RequestMetadata) && written.pop() == Some('}') {
             if !written.ends_with('{') {
                 written.push(',');
             }
@@ -158,7 +170,7 @@ impl Server {
 
     /// Adds the server's name to whatever metadata a result has.
     fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
-        if revision != Revision::Published {
+        if !revision.has(Feature::RequestMetadata) {
             return Ok(written.to_owned());
         }
         let unreadable = |_| crate::dispatch::internal_error();

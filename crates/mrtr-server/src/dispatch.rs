@@ -1,11 +1,12 @@
 //! The path of a message: taken apart, checked in the order of the protocol, and handed to its method.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::{
-    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, RawMembers, RawParams, ReadError, RequestId,
-    RequestMeta, Revision, UnsupportedVersionData, WireObject,
+    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, LoggingLevel, ProgressToken, RawParams, ReadError,
+    RequestId, RequestMeta, Revision, UnsupportedVersionData, WireObject,
 };
 use tokio::sync::mpsc;
 
@@ -13,32 +14,38 @@ use crate::context::{HeaderClaim, Headers};
 use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
-use crate::{Context, ProtocolError, Reply, Server, catalog, flows, round, subscription};
+use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
 pub(crate) async fn handle(server: &Server, body: Bytes, context: Context) -> Reply {
-    match wish(&body, context.revision) {
-        None => answer(server, &body, &context, None).await,
-        Some(wish) => answer_aloud(server.clone(), body, context, wish).await,
-    }
+    let wish = match Admitted::read(server, &body, &context) {
+        Err(reply) => return reply,
+        Ok(Admitted { wish: Some(wish), .. }) => wish,
+        Ok(admitted) => return admitted.answer(server).await,
+    };
+    answer_aloud(server.clone(), body, context, wish).await
 }
 
 /// What a request wants to hear of while it runs.
-fn wish(body: &Bytes, revision: Revision) -> Option<RequestMeta> {
-    let Ok(Envelope::Request { params, .. }) = Envelope::parse(body) else { return None };
-    let meta = params.meta().ok().flatten()?;
-    if meta.get("progressToken").is_none() && meta.get(LOG_LEVEL).is_none() {
-        return None;
-    }
-    RequestMeta::read_members(meta, revision.lenient()).ok()
+struct Wish {
+    progress: Option<ProgressToken>,
+    log: Option<LoggingLevel>,
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn answer_aloud(server: Server, body: Bytes, context: Context, wish: RequestMeta) -> Reply {
+async fn answer_aloud(server: Server, body: Bytes, context: Context, wish: Wish) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
-    let revision = context.revision;
-    let notifier = Notifier { progress: wish.progress_token, log: wish.log_level, sender, revision };
-    let mut answering = Box::pin(async move { answer(&server, &body, &context, Some(notifier)).await });
+    let notifier = Notifier { progress: wish.progress, log: wish.log, sender, revision: context.revision };
+    let mut answering = Box::pin(async move {
+        // The stream outlives this call, so it reads the message again from bytes of its own.
+        match Admitted::read(&server, &body, &context) {
+            Ok(mut admitted) => {
+                admitted.request.notifier = Some(notifier);
+                admitted.answer(&server).await
+            }
+            Err(reply) => reply,
+        }
+    });
     let first = tokio::select! {
         biased;
         Some(first) = notifications.recv() => first,
@@ -64,22 +71,46 @@ fn stream_from(
     Reply::Stream(ReplyStream::new(stream::once(async { first }).chain(rest)))
 }
 
-async fn answer(server: &Server, body: &Bytes, context: &Context, notifier: Option<Notifier>) -> Reply {
-    let revision = context.revision;
-    match Envelope::parse(body) {
-        Err(error) => {
-            let object = ErrorObject::new(error.code(), error.to_string());
-            Reply::error(error.id().cloned(), Refused::early(object), revision)
-        }
-        Ok(Envelope::Notification { .. }) => Reply::Accepted,
-        Ok(Envelope::Result { id, .. }) => Reply::error(Some(id), Refused::early(not_a_request()), revision),
-        Ok(Envelope::Error { id, .. }) => Reply::error(id, Refused::early(not_a_request()), revision),
-        Ok(Envelope::Request { id, method, params }) => {
-            let request = Request { body, method, params, context, notifier };
-            match request.answer(server, &id).await {
-                Ok(reply) => reply,
-                Err(error) => Reply::error(Some(id), error, revision),
+/// A request that has passed everything that comes before its parameters.
+struct Admitted<'a> {
+    id: RequestId,
+    request: Request<'a>,
+    capabilities: ClientCapabilities,
+    wish: Option<Wish>,
+}
+
+impl<'a> Admitted<'a> {
+    /// Reads a message, or has the reply to it.
+    fn read(server: &Server, body: &'a Bytes, context: &'a Context) -> Result<Self, Reply> {
+        let revision = context.revision;
+        let (id, method, params) = match Envelope::parse(body) {
+            Ok(Envelope::Request { id, method, params }) => (id, method, params),
+            Ok(Envelope::Notification { .. }) => return Err(Reply::Accepted),
+            Ok(Envelope::Result { id, .. }) => {
+                return Err(Reply::error(Some(id), Refused::early(not_a_request()), revision));
             }
+            Ok(Envelope::Error { id, .. }) => return Err(Reply::error(id, Refused::early(not_a_request()), revision)),
+            Err(error) => {
+                let object = ErrorObject::new(error.code(), error.to_string());
+                return Err(Reply::error(error.id().cloned(), Refused::early(object), revision));
+            }
+        };
+        let request = Request { body, method, params, context, notifier: None };
+        match request.check(server) {
+            Ok(meta) => {
+                let wish = Wish { progress: meta.progress_token, log: meta.log_level };
+                let wish = Some(wish).filter(|wish| wish.progress.is_some() || wish.log.is_some());
+                Ok(Self { id, request, capabilities: meta.client_capabilities.unwrap_or_default(), wish })
+            }
+            Err(refused) => Err(Reply::error(Some(id), refused, revision)),
+        }
+    }
+
+    async fn answer(&self, server: &Server) -> Reply {
+        let Self { id, request, capabilities, .. } = self;
+        match request.answer(server, id, capabilities).await {
+            Ok(reply) => reply,
+            Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
         }
     }
 }
@@ -94,13 +125,24 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn answer(&self, server: &Server, id: &RequestId) -> Result<Reply, Refused> {
-        let capabilities = self.declared_capabilities().map_err(Refused::early)?;
+    /// What is checked before the parameters are looked at, in the order of the protocol.
+    fn check(&self, server: &Server) -> Result<RequestMeta, Refused> {
+        let meta = self.checked_meta().map_err(Refused::early)?;
         self.check_known(server)?;
-        let name = self.name()?;
-        if let Some(name) = &name {
-            self.check_header("Mcp-Name", |headers| &headers.name, name)?;
+        if let Some(member) = self.named_by() {
+            let name = self.params.text(member).map_err(invalid_params)?;
+            self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
+        Ok(meta)
+    }
+
+    async fn answer(
+        &self,
+        server: &Server,
+        id: &RequestId,
+        capabilities: &ClientCapabilities,
+    ) -> Result<Reply, ErrorObject> {
+        let name = self.named_by().and_then(|member| self.params.text(member).ok().flatten());
         let call = Call {
             method: &self.method,
             name: name.as_deref(),
@@ -109,17 +151,16 @@ impl Request<'_> {
             revision: self.context.revision,
             is_retry: self.params.get("requestState").is_some(),
         };
-        for middleware in &server.0.middleware {
-            middleware.before(&call).await.map_err(ProtocolError::into_object)?;
-        }
-        let answered = match &*self.method {
-            LISTEN => subscription::listen(server, id, self, &capabilities),
-            _ => self.result(server, &capabilities).await.map(|result| Reply::result(id, &result)),
+        let (passed, refused) = pass(&server.0.middleware, &call).await;
+        let answered = match refused {
+            Some(error) => Err(error),
+            None if self.method == LISTEN => subscription::listen(server, id, self, capabilities),
+            None => self.result(server, capabilities).await.map(|result| Reply::result(id, &result)),
         };
-        for middleware in &server.0.middleware {
+        for middleware in passed.iter().rev() {
             middleware.after(&call, answered.as_ref().map(drop)).await;
         }
-        Ok(answered?)
+        answered
     }
 
     /// The result as JSON text, or the error.
@@ -135,8 +176,8 @@ impl Request<'_> {
             "resources/list" => catalog::resources(server, self),
             "resources/templates/list" => catalog::templates(server, self),
             "server/discover" => catalog::discover(server, revision),
-            "initialize" => catalog::initialize(server, revision),
-            "ping" => Ok("{}".to_owned()),
+            "initialize" => catalog::initialize(server, self),
+            "ping" => catalog::ping(server, revision),
             method => match server.0.extensions.iter().find(|extension| extension.owns(method, revision)) {
                 Some(extension) => {
                     let answer = extension.handle(method, &self.params, self.context, capabilities).await;
@@ -151,7 +192,7 @@ impl Request<'_> {
     fn check_known(&self, server: &Server) -> Result<(), ErrorObject> {
         let (method, revision) = (&*self.method, self.context.revision);
         let known = match method {
-            "tools/call" | "tools/list" => true,
+            "tools/call" | "tools/list" => !server.0.tools.is_empty(),
             "prompts/get" | "prompts/list" => !server.0.prompts.is_empty(),
             "resources/read" | "resources/list" | "resources/templates/list" => server.0.has_resources(),
             "completion/complete" => server.0.completes(),
@@ -164,26 +205,29 @@ impl Request<'_> {
 
     /// What the client can do; on the way, everything that comes before the method is looked at.
     pub(crate) fn declared_capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
+        Ok(self.checked_meta()?.client_capabilities.unwrap_or_default())
+    }
+
+    /// The metadata; in revisions whose requests do not say what the client can do, the context says it.
+    fn checked_meta(&self) -> Result<RequestMeta, ErrorObject> {
         let revision = self.context.revision;
-        if !revision.has(Feature::RequestMetadata) {
-            return Ok(self.context.capabilities.clone().unwrap_or_default());
-        }
         let meta = self.params.meta().map_err(invalid_params)?;
+        if !revision.has(Feature::RequestMetadata) {
+            let meta = meta.map(|meta| RequestMeta::read_members(meta, revision.lenient())).transpose();
+            let mut meta = meta.map_err(in_meta)?.unwrap_or_default();
+            meta.client_capabilities.clone_from(&self.context.capabilities);
+            return Ok(meta);
+        }
         let meta = meta.ok_or_else(|| invalid_params(ReadError::missing("_meta")))?;
-        let version = meta.text(PROTOCOL_VERSION).map_err(invalid_params)?;
-        let version = version.ok_or_else(|| invalid_params(ReadError::missing(PROTOCOL_VERSION)))?;
-        self.check_header("MCP-Protocol-Version", |headers| &headers.version, &version)?;
+        let version = meta.text(PROTOCOL_VERSION).map_err(in_meta)?;
+        let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
+        self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(&version))?;
         if *version != *revision.as_str() {
             return Err(unsupported_version(&version));
         }
-        let capabilities = self.read_meta(meta)?;
-        self.check_header("Mcp-Method", |headers| &headers.method, &self.method)?;
-        Ok(capabilities)
-    }
-
-    fn read_meta(&self, meta: RawMembers<'_>) -> Result<ClientCapabilities, ErrorObject> {
-        let meta = RequestMeta::read_members(meta, self.context.revision.strict()).map_err(invalid_params)?;
-        Ok(meta.client_capabilities.unwrap_or_default())
+        let meta = RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)?;
+        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.method))?;
+        Ok(meta)
     }
 
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
@@ -191,42 +235,54 @@ impl Request<'_> {
         self.context.revision.has(Feature::RequestMetadata)
     }
 
-    /// The tool or prompt by name, the resource by URI, or the task by id.
-    fn name(&self) -> Result<Option<Cow<'_, str>>, ErrorObject> {
-        let member = match &*self.method {
-            "tools/call" | "prompts/get" => "name",
-            "resources/read" => "uri",
-            method if method.starts_with("tasks/") => "taskId",
-            _ => return Ok(None),
-        };
-        self.params.text(member).map_err(invalid_params)
+    /// The member that names the tool, prompt, resource or task.
+    fn named_by(&self) -> Option<&'static str> {
+        match &*self.method {
+            "tools/call" | "prompts/get" => Some("name"),
+            "resources/read" => Some("uri"),
+            method if method.starts_with("tasks/") => Some("taskId"),
+            _ => None,
+        }
     }
 
     fn check_header(
         &self,
         name: &str,
         claimed: impl Fn(&Headers) -> &HeaderClaim,
-        said: &str,
+        said: Option<&str>,
     ) -> Result<(), ErrorObject> {
         let Some(headers) = self.context.headers.as_ref().filter(|_| self.has_headers()) else { return Ok(()) };
-        match claimed(headers) {
-            HeaderClaim::Text(claimed) if claimed == said => Ok(()),
-            HeaderClaim::Text(_) | HeaderClaim::Unreadable => {
-                Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is not what the body says")))
-            }
-            HeaderClaim::Missing => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is missing"))),
+        let mismatch = |reason| Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} {reason}")));
+        match (claimed(headers), said) {
+            (HeaderClaim::Missing, None) => Ok(()),
+            (HeaderClaim::Missing, Some(_)) => mismatch("is missing"),
+            (HeaderClaim::Text(claimed), Some(said)) if claimed == said => Ok(()),
+            (HeaderClaim::Text(_) | HeaderClaim::Unreadable, _) => mismatch("is not what the body says"),
         }
     }
 }
 
+/// Asks middleware in turn: who let the request through, and the refusal if one did not.
+async fn pass<'a>(all: &'a [Arc<dyn Middleware>], call: &Call<'_>) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
+    for (place, middleware) in all.iter().enumerate() {
+        if let Err(refusal) = middleware.before(call).await {
+            return (&all[..place], Some(refusal.into_object()));
+        }
+    }
+    (all, None)
+}
+
 const LISTEN: &str = "subscriptions/listen";
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const NOTIFICATIONS_IN_FLIGHT: usize = 16;
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function that maps errors")]
 pub(crate) fn invalid_params(error: ReadError) -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_PARAMS, error.to_string())
+}
+
+fn in_meta(error: ReadError) -> ErrorObject {
+    invalid_params(error.in_member("_meta"))
 }
 
 pub(crate) fn internal_error() -> ErrorObject {

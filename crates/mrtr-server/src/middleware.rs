@@ -37,7 +37,10 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Hears how a request that was let through ended.
+    /// Hears how a request ended that this one let through, whoever else refused it: the last to let it through hears
+    /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
+    ///
+    /// If the client goes away meanwhile, the request is dropped where it stands, and nobody hears how it ended.
     async fn after(&self, _call: &Call<'_>, _outcome: Result<(), &ErrorObject>) {}
 }
 

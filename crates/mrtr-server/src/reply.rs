@@ -40,19 +40,19 @@ pub enum Stage {
 /// An error, and how far the request had come.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    pub(crate) error: ErrorObject,
+    pub(crate) error: Box<ErrorObject>,
     pub(crate) stage: Stage,
 }
 
 impl Refused {
     pub(crate) fn early(error: ErrorObject) -> Self {
-        Self { error, stage: Stage::Metadata }
+        Self { error: Box::new(error), stage: Stage::Metadata }
     }
 }
 
 impl From<ErrorObject> for Refused {
     fn from(error: ErrorObject) -> Self {
-        Self { error, stage: Stage::Method }
+        Self { error: Box::new(error), stage: Stage::Method }
     }
 }
 
@@ -66,7 +66,7 @@ impl Reply {
 
     pub(crate) fn error(id: Option<RequestId>, Refused { error, stage }: Refused, revision: Revision) -> Self {
         let code = error.code;
-        let mut response = ErrorResponse::new(error);
+        let mut response = ErrorResponse::new(*error);
         response.id = id;
         let body = serde_json::to_string(&InRevision::new(&response, revision)).expect("an error is JSON");
         Self::Message { body, error: Some((code, stage)) }

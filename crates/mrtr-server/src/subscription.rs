@@ -167,7 +167,7 @@ impl Server {
     fn honoured(&self, wanted: &SubscriptionFilter) -> SubscriptionFilter {
         let inner = &self.0;
         let offered = |wanted: Option<bool>, offers: bool| wanted.filter(|wanted| *wanted && offers);
-        let has_resources = !inner.resources.is_empty() || !inner.templates.is_empty();
+        let has_resources = inner.has_resources();
         let mut honoured = SubscriptionFilter::new();
         honoured.tools_list_changed = offered(wanted.tools_list_changed, !inner.tools.is_empty());
         honoured.prompts_list_changed = offered(wanted.prompts_list_changed, !inner.prompts.is_empty());

@@ -16,7 +16,13 @@ use mrtr_schema::InputRequest;
 use crate::run::Question;
 
 pub(crate) fn round(method: &str, outcome: &'static str) {
-    counter!("mrtr_rounds_total", "method" => method.to_owned(), "outcome" => outcome).increment(1);
+    counter!("mrtr_rounds_total", "method" => known(method), "outcome" => outcome).increment(1);
+}
+
+/// The methods whose handlers are flows, and no others: a stranger's word never becomes a label.
+fn known(method: &str) -> &'static str {
+    let flows = ["tools/call", "prompts/get", "resources/read", "completion/complete"];
+    flows.into_iter().find(|known| *known == method).unwrap_or("other")
 }
 
 pub(crate) fn asked(questions: &[Question], state_bytes: usize) {

@@ -4,8 +4,8 @@ mod call_tool;
 mod guarded;
 mod sealed;
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{
     ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
@@ -35,6 +35,8 @@ pub(crate) struct Round<'a> {
     capabilities: &'a ClientCapabilities,
     answers: Option<RawMembers<'a>>,
     state: Option<RequestState>,
+    /// What the log learns of the round, once it runs.
+    span: OnceLock<Span>,
 }
 
 /// A round that may run: its state is opened, and what the flow knows is at hand.
@@ -70,7 +72,12 @@ impl<'a> Round<'a> {
         settings: &'a Settings,
         capabilities: &'a ClientCapabilities,
     ) -> Result<Self, ErrorObject> {
-        let params = &request.params;
+        let (params, revision) = (&request.params, request.context.revision);
+        if !revision.may_ask_on(&request.method) {
+            // Where nothing is ever asked, members of these names have no meaning (TY-6).
+            let (answers, state, span) = (None, None, OnceLock::new());
+            return Ok(Self { server, request, name, settings, capabilities, answers, state, span });
+        }
         let answers = params.object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
             if !answer.get().starts_with('{') {
@@ -79,7 +86,7 @@ impl<'a> Round<'a> {
             }
         }
         let state = params.text("requestState").map_err(invalid_params)?.map(RequestState::new);
-        Ok(Self { server, request, name, settings, capabilities, answers, state })
+        Ok(Self { server, request, name, settings, capabilities, answers, state, span: OnceLock::new() })
     }
 
     /// Plays the whole round of a handler that cannot become a task.
@@ -152,7 +159,7 @@ impl<'a> Round<'a> {
     }
 
     fn span(&self, lineage: Lineage) -> Span {
-        info_span!(
+        let span = info_span!(
             "round",
             flow = %lineage.flow(),
             round = lineage.round(),
@@ -162,7 +169,16 @@ impl<'a> Round<'a> {
             answered = field::Empty,
             outcome = field::Empty,
             state_bytes = field::Empty,
-        )
+        );
+        self.span.get_or_init(|| span).clone()
+    }
+
+    /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants
+    /// no rounds, that would be somebody else's.
+    fn note<V: field::Value>(&self, fact: &str, value: V) {
+        if let Some(span) = self.span.get() {
+            span.record(fact, value);
+        }
     }
 
     /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
@@ -203,7 +219,7 @@ impl<'a> Round<'a> {
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
         let Ran { outcome, mut journal, must_carry, read, .. } = ran;
-        Span::current().record("answered", field::debug(&read));
+        self.note("answered", field::debug(&read));
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(Output::Complete(mut result)) => {
@@ -214,6 +230,10 @@ impl<'a> Round<'a> {
                 self.failed::<R>(Failure::misuse("the handler asked for nothing and had nothing carried"))
             }
             Outcome::Done(Output::InputRequired(asked)) => {
+                let inputs = &self.server.0.shared.inputs;
+                if let Err(mistake) = asked.requests.iter().try_for_each(|(_, request)| inputs.check_request(request)) {
+                    return self.failed::<R>(Failure::misuse(mistake)).map(Concluded::Result);
+                }
                 let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
                 let must_carry = must_carry || asked.state.is_some() || questions.iter().any(Question::needs_state);
                 journal.carried = asked.state.map(|state| state.as_raw().to_owned());
@@ -223,7 +243,10 @@ impl<'a> Round<'a> {
             Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, lineage, now),
             Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, lineage, now),
             Outcome::IntoTask => return Ok(Concluded::IntoTask(Box::new(journal))),
-            Outcome::Abandoned => Err(internal_error()),
+            Outcome::Abandoned => {
+                self.concluded("abandoned");
+                Err(internal_error())
+            }
             Outcome::Failed(failure) => self.failed::<R>(failure),
         };
         result.map(Concluded::Result)
@@ -236,7 +259,7 @@ impl<'a> Round<'a> {
     }
 
     fn concluded(&self, outcome: &'static str) {
-        Span::current().record("outcome", outcome);
+        self.note("outcome", outcome);
         metrics::round(&self.request.method, outcome);
     }
 
@@ -255,7 +278,7 @@ impl<'a> Round<'a> {
             return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
         }
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
-        Span::current().record("asked", field::debug(&keys));
+        self.note("asked", field::debug(&keys));
         let gate = gate::check(questions.iter(), self.capabilities, self.revision());
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
@@ -265,7 +288,7 @@ impl<'a> Round<'a> {
             Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
         let state_bytes = state.as_ref().map_or(0, RequestState::len);
-        Span::current().record("state_bytes", state_bytes);
+        self.note("state_bytes", state_bytes);
         metrics::asked(&questions, state_bytes);
         let outcome = if questions.is_empty() { "yielded" } else { "asked" };
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
@@ -303,7 +326,8 @@ impl<'a> Round<'a> {
     fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
-                self.complete(R::failed("This call has gone on for too long; begin it anew".to_owned())?, "too_long")
+                let failed = R::failed("This call has gone on for too long; begin it anew".to_owned());
+                self.complete(failed.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
                 let largest = journal.largest().unwrap_or_default();

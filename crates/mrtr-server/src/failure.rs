@@ -122,6 +122,12 @@ impl ProtocolError {
         Self::new(ErrorCode::INVALID_PARAMS, message)
     }
 
+    /// There is no such resource: what the handler of a template says of a URI that leads nowhere. It goes out with the
+    /// URI, under the code that the revision has for it.
+    pub fn resource_not_found(message: impl Into<String>) -> Self {
+        Self::new(ErrorCode::RESOURCE_NOT_FOUND, message)
+    }
+
     /// What goes over the wire.
     pub fn object(&self) -> &ErrorObject {
         &self.0

@@ -3,12 +3,12 @@
 use indexmap::IndexMap;
 use mrtr_schema::{
     ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues, ErrorCode,
-    ErrorObject, Json, JsonObject, RawMembers, ReadError, ResourceNotFoundData, Revision,
+    ErrorObject, Feature, Json, JsonObject, RawMembers, ReadError, ResourceNotFoundData, Revision,
 };
 
 use crate::completion::{Completer, Completers, Completing};
 use crate::dispatch::{Request, internal_error, invalid_params};
-use crate::resource::Reader;
+use crate::resource::{PreparedResource, Reader};
 use crate::round::Round;
 use crate::tool::Settings;
 use crate::{ProtocolError, Server};
@@ -61,25 +61,39 @@ pub(crate) async fn read_resource(
     capabilities: &ClientCapabilities,
 ) -> Result<String, ErrorObject> {
     let uri = required_text(request, "uri")?;
-    let (reader, mime_type, arguments) = find(server, &uri).ok_or_else(|| not_found(&uri, request.context.revision))?;
-    let round = Round::new(server, request, &uri, &reader.settings, capabilities)?;
-    round.play(&reader.handler, &arguments.into(), |result| reader.finish(result, &uri, mime_type)).await
+    let missing = || not_found(&uri, request.context.revision);
+    let Found { reader, name, mime_type, arguments } = find(server, &uri).ok_or_else(missing)?;
+    let round = Round::new(server, request, name, &reader.settings, capabilities)?;
+    let read = round.play(&reader.handler, &arguments.into(), |result| reader.finish(result, &uri, mime_type)).await;
+    // A handler need not know how each revision says it.
+    read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }
 
-/// What reads a URI: a resource, or the first template that it is one of.
-fn find<'a>(server: &'a Server, uri: &str) -> Option<(&'a Reader, Option<&'a str>, JsonObject)> {
-    if let Some(resource) = server.0.resources.get(uri) {
-        return Some((&resource.reader, resource.definition.mime_type.as_deref(), JsonObject::default()));
+/// What reads a URI.
+struct Found<'a> {
+    reader: &'a Reader,
+    /// The URI or template that was registered: logs never see what stands in a template's place.
+    name: &'a str,
+    mime_type: Option<&'a str>,
+    arguments: JsonObject,
+}
+
+/// A resource, or the first template that the URI is one of.
+fn find<'a>(server: &'a Server, uri: &str) -> Option<Found<'a>> {
+    if let Some(PreparedResource { definition, reader }) = server.0.resources.get(uri) {
+        let (name, mime_type) = (&*definition.uri, definition.mime_type.as_deref());
+        return Some(Found { reader, name, mime_type, arguments: JsonObject::default() });
     }
     server.0.templates.values().find_map(|template| {
-        let arguments = template.arguments(uri)?;
-        Some((&template.reader, template.definition.mime_type.as_deref(), arguments))
+        let (arguments, definition) = (template.arguments(uri)?, &template.definition);
+        let (name, mime_type) = (&*definition.uri_template, definition.mime_type.as_deref());
+        Some(Found { reader: &template.reader, name, mime_type, arguments })
     })
 }
 
 fn not_found(uri: &str, revision: Revision) -> ErrorObject {
     let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(uri));
-    if revision != Revision::Published {
+    if !revision.has(Feature::Discovery) {
         error.code = ErrorCode::RESOURCE_NOT_FOUND;
     }
     error

@@ -62,6 +62,18 @@ macro_rules! products {
 }
 products! {
     GetPromptResult, "prompt";
-    ReadResourceResult, "resource";
     CompleteResult, "completion";
+}
+
+impl Product for ReadResourceResult {
+    const WHAT: &'static str = "resource";
+
+    /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
+    fn unfit(text: String) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::resource_not_found(text).into_object())
+    }
+
+    fn meta(&mut self) -> &mut Option<ResultMeta> {
+        &mut self.meta
+    }
 }

@@ -143,11 +143,12 @@ impl TextMembers {
     pub(crate) fn of(schema: &JsonObject) -> Self {
         let schema: Value = schema.to().unwrap_or_default();
         let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let definitions = schema["$defs"].clone();
         let properties = schema["properties"].as_object().cloned().unwrap_or_default();
         let member = |(name, schema): (String, Value)| TextMember {
             required: required.iter().any(|required| *required == *name),
             description: schema["description"].as_str().map(str::to_owned),
-            is_literal: LITERAL_TYPES.iter().any(|literal| is_of_type(&schema, literal)),
+            is_literal: LITERAL_TYPES.iter().any(|literal| is_of_type(resolved(&schema, &definitions), literal)),
             name,
         };
         Self(properties.into_iter().map(member).collect())
@@ -174,6 +175,12 @@ impl TextMember {
 }
 
 const LITERAL_TYPES: [&str; 3] = ["integer", "number", "boolean"];
+
+/// What a reference leads to: a type of its own, such as a number with a name.
+fn resolved<'a>(schema: &'a Value, definitions: &'a Value) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
+    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
+}
 
 fn is_of_type(schema: &Value, name: &str) -> bool {
     match &schema["type"] {

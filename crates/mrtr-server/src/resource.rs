@@ -34,7 +34,10 @@ pub struct Resource {
 /// Resources that a server offers at all URIs of a template.
 ///
 /// Its variables are the arguments of its handler. A variable stands for what is between two slashes: `{id}`; one
-/// with a plus for any text: `{+path}`.
+/// with a plus for any text: `{+path}`. What is percent-encoded in the URI is decoded, so either may hold a slash, two
+/// dots, or anything else: a handler that opens files checks where it ends up. What cannot be read as the handler's
+/// type is not found, and a handler says the same with
+/// [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, ResourceTemplate};
@@ -79,8 +82,9 @@ impl Reader {
                 *kind = kind.take().or_else(|| mime_type.map(str::to_owned));
             }
         }
-        if result.caching.ttl_ms.is_none() {
-            result.caching = self.caching.clone();
+        match result.caching.ttl_ms {
+            None => result.caching = self.caching.clone(),
+            Some(_) => drop(result.caching.cache_scope.get_or_insert_default()),
         }
     }
 }

@@ -65,14 +65,18 @@ impl UriTemplate {
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let mut values = Vec::new();
         let mut rest = uri;
-        let mut parts = self.0.iter().peekable();
-        while let Some(part) = parts.next() {
+        for (place, part) in self.0.iter().enumerate() {
             match part {
                 Part::Literal(literal) => rest = rest.strip_prefix(literal.as_str())?,
                 Part::Variable { name, any } => {
-                    let end = match parts.peek() {
-                        Some(Part::Literal(literal)) if *any => rest.rfind(literal.as_str())?,
-                        Some(Part::Literal(literal)) => rest.find(literal.as_str())?,
+                    let end = match &self.0[place + 1..] {
+                        // What the template ends with, the URI ends with, wherever else it may stand.
+                        [Part::Literal(literal)] => rest.strip_suffix(literal.as_str())?.len(),
+                        [Part::Literal(literal), ..] if *any => rest.rfind(literal.as_str())?,
+                        [Part::Literal(literal), ..] => {
+                            let first = rest.chars().next()?.len_utf8();
+                            first + rest[first..].find(literal.as_str())?
+                        }
                         _ => rest.len(),
                     };
                     let (value, after) = rest.split_at(end);
@@ -96,7 +100,8 @@ fn decoded(value: &str) -> Option<String> {
         rest = after;
         if byte == b'%' {
             let (digits, after) = rest.split_at_checked(2)?;
-            let digits = std::str::from_utf8(digits).ok()?;
+            let digits =
+                std::str::from_utf8(digits).ok().filter(|digits| digits.chars().all(|d| d.is_ascii_hexdigit()))?;
             bytes.push(u8::from_str_radix(digits, 16).ok()?);
             rest = after;
         } else {

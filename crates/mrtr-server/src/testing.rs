@@ -24,30 +24,73 @@
 
 mod clock;
 mod conversation;
+mod listening;
 
+use std::fmt;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
 use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, InRevision, JsonObject, RequestMeta, Revision, RootsCapability,
-    SamplingCapability,
+    ClientCapabilities, ElicitationCapability, Feature, InRevision, JsonObject, LoggingLevel, ProgressToken,
+    RequestMeta, Revision, RootsCapability, SamplingCapability, SubscriptionFilter, Wire,
 };
 use serde_json::{Map, Value, json};
 
 pub use clock::FixedClock;
 pub use conversation::Conversation;
+pub use listening::Listening;
 
-use crate::{Caller, Context, Server};
+use crate::{Caller, Context, Reply, Server};
 
 /// A client in memory.
+///
+/// ```
+/// use mrtr_server::testing::Client;
+/// use mrtr_server::{Caller, Failure, Flow, Server, Tool};
+/// use serde_json::json;
+///
+/// async fn whoami(flow: Flow) -> Result<String, Failure> {
+///     Ok(flow.principal().map_or("nobody", Caller::subject).to_owned())
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("who", "1.0.0").tool(Tool::new("whoami", whoami)).build().unwrap();
+/// let ann = Client::new(&server).calling_as(Caller::new("https://id.example.com", "ann"));
+/// assert_eq!(ann.call_tool("whoami", json!({})).await.expect_text(), "ann");
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Client {
     server: Server,
     context: Context,
     capabilities: ClientCapabilities,
+    progress: Option<ProgressToken>,
+    log: Option<LoggingLevel>,
+    watch: Watch,
+}
+
+/// Sees every message.
+#[derive(Clone)]
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
+struct Watch(Arc<dyn Fn(Revision, &str, &Value) + Send + Sync>);
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Watch")
+    }
 }
 
 impl Client {
     /// A client of this server that can be asked everything the protocol itself defines.
     pub fn new(server: &Server) -> Self {
-        Self { server: server.clone(), context: Context::new(), capabilities: everything() }
+        Self {
+            server: server.clone(),
+            context: Context::new(),
+            capabilities: everything(),
+            progress: None,
+            log: None,
+            watch: Watch(Arc::new(|_, _, _| {})),
+        }
     }
 
     /// Talks to another server, as a client does whose requests are spread over several.
@@ -60,6 +103,47 @@ impl Client {
     #[must_use]
     pub fn declaring(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = capabilities;
+        self
+    }
+
+    /// Declares an extension besides: an application's own input, for example.
+    #[must_use]
+    pub fn declaring_extension(mut self, name: impl Into<String>) -> Self {
+        self.capabilities.extensions.get_or_insert_default().insert(name.into(), JsonObject::default());
+        self
+    }
+
+    /// Wants to hear of progress, under this token.
+    #[must_use]
+    pub fn hearing_progress(mut self, token: &str) -> Self {
+        self.progress = Some(ProgressToken(token.into()));
+        self
+    }
+
+    /// Wants to hear log messages of this level and above.
+    #[must_use]
+    pub fn hearing_logs(mut self, level: LoggingLevel) -> Self {
+        self.log = Some(level);
+        self
+    }
+
+    /// Changes what the transport is to know of its requests.
+    #[must_use]
+    pub fn in_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
+        self.context = change(self.context);
+        self
+    }
+
+    /// Shows each message that the server sends, with the revision and the method of the request, to a check.
+    ///
+    /// ```
+    /// # use mrtr_server::{Server, testing::Client};
+    /// # let server = Server::builder("empty", "1.0.0").build().unwrap();
+    /// let client = Client::new(&server).watched_by(|_revision, method, message| println!("{method}: {message}"));
+    /// ```
+    #[must_use]
+    pub fn watched_by(mut self, watch: impl Fn(Revision, &str, &Value) + Send + Sync + 'static) -> Self {
+        self.watch = Watch(Arc::new(watch));
         self
     }
 
@@ -85,28 +169,92 @@ impl Client {
         self.begin("tools/call", params).await
     }
 
+    /// Gets a prompt.
+    pub async fn get_prompt(&self, name: &str, arguments: Value) -> Conversation {
+        self.request("prompts/get", json!({ "name": name, "arguments": arguments })).await
+    }
+
+    /// Reads a resource.
+    pub async fn read_resource(&self, uri: &str) -> Conversation {
+        self.request("resources/read", json!({ "uri": uri })).await
+    }
+
+    /// Sends any request, with these members as its parameters.
+    ///
+    /// # Panics
+    ///
+    /// If they are no object.
+    pub async fn request(&self, method: &str, params: Value) -> Conversation {
+        let Value::Object(params) = params else { panic!("parameters are an object") };
+        self.begin(method, params).await
+    }
+
+    /// Subscribes to what the filter says.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not answer with a stream.
+    pub async fn listen(&self, wanted: SubscriptionFilter) -> Listening {
+        let revision = self.context.revision;
+        let wanted = wanted.to_json(revision).expect("a filter is JSON");
+        let wanted: Value = serde_json::from_str(&wanted).expect("a filter is JSON");
+        let mut params = Map::new();
+        params.insert("notifications".to_owned(), wanted);
+        match self.reply(1, "subscriptions/listen", params).await {
+            Reply::Stream(messages) => Listening::new(messages, self.clone()),
+            reply => panic!("no stream, but {reply:?}"),
+        }
+    }
+
     /// Sends any request.
     pub async fn begin(&self, method: &str, params: Map<String, Value>) -> Conversation {
         Conversation::begin(self.clone(), method.to_owned(), params).await
     }
 
-    /// Sends one request as it is, with metadata added where the revision wants it, and gives the response.
-    pub(crate) async fn send(&self, id: u64, method: &str, mut params: Map<String, Value>) -> Value {
+    /// Sends one request as it is, with metadata added where the revision wants it, and gives the messages that come
+    /// back: notifications, and the response as the last one.
+    async fn send(&self, id: u64, method: &str, params: Map<String, Value>) -> Vec<Value> {
+        let messages: Vec<String> = match self.reply(id, method, params).await {
+            Reply::Message { body, .. } => vec![body],
+            Reply::Stream(messages) => messages.collect().await,
+            Reply::Accepted => Vec::new(),
+        };
+        messages.iter().map(|message| self.seen(method, message)).collect()
+    }
+
+    async fn reply(&self, id: u64, method: &str, mut params: Map<String, Value>) -> Reply {
         let revision = self.context.revision;
         let mut context = self.context.clone();
-        if revision == Revision::Published {
-            let meta = RequestMeta::declaring(revision, self.capabilities.clone());
-            let meta = serde_json::to_value(InRevision::new(&meta, revision)).expect("metadata is JSON");
-            params.entry("_meta").or_insert(meta);
+        let mut meta = RequestMeta::new();
+        if revision.has(Feature::RequestMetadata) {
+            meta = RequestMeta::declaring(revision, self.capabilities.clone());
+            meta.log_level = self.log;
         } else {
             context = context.capabilities(self.capabilities.clone());
         }
+        meta.progress_token.clone_from(&self.progress);
+        if meta != RequestMeta::new() {
+            let meta = serde_json::to_value(InRevision::new(&meta, revision)).expect("metadata is JSON");
+            params.entry("_meta").or_insert(meta);
+        }
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        Box::pin(self.server.handle_value(message, context)).await.expect("a request is answered")
+        // The server's own future is large; boxed, it does not make that of every test large.
+        Box::pin(self.server.handle(message.to_string().into(), context)).await
+    }
+
+    fn seen(&self, method: &str, message: &str) -> Value {
+        let message = serde_json::from_str(message).expect("a message is JSON");
+        (self.watch.0)(self.context.revision, method, &message);
+        message
     }
 }
 
 /// Every capability that the protocol itself defines for being asked.
+///
+/// ```
+/// let capabilities = mrtr_server::testing::everything();
+/// assert!(capabilities.elicits_urls() && capabilities.samples_with_tools());
+/// ```
 pub fn everything() -> ClientCapabilities {
     let declared = || Some(JsonObject::default());
     let mut elicitation = ElicitationCapability::new();

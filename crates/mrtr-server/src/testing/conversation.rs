@@ -2,7 +2,7 @@
 
 use mrtr_schema::{
     CallToolResult, ContentBlock, ElicitResult, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json,
-    Reply, Wire,
+    Reply, Wire, WireObject,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,6 +10,29 @@ use serde_json::{Map, Value};
 use super::Client;
 
 /// A call, the last reply to it, and the answers that the next retry will bring.
+///
+/// ```
+/// use mrtr_schema::GetPromptResult;
+/// use mrtr_server::testing::Client;
+/// use mrtr_server::{Failure, Flow, Prompt, Server};
+/// use serde_json::json;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Topic { topic: String }
+///
+/// async fn explain(flow: Flow) -> Result<String, Failure> {
+///     let Topic { topic } = flow.elicit("topic", "What shall be explained?").await?;
+///     Ok(format!("Please explain {topic}"))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("teacher", "1.0.0").prompt(Prompt::new("explain", explain)).build().unwrap();
+/// let asked = Client::new(&server).get_prompt("explain", json!({})).await;
+/// asked.expect_asked(&["topic"]);
+/// let got = asked.accept("topic", json!({ "topic": "gravity" })).send().await;
+/// assert_eq!(got.expect_result::<GetPromptResult>().messages.len(), 1);
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Conversation {
     client: Client,
@@ -17,20 +40,22 @@ pub struct Conversation {
     params: Map<String, Value>,
     answers: Map<String, Value>,
     response: Value,
+    notifications: Vec<Value>,
     sent: u64,
 }
 
 impl Conversation {
     pub(super) async fn begin(client: Client, method: String, params: Map<String, Value>) -> Self {
-        let mut begun = Self { client, method, params, answers: Map::new(), response: Value::Null, sent: 0 };
+        let (answers, response, notifications) = (Map::new(), Value::Null, Vec::new());
+        let mut begun = Self { client, method, params, answers, response, notifications, sent: 0 };
         begun.exchange().await;
         begun
     }
 
     async fn exchange(&mut self) {
         self.sent += 1;
-        // The server's own future is large; boxed, it does not make that of every test large.
-        self.response = Box::pin(self.client.send(self.sent, &self.method, self.params.clone())).await;
+        self.notifications = self.client.send(self.sent, &self.method, self.params.clone()).await;
+        self.response = self.notifications.pop().expect("a request is answered");
     }
 
     /// The next retry fills in a form.
@@ -126,6 +151,11 @@ impl Conversation {
         &self.response
     }
 
+    /// What the server said before its last response.
+    pub fn notifications(&self) -> &[Value] {
+        &self.notifications
+    }
+
     /// The state that the last reply carries.
     pub fn state(&self) -> Option<&str> {
         self.response.get("result")?.get("requestState")?.as_str()
@@ -133,7 +163,7 @@ impl Conversation {
 
     /// The interim result, if it is one.
     pub fn interim(&self) -> Option<InputRequiredResult> {
-        match self.reply()? {
+        match self.reply::<CallToolResult>()? {
             Reply::InputRequired(interim) => Some(interim),
             _ => None,
         }
@@ -141,13 +171,18 @@ impl Conversation {
 
     /// The complete result, if it is one.
     pub fn result(&self) -> Option<CallToolResult> {
+        self.result_as()
+    }
+
+    /// The same for any method.
+    pub fn result_as<R: WireObject>(&self) -> Option<R> {
         match self.reply()? {
             Reply::Complete(result) => Some(result),
             _ => None,
         }
     }
 
-    fn reply(&self) -> Option<Reply<CallToolResult>> {
+    fn reply<R: WireObject>(&self) -> Option<Reply<R>> {
         let result = self.response.get("result")?.to_string();
         Reply::from_json(&result, self.client.context.revision.strict()).ok()
     }
@@ -190,6 +225,16 @@ impl Conversation {
         let result = self.result().unwrap_or_else(|| panic!("the reply was {}", self.response));
         assert_ne!(result.is_error, Some(true), "the reply was {}", self.response);
         text(&result)
+    }
+
+    /// Makes sure that the request is done, and gives its result.
+    ///
+    /// # Panics
+    ///
+    /// If the last reply is another.
+    #[track_caller]
+    pub fn expect_result<R: WireObject>(&self) -> R {
+        self.result_as().unwrap_or_else(|| panic!("the reply was {}", self.response))
     }
 
     /// Makes sure that the tool failed, and gives its text.

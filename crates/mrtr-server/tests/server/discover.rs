@@ -1,0 +1,133 @@
+//! `server/discover`: what a server says of itself.
+
+use async_trait::async_trait;
+use mrtr_schema::{
+    CacheScope, CachingHints, ClientCapabilities, DiscoverResult, Icon, Json, JsonObject, RawParams, Revision,
+};
+use mrtr_server::{
+    Completing, Context, Extension, Failure, Flow, Prompt, ProtocolError, Resource, ResourceTemplate, Server, Tool,
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::support::{builder, client};
+
+#[derive(Deserialize, JsonSchema)]
+struct Path {
+    #[expect(dead_code, reason = "only its name matters")]
+    path: String,
+}
+
+async fn done(_: Flow) -> Result<&'static str, Failure> {
+    Ok("done")
+}
+
+async fn discover(server: &Server) -> Value {
+    let discovered = client(server).request("server/discover", json!({})).await;
+    discovered.expect_result::<DiscoverResult>();
+    discovered.response()["result"].clone()
+}
+
+#[tokio::test]
+async fn ht_6_a_server_says_its_versions_capabilities_and_name() {
+    let discovered = discover(&builder().tool(Tool::new("tool", done)).build().unwrap()).await;
+    assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
+    let name = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(*name, json!({ "name": "whole", "version": "1.0.0" }));
+    assert_eq!(discovered.get("instructions"), None);
+    assert_eq!((&discovered["ttlMs"], &discovered["cacheScope"]), (&json!(0), &json!("private")));
+}
+
+#[tokio::test]
+async fn a_server_can_do_what_it_has_and_nothing_else() {
+    let changes = json!({ "listChanged": true });
+    assert_eq!(discover(&builder().build().unwrap()).await["capabilities"], json!({ "logging": {} }));
+    let tools = builder().tool(Tool::new("tool", done)).build().unwrap();
+    assert_eq!(discover(&tools).await["capabilities"], json!({ "tools": changes, "logging": {} }));
+
+    let complete = async |_: Flow, _: Completing| Ok::<_, Failure>(vec![]);
+    let read = async |_: Flow, _: Path| Ok::<_, Failure>("done");
+    let template = ResourceTemplate::new("t://{path}", "template", read).complete("path", complete);
+    let all = builder()
+        .tool(Tool::new("tool", done))
+        .prompt(Prompt::new("prompt", done))
+        .resource(Resource::new("r://one", "one", done))
+        .resource_template(template)
+        .extension(Weather)
+        .build()
+        .unwrap();
+    let expected = json!({
+        "tools": changes, "prompts": changes, "resources": { "listChanged": true, "subscribe": true },
+        "completions": {}, "logging": {}, "extensions": { "com.example/weather": { "units": ["K"] } },
+    });
+    assert_eq!(discover(&all).await["capabilities"], expected);
+}
+
+#[tokio::test]
+async fn every_method_of_a_declared_capability_is_there() {
+    let server = builder().prompt(Prompt::new("prompt", done)).build().unwrap();
+    assert!(client(&server).request("prompts/list", json!({})).await.error().is_none());
+    assert_eq!(discover(&server).await["capabilities"].get("completions"), None);
+    let error = client(&server).request("completion/complete", json!({})).await.expect_error();
+    assert_eq!(error.code.as_i64(), -32601);
+}
+
+#[tokio::test]
+async fn instructions_icons_and_hints_are_told() {
+    let server = builder()
+        .instructions("Ask before you delete.")
+        .icons([Icon::new("https://example.com/icon.png")])
+        .list_caching(CachingHints::keep(1000, CacheScope::Public))
+        .build()
+        .unwrap();
+    let discovered = discover(&server).await;
+    assert_eq!(discovered["instructions"], "Ask before you delete.");
+    let name = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
+    assert_eq!(name["icons"][0]["src"], "https://example.com/icon.png");
+    assert_eq!((&discovered["ttlMs"], &discovered["cacheScope"]), (&json!(1000), &json!("public")));
+}
+
+/// An extension with a method of its own.
+struct Weather;
+
+#[async_trait]
+impl Extension for Weather {
+    fn name(&self) -> &'static str {
+        "com.example/weather"
+    }
+
+    fn capability(&self, revision: Revision) -> Option<JsonObject> {
+        (revision == Revision::Published).then(|| JsonObject::parse(r#"{"units": ["K"]}"#).unwrap())
+    }
+
+    fn owns(&self, method: &str, revision: Revision) -> bool {
+        method == "com.example/weather/now" && revision == Revision::Published
+    }
+
+    async fn handle(
+        &self,
+        _: &str,
+        params: &RawParams<'_>,
+        _: &Context,
+        _: &ClientCapabilities,
+    ) -> Result<Json, ProtocolError> {
+        match params.get("place") {
+            Some(_) => Ok(json!({ "resultType": "complete", "kelvin": 290, "_meta": { "a": 1 } }).into()),
+            None => Err(ProtocolError::invalid_params("where?")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn ht_7_a_result_of_an_extension_is_signed_too() {
+    let server = builder().extension(Weather).build().unwrap();
+    let client = mrtr_server::testing::Client::new(&server);
+    let told = client.request("com.example/weather/now", json!({ "place": "Paris" })).await;
+    let result = &told.response()["result"];
+    assert_eq!((&result["kelvin"], &result["_meta"]["a"]), (&json!(290), &json!(1)));
+    assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "whole");
+    assert_eq!(client.request("com.example/weather/now", json!({})).await.expect_error().code.as_i64(), -32602);
+    let old = client.speaking(Revision::Sep2322).request("com.example/weather/now", json!({})).await;
+    assert_eq!(old.expect_error().code.as_i64(), -32601);
+}

@@ -138,6 +138,11 @@ impl Journal {
 }
 
 impl Journal {
+    /// Whether there is nothing in it at all, also nothing that merely goes along.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.is_empty() && self.loose.is_empty()
+    }
+
     /// Roughly how many bytes it takes, sealed.
     pub(crate) fn size(&self) -> usize {
         let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());

@@ -13,7 +13,7 @@ pub(super) struct FlowState {
     #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
     pub(super) pending: Vec<Pending>,
     /// What is known.
-    #[serde(rename = "j", default, skip_serializing_if = "Journal::is_empty")]
+    #[serde(rename = "j", default, skip_serializing_if = "Journal::is_blank")]
     pub(super) journal: Journal,
 }
 

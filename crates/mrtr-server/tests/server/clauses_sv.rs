@@ -305,6 +305,20 @@ async fn sv_12_an_answer_that_the_new_version_no_longer_asks_for_is_no_hindrance
 }
 
 #[tokio::test]
+async fn sv_12_an_answer_that_came_before_its_question_goes_along_with_the_first_state() {
+    let server = serve(async |flow: Flow| three_names(&flow).await);
+    let params = json!({
+        "name": "tool", "arguments": {},
+        "inputResponses": { "second": { "action": "accept", "content": { "name": "Grace" } } },
+    });
+    let asked = client(&server).request("tools/call", params).await;
+    asked.expect_asked(&["first"]);
+    let asked = asked.accept("first", name("Ada")).send().await;
+    asked.expect_asked(&["third"]);
+    assert_eq!(asked.accept("third", name("Edsger")).send().await.expect_text(), "Ada, Grace, Edsger");
+}
+
+#[tokio::test]
 async fn sv_14_a_handler_written_inline_keeps_working() {
     let server = serve(async |flow: Flow| {
         let Ok(Name { name }) = flow.elicit::<Name>("who", "Who are you?").await else {

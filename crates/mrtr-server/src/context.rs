@@ -70,6 +70,17 @@ impl Context {
 }
 
 /// What headers claim of a request's body.
+///
+/// ```
+/// use mrtr_server::{Context, HeaderClaim, Headers};
+///
+/// let headers = Headers {
+///     version: HeaderClaim::Text("2026-07-28".into()),
+///     method: HeaderClaim::Text("tools/list".into()),
+///     ..Headers::default()
+/// };
+/// let context = Context::new().headers(headers);
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a transport fills in all of them")]
 pub struct Headers {
@@ -104,6 +115,13 @@ pub enum HeaderClaim {
 }
 
 /// Who sent a request: a subject, and who vouches for it.
+///
+/// ```
+/// use mrtr_server::Caller;
+///
+/// let ann = Caller::new("https://id.example.com", "ann");
+/// assert_eq!((ann.issuer(), ann.subject()), ("https://id.example.com", "ann"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     issuer: String,

@@ -13,6 +13,46 @@ use crate::subscription::ExtensionNotices;
 use crate::{Caller, Context, Failure, Journal, Output, ProtocolError, RunContext};
 
 /// Something that extends a server, such as tasks.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
+/// use mrtr_server::{Context, Extension, ProtocolError, Server};
+///
+/// /// Tells the time.
+/// struct Time;
+///
+/// #[async_trait::async_trait]
+/// impl Extension for Time {
+///     fn name(&self) -> &'static str {
+///         "com.example/time"
+///     }
+///
+///     fn capability(&self, _: Revision) -> Option<JsonObject> {
+///         Some(JsonObject::default())
+///     }
+///
+///     fn owns(&self, method: &str, _: Revision) -> bool {
+///         method == "com.example/time/now"
+///     }
+///
+///     async fn handle(
+///         &self,
+///         _method: &str,
+///         _params: &RawParams<'_>,
+///         _context: &Context,
+///         _capabilities: &ClientCapabilities,
+///     ) -> Result<Json, ProtocolError> {
+///         Ok(serde_json::json!({ "resultType": "complete", "now": "noon" }).into())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("clock", "1.0.0").extension(Time).build().unwrap();
+/// # let params = serde_json::json!({});
+/// let told = mrtr_server::testing::Client::new(&server).request("com.example/time/now", params).await;
+/// assert_eq!(told.response()["result"]["now"], "noon");
+/// # }
+/// ```
 #[async_trait]
 pub trait Extension: Send + Sync + 'static {
     /// The name under which client and server declare it.
@@ -60,6 +100,17 @@ pub trait Extension: Send + Sync + 'static {
 }
 
 /// A call of a tool, with all that is needed to run it now, later or again.
+///
+/// ```
+/// use mrtr_schema::Json;
+/// use mrtr_server::{Failure, Outcome, ToolCall};
+///
+/// /// What an extension may do with a call that it takes over.
+/// async fn runs_it_as_a_task(call: &ToolCall) -> Result<bool, Failure> {
+///     let ran = call.run(call.journal.clone(), |context| context.as_task(1 << 20)).await?;
+///     Ok(matches!(ran.outcome, Outcome::Done(_)))
+/// }
+/// ```
 #[derive(Clone)]
 pub struct ToolCall {
     pub(crate) host: Host,
@@ -106,6 +157,15 @@ impl fmt::Debug for ToolCall {
 }
 
 /// The server, as an extension sees it: it does not keep it alive.
+///
+/// ```
+/// use mrtr_server::{Host, Sealer};
+///
+/// /// What an extension that hands out ids of its own may want.
+/// fn sealer(host: &Host) -> Option<Sealer> {
+///     host.sealer()
+/// }
+/// ```
 #[derive(Clone)]
 pub struct Host(pub(crate) Weak<Inner>);
 

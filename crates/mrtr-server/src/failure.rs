@@ -10,6 +10,18 @@ use mrtr_schema::{ErrorCode, ErrorObject};
 ///
 /// Declining is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
 /// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, FlowError};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// async fn greet(flow: Flow) -> Result<String, Failure> {
+///     match flow.elicit::<Login>("login", "Who are you?").await {
+///         Ok(login) => Ok(format!("Hello, {}", login.name)),
+///         Err(FlowError::Declined { .. }) => Ok("Hello, stranger".into()),
+///         Err(error) => Err(error.into()),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FlowError {
@@ -45,6 +57,18 @@ pub enum FlowError {
 }
 
 /// How a step failed, as it was recorded: the same in the run in which it happened and in every later one.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, FlowError};
+/// # async fn charge() -> Result<u64, std::io::Error> { Ok(7) }
+/// async fn pay(flow: Flow) -> Result<String, Failure> {
+///     match flow.step("charge", charge()).await {
+///         Ok(receipt) => Ok(format!("receipt {receipt}")),
+///         Err(FlowError::Step(error)) => Ok(format!("not paid: {}", error.message())),
+///         Err(error) => Err(error.into()),
+///     }
+/// }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct StepError {
     #[serde(rename = "m")]
@@ -124,6 +148,17 @@ impl ProtocolError {
 
     /// There is no such resource: what the handler of a template says of a URI that leads nowhere. It goes out with the
     /// URI, under the code that the revision has for it.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, ProtocolError};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Bug { id: u64 }
+    /// async fn read(_: Flow, bug: Bug) -> Result<String, Failure> {
+    ///     if bug.id > 1000 {
+    ///         return Err(ProtocolError::resource_not_found("no such bug").into());
+    ///     }
+    ///     Ok(format!("Bug #{}", bug.id))
+    /// }
+    /// ```
     pub fn resource_not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::RESOURCE_NOT_FOUND, message)
     }

@@ -39,6 +39,24 @@ use crate::{Caller, Changes};
 /// the answer in place. Whatever has an effect outside belongs in a [`step`](Self::step), which is not repeated.
 ///
 /// It cannot be cloned, and everything it makes borrows it: no question and no step outlives the run by accident.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Confirmation { confirmed: bool }
+///
+/// async fn delete_all(flow: Flow) -> Result<String, Failure> {
+///     let Confirmation { confirmed } = flow.elicit("confirm", "Delete everything?").await?;
+///     if !confirmed {
+///         return Ok("nothing was deleted".into());
+///     }
+///     let deleted: u32 = flow.step("delete", async { Ok::<_, Failure>(3) }).await?;
+///     Ok(format!("{deleted} deleted"))
+/// }
+///
+/// let tool = Tool::new("delete_all", delete_all);
+/// ```
 pub struct Flow {
     run: Arc<Run>,
     /// What is put before each name.
@@ -70,6 +88,14 @@ impl Flow {
     }
 
     /// Asks a person to visit a URL. An accept is consent to go there; see [`UrlAsk::until`] for when it is done.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// async fn read_terms(flow: Flow) -> Result<String, Failure> {
+    ///     flow.elicit_url("terms", "Please read our terms", "https://example.com/terms").await?;
+    ///     Ok("They will be read".into())
+    /// }
+    /// ```
     pub fn elicit_url(&self, key: impl Display, message: impl Into<String>, url: impl Into<String>) -> UrlAsk<'_> {
         UrlAsk::new(self, self.name(key), message.into(), url.into())
     }
@@ -103,12 +129,45 @@ impl Flow {
     }
 
     /// Asks for the client's roots.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// async fn count(flow: Flow) -> Result<String, Failure> {
+    ///     let roots = flow.roots("roots").await?;
+    ///     Ok(format!("{} roots", roots.len()))
+    /// }
+    /// ```
     pub fn roots(&self, key: impl Display) -> Ask<'_, RootsQuestion> {
         Ask::new(self, self.name(key), RootsQuestion)
     }
 
     /// Asks for an input that an application defines, and that the server was built with: see
     /// [`Builder::input`](crate::Builder::input).
+    ///
+    /// ```
+    /// use mrtr_schema::{Method, NamespacedInput};
+    /// use mrtr_server::{Failure, Flow, Server, Tool};
+    ///
+    /// struct Seat;
+    /// #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    /// struct Plan { rows: u32 }
+    /// #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+    /// struct Picked { row: u32 }
+    ///
+    /// impl NamespacedInput for Seat {
+    ///     const METHOD: Method = Method::from_static("com.example/seat");
+    ///     type Params = Plan;
+    ///     type Response = Picked;
+    /// }
+    ///
+    /// async fn book(flow: Flow) -> Result<String, Failure> {
+    ///     let seat = flow.ask::<Seat>("seat", Plan { rows: 30 }).await?;
+    ///     Ok(format!("row {}", seat.row))
+    /// }
+    ///
+    /// let server = Server::builder("airline", "1.0.0").input::<Seat>().tool(Tool::new("book", book)).build()?;
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
     pub fn ask<I>(&self, key: impl Display, params: I::Params) -> Ask<'_, NamespacedQuestion<I>>
     where
         I: NamespacedInput + Send + Sync + 'static,
@@ -187,6 +246,19 @@ impl Flow {
     /// A place where the flow may be put down and go on elsewhere, with how far it has come.
     ///
     /// The next run finds it as [`resumed_from`](Self::resumed_from).
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn index(_file: u32) {}
+    /// async fn index_all(flow: Flow) -> Result<String, Failure> {
+    ///     let from = flow.resumed_from::<u32>().unwrap_or(0);
+    ///     for file in from..1000 {
+    ///         index(file).await;
+    ///         flow.yield_point(&(file + 1)).await;
+    ///     }
+    ///     Ok(format!("{} files indexed here", 1000 - from))
+    /// }
+    /// ```
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
         match serde_json::value::to_raw_value(progress) {
             Ok(progress) => {
@@ -207,6 +279,16 @@ impl Flow {
     /// A key for this flow and this name, the same in every run: for outside services that take one.
     ///
     /// It is async because a run that has used answers which came without a state first ends, to put them into one.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn charge(_key: &str) -> Result<u64, std::io::Error> { Ok(7) }
+    /// async fn pay(flow: Flow) -> Result<String, Failure> {
+    ///     let key = flow.idempotency_key("charge").await;
+    ///     let receipt: u64 = flow.step("charge", charge(&key)).await?;
+    ///     Ok(format!("receipt {receipt}"))
+    /// }
+    /// ```
     pub async fn idempotency_key(&self, name: impl Display) -> String {
         if !self.run.gives_key() {
             return pending().await;
@@ -261,11 +343,32 @@ impl Flow {
     }
 
     /// Tells subscribers what changed.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// async fn edit(flow: Flow) -> Result<String, Failure> {
+    ///     flow.step("write", async { Ok::<_, Failure>(()) }).await?;
+    ///     flow.changes().resource_updated("docs://guide");
+    ///     Ok("edited".into())
+    /// }
+    /// ```
     pub fn changes(&self) -> &Changes {
         &self.run.context.shared.changes
     }
 
     /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Tool};
+    /// # async fn compute() -> Result<u64, std::io::Error> { Ok(42) }
+    /// async fn long(flow: Flow) -> Result<String, Failure> {
+    ///     flow.into_task().await;
+    ///     let answer: u64 = flow.step("compute", compute()).await?;
+    ///     Ok(answer.to_string())
+    /// }
+    ///
+    /// let tool = Tool::new("long", long).may_become_task();
+    /// ```
     pub async fn into_task(&self) {
         if !self.run.context.as_task {
             self.run.become_task();
@@ -278,12 +381,31 @@ impl Flow {
     /// # Panics
     ///
     /// If the server was built without a value of this type. The caller gets an internal error.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Server, Tool};
+    /// struct Greeting(&'static str);
+    ///
+    /// async fn greet(flow: Flow) -> Result<String, Failure> {
+    ///     Ok(flow.state::<Greeting>().0.to_owned())
+    /// }
+    ///
+    /// let server = Server::builder("greeter", "1.0.0").state(Greeting("Hello")).tool(Tool::new("greet", greet)).build()?;
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
     pub fn state<S: Send + Sync + 'static>(&self) -> &S {
         let state = self.run.context.shared.states.get();
         state.unwrap_or_else(|| panic!("the server was built without a `{}`", std::any::type_name::<S>()))
     }
 
     /// What the client declared for this request.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// async fn summarize(flow: Flow) -> Result<&'static str, Failure> {
+    ///     Ok(if flow.capabilities().samples() { "a model may be asked" } else { "no model" })
+    /// }
+    /// ```
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.run.context.capabilities
     }
@@ -336,6 +458,18 @@ impl fmt::Debug for Flow {
 }
 
 /// A flow that puts something before each name.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, Scope};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Label { text: String }
+/// async fn label(scope: &Scope<'_>) -> Result<String, Failure> {
+///     Ok(scope.elicit::<Label>("label", "A label?").await?.text)
+/// }
+///
+/// async fn two(flow: Flow) -> Result<String, Failure> {
+///     Ok(label(&flow.scope("first")).await? + &label(&flow.scope("second")).await?)
+/// }
+/// ```
 #[derive(Debug)]
 pub struct Scope<'a> {
     flow: Flow,

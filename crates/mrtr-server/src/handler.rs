@@ -48,6 +48,17 @@ pub trait ToolHandler: Send + Sync + 'static {
 
 /// What can handle a call that ends in `R`: an async function of a flow and its arguments, or of a flow alone, a
 /// closure of the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, IntoHandler, Tool};
+///
+/// /// Takes handlers of every shape.
+/// fn described<M>(name: &str, handler: impl IntoHandler<M>) -> Tool {
+///     Tool::new(name, handler).description("One of ours")
+/// }
+///
+/// let tool = described("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+/// ```
 pub trait IntoHandler<M, R = CallToolResult> {
     #[doc(hidden)]
     fn erase(self) -> Erased<R>;

@@ -9,6 +9,16 @@ use crate::failure::StepError;
 /// The entries of a flow, by name: the only memory between its runs.
 ///
 /// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants.
+///
+/// ```
+/// use mrtr_server::Journal;
+///
+/// let mut journal = Journal::default();
+/// assert!(journal.is_empty());
+/// journal.answer("roots", serde_json::from_str(r#"{"roots": []}"#)?, None);
+/// assert_eq!(journal.answered().collect::<Vec<_>>(), ["roots"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Journal {
     #[serde(rename = "a", default, skip_serializing_if = "IndexMap::is_empty")]

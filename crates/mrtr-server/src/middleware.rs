@@ -45,6 +45,16 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
 }
 
 /// A request, as middleware sees it.
+///
+/// ```
+/// use mrtr_server::{Call, Caller};
+///
+/// /// A line for an audit.
+/// fn line(call: &Call<'_>) -> String {
+///     let who = call.caller.map_or("somebody", Caller::subject);
+///     format!("{who} called {} {}", call.method, call.name.unwrap_or_default())
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Call<'a> {

@@ -18,6 +18,20 @@ use crate::Failure;
 /// A tool: text, content blocks, images, resources, a [`CallToolResult`] written by hand, or [`Structured`] values
 /// whose schema the tool then announces. A prompt: text, messages, or a [`GetPromptResult`]. A resource: text, bytes,
 /// contents, or a [`ReadResourceResult`]. A completion: the values. All of them: [`InputRequired`].
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, ContentBlock};
+/// use mrtr_server::{Failure, IntoOutput, Output};
+///
+/// /// A type of one's own that tools may return.
+/// struct Celsius(f64);
+///
+/// impl IntoOutput for Celsius {
+///     fn into_output(self) -> Result<Output, Failure> {
+///         Ok(Output::Complete(CallToolResult::new([ContentBlock::text(format!("{} °C", self.0))])))
+///     }
+/// }
+/// ```
 pub trait IntoOutput<R = CallToolResult> {
     /// Makes a result of it.
     fn into_output(self) -> Result<Output<R>, Failure>;
@@ -29,6 +43,14 @@ pub trait IntoOutput<R = CallToolResult> {
 }
 
 /// What a handler returned.
+///
+/// ```
+/// use mrtr_server::{IntoOutput, Output};
+///
+/// let output: Output = "Hello".into_output()?;
+/// assert!(matches!(output, Output::Complete(_)));
+/// # Ok::<(), mrtr_server::Failure>(())
+/// ```
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "a result is complete, or it asks")]
 pub enum Output<R = CallToolResult> {

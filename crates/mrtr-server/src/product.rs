@@ -8,6 +8,14 @@ use mrtr_schema::{
 use crate::ProtocolError;
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
+///
+/// ```
+/// use mrtr_server::{Output, Product};
+///
+/// fn is_complete<R: Product>(output: &Output<R>) -> bool {
+///     matches!(output, Output::Complete(_))
+/// }
+/// ```
 pub trait Product: Wire {
     /// What its handler is called in messages.
     #[doc(hidden)]

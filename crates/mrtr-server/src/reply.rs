@@ -11,6 +11,19 @@ use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, InRevision, RequestId, 
 use tokio::sync::mpsc;
 
 /// What a server answers.
+///
+/// ```
+/// use mrtr_server::Reply;
+///
+/// /// What a transport may do with it.
+/// fn content_type(reply: &Reply) -> Option<&'static str> {
+///     match reply {
+///         Reply::Message { .. } => Some("application/json"),
+///         Reply::Stream(_) => Some("text/event-stream"),
+///         _ => None,
+///     }
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Reply {
@@ -28,6 +41,17 @@ pub enum Reply {
 }
 
 /// How far a request had come when it was refused.
+///
+/// ```
+/// use mrtr_schema::ErrorCode;
+/// use mrtr_server::{Context, Reply, Server, Stage};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("empty", "1.0.0").build().unwrap();
+/// let Reply::Message { error, .. } = server.handle("{".into(), Context::new()).await else { panic!("a message") };
+/// assert_eq!(error, Some((ErrorCode::PARSE_ERROR, Stage::Metadata)));
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a request reaches its method or it does not")]
 pub enum Stage {
@@ -92,6 +116,17 @@ impl Reply {
 }
 
 /// Messages as JSON text: notifications, and a response as the last one.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use mrtr_server::ReplyStream;
+///
+/// async fn print(mut messages: ReplyStream) {
+///     while let Some(message) = messages.next().await {
+///         println!("{message}");
+///     }
+/// }
+/// ```
 pub struct ReplyStream(BoxStream<'static, String>);
 
 impl ReplyStream {

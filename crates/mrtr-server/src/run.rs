@@ -18,6 +18,18 @@ use crate::flow::Flow;
 use crate::{Failure, Journal, RunContext};
 
 /// How a run ended.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |_: Flow| Ok::<_, Failure>(42);
+/// match run(handler, Journal::default(), RunContext::for_tests()).await.outcome {
+///     Outcome::Done(value) => assert_eq!(value, 42),
+///     other => panic!("{other:?}"),
+/// }
+/// # }
+/// ```
 #[derive(Debug)]
 #[expect(clippy::exhaustive_enums, reason = "a runner must deal with each of them")]
 pub enum Outcome<T> {
@@ -36,6 +48,17 @@ pub enum Outcome<T> {
 }
 
 /// What is left of a run.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Journal, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| Ok::<_, Failure>(flow.step("count", async { Ok::<_, Failure>(1_u32) }).await?);
+/// let ran = run(handler, Journal::default(), RunContext::for_tests()).await;
+/// assert_eq!(ran.journal.steps().collect::<Vec<_>>(), ["count"]);
+/// assert!(ran.must_carry);
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Ran<T> {
@@ -50,6 +73,18 @@ pub struct Ran<T> {
 }
 
 /// A question that a run ended with.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").await?);
+/// let Outcome::Waiting(questions) = run(handler, Journal::default(), RunContext::for_tests()).await.outcome else {
+///     panic!("it asks")
+/// };
+/// assert_eq!((questions[0].key.as_str(), questions[0].optional), ("roots", false));
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Question {
@@ -107,6 +142,19 @@ pub trait JournalSink: Send + Sync + 'static {
 }
 
 /// Something that happened in a run.
+///
+/// ```
+/// use mrtr_server::Entry;
+///
+/// fn line(entry: Entry<'_>) -> String {
+///     match entry {
+///         Entry::StepStarted { step } => format!("{step} started"),
+///         Entry::StepFinished { step, outcome } => format!("{step} gave {outcome}"),
+///         _ => "something else".to_owned(),
+///     }
+/// }
+/// assert_eq!(line(Entry::StepStarted { step: "pay" }), "pay started");
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Entry<'a> {
@@ -125,6 +173,13 @@ pub enum Entry<'a> {
 }
 
 /// Why an entry could not be kept: the run ends there.
+///
+/// ```
+/// use mrtr_server::SinkError;
+///
+/// let error = SinkError::Store("the disk is full".into());
+/// assert_eq!(error.to_string(), "the entry could not be kept");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {

@@ -19,6 +19,20 @@ use crate::run::JournalSink;
 use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 
 /// What a run has besides its journal.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| {
+///     flow.into_task().await;
+///     Ok::<_, Failure>("done")
+/// };
+/// let as_task = RunContext::for_tests().as_task(1 << 20);
+/// let ran = run(handler, Journal::default(), as_task).await;
+/// assert!(matches!(ran.outcome, Outcome::Done("done")));
+/// # }
+/// ```
 pub struct RunContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) revision: Revision,

@@ -108,6 +108,27 @@ impl fmt::Debug for Server {
 }
 
 /// A server being put together.
+///
+/// ```
+/// use std::num::NonZeroUsize;
+/// use mrtr_schema::{CacheScope, CachingHints};
+/// use mrtr_server::{Failure, Flow, Prompt, Resource, Server, ShedAbove, Tool};
+///
+/// async fn hello(_: Flow) -> Result<&'static str, Failure> {
+///     Ok("Hello")
+/// }
+///
+/// let server = Server::builder("greeter", env!("CARGO_PKG_VERSION"))
+///     .instructions("Greets people.")
+///     .tool(Tool::new("hello", hello).description("Says hello"))
+///     .prompt(Prompt::new("hello", hello))
+///     .resource(Resource::new("greetings://hello", "hello", hello))
+///     .page_size(NonZeroUsize::new(50).expect("it is not zero"))
+///     .list_caching(CachingHints::keep(60_000, CacheScope::Public))
+///     .shedder(ShedAbove(100))
+///     .build()?;
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
 #[must_use]
 pub struct Builder {
     info: Implementation,
@@ -212,6 +233,18 @@ impl Builder {
     ///
     /// The published protocol knows three kinds of input and no others, so a server asks for another only if it was
     /// built to: a handler that asks for one that is not registered has failed.
+    ///
+    /// ```
+    /// # use mrtr_schema::{Method, NamespacedInput};
+    /// # use mrtr_server::Server;
+    /// # struct Seat;
+    /// # impl NamespacedInput for Seat {
+    /// #     const METHOD: Method = Method::from_static("com.example/seat");
+    /// #     type Params = ();
+    /// #     type Response = u32;
+    /// # }
+    /// let builder = Server::builder("airline", "1.0.0").input::<Seat>();
+    /// ```
     pub fn input<I: NamespacedInput>(mut self) -> Self {
         self.inputs.insert::<I>();
         self
@@ -222,6 +255,21 @@ impl Builder {
     ///
     /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
     /// by itself who opens it.
+    ///
+    /// ```
+    /// # use mrtr_schema::{Method, NamespacedInput};
+    /// # use mrtr_server::Server;
+    /// # struct Approval;
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)] struct Pending { approver: String }
+    /// # impl NamespacedInput for Approval {
+    /// #     const METHOD: Method = Method::from_static("com.example/approval");
+    /// #     type Params = Pending;
+    /// #     type Response = bool;
+    /// # }
+    /// let builder = Server::builder("deployer", "1.0.0").input_by_url::<Approval>(|pending, id| {
+    ///     (format!("{} must approve", pending.approver), format!("https://approvals.example.com/{id}"))
+    /// });
+    /// ```
     pub fn input_by_url<I: NamespacedInput + 'static>(
         mut self,
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
@@ -302,6 +350,14 @@ impl fmt::Debug for Builder {
 }
 
 /// Why a server cannot be put together. Whoever wrote it is to blame.
+///
+/// ```
+/// use mrtr_server::{BuildError, Failure, Flow, Server, Tool};
+///
+/// let greet = || Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+/// let built = Server::builder("greeter", "1.0.0").tool(greet()).tool(greet()).build();
+/// assert_eq!(built.unwrap_err().to_string(), "two tools are named `greet`");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {

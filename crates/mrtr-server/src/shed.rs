@@ -29,6 +29,13 @@ pub trait Shedder: fmt::Debug + Send + Sync + 'static {
 }
 
 /// How busy the server is, as a flow at a yield point sees it.
+///
+/// ```
+/// use mrtr_server::{Load, ShedAbove, Shedder};
+///
+/// let load = Load::default();
+/// assert!(!ShedAbove(100).sheds(&load));
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Load {

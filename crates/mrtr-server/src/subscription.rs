@@ -19,6 +19,13 @@ use crate::reply::ReplyStream;
 use crate::{Reply, Server};
 
 /// A notification of an extension's, for a subscriber.
+///
+/// ```
+/// use mrtr_server::ExtensionNotice;
+///
+/// let params = serde_json::json!({ "kelvin": 290 }).into();
+/// let notice = ExtensionNotice { method: "com.example/weather/changed", params };
+/// ```
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a method and its parameters are all there is")]
 pub struct ExtensionNotice {
@@ -29,6 +36,19 @@ pub struct ExtensionNotice {
 }
 
 /// What an extension tells a subscriber.
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+/// use mrtr_schema::SubscriptionFilter;
+/// use mrtr_server::{ExtensionNotice, ExtensionNotices};
+///
+/// let params = serde_json::json!({ "kelvin": 290 }).into();
+/// let notice = ExtensionNotice { method: "com.example/weather/changed", params };
+/// let notices = ExtensionNotices {
+///     acknowledged: SubscriptionFilter::new(),
+///     notices: stream::once(async { notice }).boxed(),
+/// };
+/// ```
 #[expect(clippy::exhaustive_structs, reason = "an extension fills in both")]
 pub struct ExtensionNotices {
     /// What it will tell, out of what was asked for.

@@ -50,6 +50,12 @@ pub(crate) struct Settings {
 }
 
 /// When an interim reply carries a state.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, StatePolicy, Tool};
+///
+/// let tool = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello")).state_policy(StatePolicy::WhenNeeded);
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatePolicy {
@@ -61,6 +67,16 @@ pub enum StatePolicy {
 }
 
 /// A store for single use, and what it does with replays.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_server::{Clock, Failure, Flow, Guard, SystemClock, Tool};
+/// use mrtr_state::MemorySingleUse;
+///
+/// let store = MemorySingleUse::new(SystemClock::default().now());
+/// let guard = Guard::new(Arc::new(store)).refuse_replays();
+/// let tool = Tool::new("pay", async |_: Flow| Ok::<_, Failure>("paid")).single_use(guard);
+/// ```
 #[derive(Clone)]
 pub struct Guard {
     pub(crate) store: Arc<dyn SingleUse>,

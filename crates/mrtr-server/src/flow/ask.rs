@@ -18,6 +18,18 @@ use crate::run::{Evaluation, Question, Run};
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
 ///
 /// The answer is checked against what is asked here; one that does not fit is asked for again.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// async fn greet(flow: Flow) -> Result<String, Failure> {
+///     let login = flow.elicit::<Login>("login", "Who are you?").validate(|login: &Login| match login.name.as_str() {
+///         "" => Err("A name, please"),
+///         _ => Ok(()),
+///     });
+///     Ok(format!("Hello, {}", login.await?.name))
+/// }
+/// ```
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<'a, Q: QuestionKind, M = Required> {
     run: &'a Run,
@@ -38,16 +50,43 @@ struct Options<V> {
 struct Validate<V>(Box<dyn Fn(&V) -> Result<(), String> + Send>);
 
 /// What a question gives: the answer, or an error if it was declined or cancelled.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// # #[derive(PartialEq, serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// async fn greet(flow: Flow) -> Result<String, Failure> {
+///     let login: Login = flow.elicit("login", "Who are you?").await?;
+///     Ok(login.name)
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Required {}
 
 /// What a question gives: what the person did.
+///
+/// ```
+/// # use mrtr_server::{Answered, Failure, Flow};
+/// # #[derive(PartialEq, serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// async fn greet(flow: Flow) -> Result<String, Failure> {
+///     let answered = flow.elicit::<Login>("login", "Who are you?").answer().await;
+///     Ok(if answered == Answered::Declined { "no" } else { "yes" }.to_owned())
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum ByAction {}
 
 /// What a question gives: the answer, or `None` if it was asked and not answered.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// # #[derive(PartialEq, serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// async fn greet(flow: Flow) -> Result<String, Failure> {
+///     let login: Option<Login> = flow.elicit("login", "Who are you?").optional().await;
+///     Ok(login.map_or("nobody".to_owned(), |login| login.name))
+/// }
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum Optionally {}
@@ -77,6 +116,15 @@ pub enum Answered<T> {
 }
 
 /// How a question gives its answer. Implemented here alone.
+///
+/// ```
+/// # use mrtr_server::{Ask, Failure, Flow, FormQuestion, Optionally};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// /// The mode is part of a question's type.
+/// fn who(flow: &Flow) -> Ask<'_, FormQuestion<Login>, Optionally> {
+///     flow.elicit("login", "Who are you?").optional()
+/// }
+/// ```
 pub trait Mode: Copy + Send {
     /// What awaiting the question gives.
     type Output<V>;

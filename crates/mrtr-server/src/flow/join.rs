@@ -14,6 +14,15 @@ use super::{QuestionKind, UrlAsk, UrlUntil};
 use crate::{Failure, FlowError};
 
 /// Something that can stand in [`Flow::join`](super::Flow::join): a question or a step.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// async fn both(flow: Flow) -> Result<String, Failure> {
+///     let count = flow.step("count", async { Ok::<_, Failure>(3_u32) });
+///     let (roots, count) = flow.join((flow.roots("roots"), count)).await?;
+///     Ok(format!("{} roots, {count} files", roots.len()))
+/// }
+/// ```
 pub trait Joinable {
     /// What it gives.
     type Item;
@@ -99,6 +108,14 @@ joinable_url! {
 }
 
 /// A tuple of questions and steps.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// async fn one(flow: Flow) -> Result<String, Failure> {
+///     let (roots,) = flow.join((flow.roots("roots"),)).await?;
+///     Ok(format!("{} roots", roots.len()))
+/// }
+/// ```
 pub trait Join {
     /// All of them, being awaited.
     type Future: Future + Send;

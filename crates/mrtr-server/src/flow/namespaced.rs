@@ -58,6 +58,22 @@ where
 }
 
 /// An application's own input, until somebody has decided.
+///
+/// ```
+/// # use mrtr_schema::{Method, NamespacedInput};
+/// # use mrtr_server::{Failure, Flow};
+/// # struct Approval;
+/// # impl NamespacedInput for Approval {
+/// #     const METHOD: Method = Method::from_static("com.example/approval");
+/// #     type Params = String;
+/// #     type Response = bool;
+/// # }
+/// # async fn decision() -> Option<bool> { None }
+/// async fn deploy(flow: Flow) -> Result<String, Failure> {
+///     let approval = flow.ask::<Approval>("sign_off", "deploy".to_owned()).until(decision);
+///     Ok(if approval.await? { "deployed" } else { "not deployed" }.into())
+/// }
+/// ```
 #[must_use = "a question is asked when it is awaited"]
 pub struct AskUntil<'a, I: NamespacedInput, D> {
     run: &'a Run,

@@ -17,6 +17,18 @@ use super::Answered;
 use crate::RunContext;
 
 /// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
+///
+/// ```
+/// # use mrtr_server::{Ask, Failure, FlowError, QuestionKind};
+/// /// Works for every kind of question.
+/// async fn or_none<Q: QuestionKind + Unpin>(question: Ask<'_, Q>) -> Result<Option<Q::Value>, FlowError> {
+///     match question.await {
+///         Ok(value) => Ok(Some(value)),
+///         Err(FlowError::Declined { .. }) => Ok(None),
+///         Err(error) => Err(error),
+///     }
+/// }
+/// ```
 pub trait QuestionKind: sealed::Sealed {
     /// What an accepted answer is.
     type Value: Send;
@@ -43,6 +55,14 @@ pub(super) mod sealed {
 }
 
 /// A form for a person.
+///
+/// ```
+/// # use mrtr_server::{Ask, Flow, FormQuestion};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+/// fn login(flow: &Flow) -> Ask<'_, FormQuestion<Login>> {
+///     flow.elicit("login", "Who are you?")
+/// }
+/// ```
 #[derive(Debug)]
 pub struct FormQuestion<T> {
     message: String,
@@ -89,6 +109,14 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
 }
 
 /// A question to a model.
+///
+/// ```
+/// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
+/// # use mrtr_server::{Ask, Flow, SamplingQuestion};
+/// fn capital(flow: &Flow) -> Ask<'_, SamplingQuestion> {
+///     flow.sample("capital", CreateMessageParams::new([SamplingMessage::user("The capital of France?")], 100_u64))
+/// }
+/// ```
 #[derive(Debug)]
 pub struct SamplingQuestion(CreateMessageParams);
 
@@ -118,6 +146,13 @@ impl QuestionKind for SamplingQuestion {
 }
 
 /// A question for the client's roots.
+///
+/// ```
+/// # use mrtr_server::{Ask, Flow, RootsQuestion};
+/// fn roots(flow: &Flow) -> Ask<'_, RootsQuestion> {
+///     flow.roots("roots")
+/// }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct RootsQuestion;
@@ -142,6 +177,20 @@ impl QuestionKind for RootsQuestion {
 }
 
 /// A question that an application defines.
+///
+/// ```
+/// # use mrtr_schema::{Method, NamespacedInput};
+/// # use mrtr_server::{Ask, Flow, NamespacedQuestion};
+/// # struct Seat;
+/// # impl NamespacedInput for Seat {
+/// #     const METHOD: Method = Method::from_static("com.example/seat");
+/// #     type Params = ();
+/// #     type Response = u32;
+/// # }
+/// fn seat(flow: &Flow) -> Ask<'_, NamespacedQuestion<Seat>> {
+///     flow.ask::<Seat>("seat", ())
+/// }
+/// ```
 pub struct NamespacedQuestion<I: NamespacedInput>(I::Params);
 
 impl<I: NamespacedInput> NamespacedQuestion<I> {

@@ -35,6 +35,14 @@ struct Call<'a>(Box<dyn Fn(JsonObject) -> Calling<'a> + Send + Sync + 'a>);
 struct Calling<'a>(Pin<Box<dyn Future<Output = Result<ToolOutput, Failure>> + Send + 'a>>);
 
 /// What a tool gives to the model.
+///
+/// ```
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_server::ToolOutput;
+///
+/// let text = ToolOutput::from("sunny");
+/// assert_eq!(text, ToolOutput::from(vec![ContentBlock::text("sunny")]));
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput(Vec<ContentBlock>);
 

@@ -14,6 +14,15 @@ use crate::run::{Begin, Entry, Run};
 use crate::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// # async fn create_issue() -> Result<u64, std::io::Error> { Ok(7) }
+/// async fn report(flow: Flow) -> Result<String, Failure> {
+///     let number: u64 = flow.step("create_issue", create_issue()).idempotent().await?;
+///     Ok(format!("created #{number}"))
+/// }
+/// ```
 #[must_use = "a step starts when it is awaited"]
 pub struct Step<'a, W> {
     run: &'a Run,

@@ -15,6 +15,15 @@ use crate::FlowError;
 use crate::run::{Evaluation, Question, Run};
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, UrlAsk};
+/// /// Ten minutes to read them.
+/// fn terms(flow: &Flow) -> UrlAsk<'_> {
+///     let ask = flow.elicit_url("terms", "Please read our terms", "https://example.com/terms");
+///     ask.valid_for(std::time::Duration::from_secs(600))
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "a question is asked when it is awaited"]
 pub struct UrlAsk<'a> {
@@ -113,6 +122,16 @@ impl<'a> IntoFuture for UrlAsk<'a> {
 }
 
 /// A URL for a person to visit, until it is done.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// # async fn paid() -> bool { true }
+/// async fn pay(flow: Flow) -> Result<String, Failure> {
+///     let paying = flow.elicit_url("pay", "Please pay there", "https://example.com/pay").until(paid);
+///     paying.await?;
+///     Ok("paid".into())
+/// }
+/// ```
 #[must_use = "a question is asked when it is awaited"]
 pub struct UrlUntil<'a, D> {
     ask: UrlAsk<'a>,

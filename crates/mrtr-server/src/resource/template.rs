@@ -15,6 +15,14 @@ enum Part {
 }
 
 /// Why a text is not a template that URIs can be matched against.
+///
+/// ```
+/// use mrtr_server::{BuildError, Failure, Flow, ResourceTemplate, Server, TemplateError};
+///
+/// let template = ResourceTemplate::new("bugs://{id", "bug", async |_: Flow| Ok::<_, Failure>("a bug"));
+/// let built = Server::builder("bugs", "1.0.0").resource_template(template).build();
+/// assert!(matches!(built, Err(BuildError::UriTemplate { source: TemplateError::Unbalanced, .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TemplateError {

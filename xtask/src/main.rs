@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod doc_examples;
 mod public_api;
 mod schema;
 mod test;
@@ -31,6 +32,8 @@ enum Command {
     CompareOfficial(compare_official::Options),
     /// Lists `serde_json::Value` in public signatures, and fails where nobody gave a reason for it
     PublicApi,
+    /// Lists public items without an example that runs, and fails for crates in which all have one
+    DocExamples,
     /// Measures speed, as ratios within one run
     Bench,
 }
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
+        Command::DocExamples => doc_examples::run(),
         Command::Bench => bench::run(),
     };
     match outcome {

@@ -27,5 +27,7 @@ pub use payload::{JsonPayload, Payload, PayloadError};
 pub use random::{ProcessRandom, Random};
 pub use refusal::{Refusal, SealError};
 pub use sealer::{DEFAULT_LIMIT, Opened, Sealer};
+#[cfg(feature = "sqlite")]
+pub use single_use::SqliteSingleUse;
 pub use single_use::{MemorySingleUse, SingleUse};
 pub use timestamp::Timestamp;

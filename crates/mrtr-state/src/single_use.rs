@@ -1,6 +1,10 @@
 //! Redeeming a token once: who may run it, what its steps did, and what its reply was.
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::fmt;
 use std::time::Duration;
@@ -8,9 +12,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use memory::MemorySingleUse;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOpenError, SqliteSingleUse};
 
-use crate::Timestamp;
 use crate::digest::AnswersDigest;
+use crate::{ALLOWED_SKEW, Timestamp};
 
 /// A store that lets each token be redeemed once.
 ///
@@ -18,25 +24,69 @@ use crate::digest::AnswersDigest;
 /// claim whose holder died lapses, and the next claim goes on from the record. Every verb is told the time.
 ///
 /// `renew`, `mark_started`, `record`, `commit` and `release` are compare-and-set: they fail with
-/// [`GuardError::Lost`], and change nothing, once somebody else has taken the claim over or the claim has ended.
+/// [`GuardError::Lost`], and change nothing, once somebody else has taken the claim over or the claim has ended. A
+/// claim that has lapsed and that nobody has taken over is still its holder's.
+///
+/// A false yes runs a token twice: somebody pays twice. A false no costs one round: the caller starts anew. So a
+/// store that cannot know refuses. An entry is kept until [`Redemption::keep_until`], and for as long as it is
+/// leased; then it is gone, and its holder with it.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::single_use::{Claim, GuardError, Redemption, SingleUse};
+/// use mrtr_state::Timestamp;
+///
+/// /// Sends an e-mail once, however often the client retries.
+/// async fn send_once(
+///     store: &dyn SingleUse,
+///     redemption: &Redemption,
+///     now: Timestamp,
+/// ) -> Result<Option<Vec<u8>>, GuardError> {
+///     loop {
+///         match store.claim(redemption, Duration::from_secs(30), now).await? {
+///             Claim::Taken(holder, records) if records.is_empty() => {
+///                 store.mark_started(&holder, "send", now).await?;
+///                 // Here the e-mail leaves.
+///                 store.record(&holder, "send", b"queued", now).await?;
+///                 store.commit(&holder, b"sent", now).await?;
+///                 return Ok(Some(b"sent".to_vec()));
+///             }
+///             Claim::Taken(holder, _somebody_died_here) => {
+///                 store.release(&holder, now).await?;
+///                 return Ok(None);
+///             }
+///             Claim::Running(running) => store.ended(&running).await?,
+///             Claim::Committed(reply) => return Ok(Some(reply)),
+///             Claim::OtherAnswers => return Ok(None),
+///         }
+///     }
+/// }
+/// ```
 #[async_trait]
 pub trait SingleUse: Send + Sync + 'static {
     /// Asks to redeem a token. The claim lapses after `lease` unless it is renewed.
+    ///
+    /// A claim is taken from a holder whose lease is over, `now` being the end of it or later, and after a release.
+    /// If a step had started by then, only the same answers take it, and go on from its record.
     async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError>;
 
     /// Keeps a claim for another `lease` from now.
     async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError>;
 
-    /// Says that a step is about to start: from here on the claim cannot be released.
+    /// Says that a step is about to start: from here on the claim cannot be released without a trace.
+    ///
+    /// Marking a step again changes nothing, so that one in doubt may run again if it can. Once it has been
+    /// recorded it is [`GuardError::OutOfTurn`].
     async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError>;
 
-    /// Keeps what a started step gave, in place of its mark.
+    /// Keeps what a started step gave, in place of its mark. Without a mark it is [`GuardError::OutOfTurn`].
     async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError>;
 
     /// Ends the claim with a reply, which the same token with the same answers gets from now on.
     async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError>;
 
-    /// Gives the claim up. With no step started the token is as if never redeemed; otherwise its record stands.
+    /// Gives the claim up. With no step started, by this holder or an earlier one, the token is as if never redeemed;
+    /// otherwise its record stands.
     async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError>;
 
     /// Waits until a running claim has ended, or may have: committed, released, or taken over.
@@ -74,6 +124,13 @@ impl Redemption {
     pub fn keep_until(&self) -> Timestamp {
         self.keep_until
     }
+
+    /// For stores: whether another instance, whose clock may be ahead, may have purged its entry by now.
+    ///
+    /// From then on an unknown token may be a forgotten one, and is refused as [`GuardError::BeforeMemory`].
+    pub fn may_be_forgotten(&self, now: Timestamp) -> bool {
+        now + ALLOWED_SKEW >= self.keep_until
+    }
 }
 
 /// What a token is known by: a digest of audience, principal and token id.
@@ -99,7 +156,7 @@ impl fmt::Debug for UseKey {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
 pub enum Claim {
-    /// It is yours, and goes on from what earlier holders did.
+    /// It is yours, and goes on from what earlier holders did: their steps in the order in which they started.
     Taken(Holder, Vec<StepRecord>),
     /// Somebody else is at it: wait for [`SingleUse::ended`] or the end of the lease, and claim again.
     Running(Running),
@@ -109,7 +166,7 @@ pub enum Claim {
     OtherAnswers,
 }
 
-/// Whoever holds a claim, with a number that no later holder has.
+/// Whoever holds a claim, with a number that is higher than those of all earlier holders of the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     key: UseKey,
@@ -191,9 +248,13 @@ pub enum GuardError {
     /// The claim is no longer this holder's.
     #[error("the claim was lost to somebody else")]
     Lost,
-    /// The token is older than the store's memory, so nobody knows whether it was redeemed.
-    #[error("the token was issued before this store began to remember")]
+    /// The token is older than the store's memory, so nobody knows whether it was redeemed: it was issued before the
+    /// store began to remember, or its entry may have been purged.
+    #[error("the token is older than what this store remembers")]
     BeforeMemory,
+    /// The caller mixed up the order: a step is marked as started, then recorded, and not started after that.
+    #[error("step {0:?} was recorded without having been started, or started after it was recorded")]
+    OutOfTurn(String),
     /// The store itself failed.
     #[error("the store for single use failed")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),

@@ -1,0 +1,68 @@
+//! What every store for single use promises, as a suite that its author runs (feature `contract`).
+//!
+//! It needs no clock and no particular runtime, and it never sleeps: a store that forgets to wake whoever waits makes it
+//! hang. It panics where a promise is broken, and says which.
+
+mod claims;
+mod ends;
+mod keeping;
+mod steps;
+mod together;
+mod tokens;
+mod verbs;
+
+use super::SingleUse;
+use crate::Timestamp;
+use verbs::NOON;
+
+/// Checks all that a store promises.
+///
+/// It calls `make` before each promise, for a store that remembers since the moment it is given or longer. That may be
+/// the same store each time, and need not be empty: tokens are new in every run.
+///
+/// ```
+/// use mrtr_state::MemorySingleUse;
+/// use mrtr_state::single_use::contract;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// contract::check(async |now| MemorySingleUse::new(now)).await;
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// Panics where the store breaks a promise.
+pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
+    let make = async || make(NOON).await;
+    claims::one_of_twenty_parallel_claims_is_taken(&make().await).await;
+    claims::a_running_claim_is_seen_whatever_the_answers(&make().await).await;
+    ends::a_commit_stands_for_its_answers_and_no_others(&make().await).await;
+    ends::a_large_reply_and_an_empty_one_come_back_as_they_were(&make().await).await;
+    ends::a_claim_ends_once(&make().await).await;
+    ends::a_release_without_a_step_leaves_nothing(&make().await).await;
+    ends::a_release_after_a_step_leaves_its_record(&make().await).await;
+    claims::a_lapsed_claim_is_taken_over_with_its_record(&make().await).await;
+    claims::a_lapsed_claim_without_a_step_is_taken_over_with_any_answers(&make().await).await;
+    claims::whoever_lost_a_claim_changes_nothing(&make().await).await;
+    claims::a_lapsed_claim_that_nobody_took_is_still_its_holders(&make().await).await;
+    claims::a_renewed_claim_does_not_lapse(&make().await).await;
+    steps::steps_are_marked_then_recorded(&make().await).await;
+    steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
+    ends::waiting_ends_with_the_claim(&make().await).await;
+    keeping::an_old_entry_is_gone_and_its_token_refused(&make().await).await;
+    keeping::a_leased_entry_is_kept(&make().await).await;
+    claims::principals_and_audiences_are_apart(&make().await).await;
+}
+
+/// Checks what two values that share their entries, such as those of two processes, promise besides.
+///
+/// # Panics
+///
+/// Panics where the stores break a promise.
+pub async fn check_shared<S: SingleUse>(make: impl AsyncFn(Timestamp) -> (S, S)) {
+    let (here, there) = make(NOON).await;
+    claims::one_of_twenty_parallel_claims_is_taken_in_one_place(&here, &there).await;
+    ends::waiting_ends_with_a_claim_elsewhere(&here, &there).await;
+    claims::what_was_done_elsewhere_is_known_here(&here, &there).await;
+}

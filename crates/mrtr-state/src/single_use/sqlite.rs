@@ -1,0 +1,142 @@
+//! Single use for the processes of one machine, in an SQLite file that they share.
+
+mod errand;
+mod file;
+mod table;
+mod waiting;
+mod worker;
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+use std::sync::mpsc::{self, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::oneshot;
+
+use errand::VerbErrand;
+pub use file::SqliteOpenError;
+use table::{Failure, Table};
+use worker::{Job, Worker};
+
+use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse};
+use crate::Timestamp;
+
+/// Single use for all processes of one machine that open the same file.
+///
+/// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread owns
+/// the file and ends when the value is dropped; while somebody waits for [`ended`](SingleUse::ended), it also looks
+/// every few milliseconds whether another process ended the claim.
+///
+/// A verb whose future is dropped may still be carried out. A claim taken so lapses like that of a holder who died.
+///
+/// The file holds replies and outcomes of steps as they are: guard it as you guard them. It belongs on a local disk:
+/// network file systems do not lock well enough.
+///
+/// ```
+/// use std::time::SystemTime;
+/// use mrtr_state::{SingleUse, SqliteSingleUse};
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("single-use.sqlite");
+/// let store: Box<dyn SingleUse> = Box::new(SqliteSingleUse::open(path, SystemTime::now().into())?);
+/// # drop(store);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SqliteSingleUse {
+    // Dropped in this order: the thread ends because nobody can send to it any more.
+    jobs: Sender<Job>,
+    thread: JoinedOnDrop,
+}
+
+impl SqliteSingleUse {
+    /// Opens a file, or makes one that remembers from now on.
+    ///
+    /// A new file knows nothing of what was redeemed before, so tokens issued before it was made are refused, here and
+    /// in every process that opens it later.
+    pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
+        let file = file::open(path.as_ref(), now)?;
+        let (jobs, received) = mpsc::channel();
+        let thread = std::thread::Builder::new()
+            .name("mrtr-single-use".to_owned())
+            .spawn(move || Worker::new(file, received).run())
+            .map_err(SqliteOpenError::Thread)?;
+        Ok(Self { jobs, thread: JoinedOnDrop(Some(thread)) })
+    }
+
+    async fn ask<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, GuardError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Verb(Box::new(VerbErrand::new(verb, reply))), answer).await
+    }
+
+    async fn send<T>(&self, job: Job, answer: oneshot::Receiver<Result<T, GuardError>>) -> Result<T, GuardError> {
+        // A worker that is gone has dropped the job and the other end of the answer with it.
+        drop(self.jobs.send(job));
+        answer.await.map_err(|_| store_error("the thread of the store has died"))?
+    }
+}
+
+#[async_trait]
+impl SingleUse for SqliteSingleUse {
+    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
+        let redemption = redemption.clone();
+        self.ask(move |table| table.claim(&redemption, lease, now)).await
+    }
+
+    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
+        let holder = holder.clone();
+        self.ask(move |table| table.renew(&holder, lease, now)).await
+    }
+
+    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
+        let (holder, step) = (holder.clone(), step.to_owned());
+        self.ask(move |table| table.mark_started(&holder, &step, now)).await
+    }
+
+    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
+        let (holder, step, outcome) = (holder.clone(), step.to_owned(), outcome.to_vec());
+        self.ask(move |table| table.record(&holder, &step, &outcome, now)).await
+    }
+
+    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
+        let (holder, reply) = (holder.clone(), reply.to_vec());
+        self.ask(move |table| table.commit(&holder, &reply, now)).await
+    }
+
+    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
+        let holder = holder.clone();
+        self.ask(move |table| table.release(&holder, now)).await
+    }
+
+    async fn ended(&self, running: &Running) -> Result<(), GuardError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Job::Wait(running.holder().clone(), reply), answer).await
+    }
+}
+
+impl fmt::Debug for SqliteSingleUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteSingleUse").field("thread", &self.thread.0).finish_non_exhaustive()
+    }
+}
+
+/// Joined, so that the file is closed once the store is dropped.
+struct JoinedOnDrop(Option<JoinHandle<()>>);
+
+impl Drop for JoinedOnDrop {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // If it panicked, whoever asked it something has been told.
+            drop(thread.join());
+        }
+    }
+}
+
+fn store_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> GuardError {
+    GuardError::Store(error.into())
+}

@@ -1,0 +1,66 @@
+//! A verb on its way to the thread that owns the file, and its answer on the way back.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::super::GuardError;
+use super::store_error;
+use super::table::{Failure, Table};
+
+/// A verb, and where its answer goes once the transaction is through.
+pub(super) trait Errand: Send {
+    /// Fails if the whole transaction has to. A refusal is an answer, and no failure.
+    fn run(&mut self, table: &mut Table<'_>) -> rusqlite::Result<()>;
+
+    /// Says how it went: `failed` if the transaction did.
+    fn answer(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>);
+}
+
+pub(super) struct VerbErrand<Verb, T> {
+    stage: Stage<Verb, T>,
+    reply: oneshot::Sender<Result<T, GuardError>>,
+}
+
+enum Stage<Verb, T> {
+    Queued(Verb),
+    /// Also while it runs, and for good if the transaction fails meanwhile.
+    Unknown,
+    Done(Result<T, GuardError>),
+}
+
+impl<Verb, T> VerbErrand<Verb, T>
+where
+    Verb: FnOnce(&mut Table<'_>) -> Result<T, Failure>,
+{
+    pub(super) fn new(verb: Verb, reply: oneshot::Sender<Result<T, GuardError>>) -> Self {
+        Self { stage: Stage::Queued(verb), reply }
+    }
+}
+
+impl<Verb, T> Errand for VerbErrand<Verb, T>
+where
+    Verb: FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send,
+    T: Send,
+{
+    fn run(&mut self, table: &mut Table<'_>) -> rusqlite::Result<()> {
+        if let Stage::Queued(verb) = std::mem::replace(&mut self.stage, Stage::Unknown) {
+            self.stage = Stage::Done(match verb(table) {
+                Ok(value) => Ok(value),
+                Err(Failure::Refused(error)) => Err(error),
+                Err(Failure::Sqlite(error)) => return Err(error),
+            });
+        }
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>) {
+        let answer = match (failed, self.stage) {
+            (Some(error), _) => Err(store_error(Arc::clone(error))),
+            (None, Stage::Done(outcome)) => outcome,
+            (None, Stage::Queued(_) | Stage::Unknown) => Err(store_error("the verb was not carried out")),
+        };
+        // Whoever no longer wants to know has dropped the other end.
+        drop(self.reply.send(answer));
+    }
+}

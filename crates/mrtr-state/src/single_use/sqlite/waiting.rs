@@ -1,0 +1,127 @@
+//! Whoever waits for the end of a claim, in this process or another.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::super::{GuardError, Holder};
+use super::{store_error, table};
+
+#[derive(Default)]
+pub(super) struct Waiting {
+    by_fence: HashMap<u64, Crowd>,
+    /// SQLite changes it when another connection changes the file.
+    version: Option<i64>,
+}
+
+/// Those who wait for the end of one claim.
+struct Crowd {
+    holder: Holder,
+    waiters: Vec<oneshot::Sender<Result<(), GuardError>>>,
+}
+
+impl Waiting {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_fence.is_empty()
+    }
+
+    /// Answers at once if the claim is not held; otherwise when it ends.
+    pub(super) fn wait(
+        &mut self,
+        holder: Holder,
+        reply: oneshot::Sender<Result<(), GuardError>>,
+        connection: &Connection,
+    ) {
+        let answer = match table::is_held(connection, &holder) {
+            Ok(true) => {
+                let crowd = self.by_fence.entry(holder.fence()).or_insert(Crowd { holder, waiters: Vec::new() });
+                crowd.waiters.push(reply);
+                return;
+            }
+            Ok(false) => Ok(()),
+            Err(error) => Err(store_error(error)),
+        };
+        // Whoever no longer wants to know has dropped the other end.
+        drop(reply.send(answer));
+    }
+
+    /// Tells those who wait for these claims, by their fences, that they have ended.
+    pub(super) fn wake(&mut self, ended: &[u64]) {
+        for waiter in ended.iter().filter_map(|fence| self.by_fence.remove(fence)).flat_map(|crowd| crowd.waiters) {
+            drop(waiter.send(Ok(())));
+        }
+    }
+
+    /// Looks whether another process ended claims, and forgets who has gone away.
+    pub(super) fn look_around(&mut self, connection: &Connection) {
+        self.by_fence.retain(|_, crowd| {
+            crowd.waiters.retain(|waiter| !waiter.is_closed());
+            !crowd.waiters.is_empty()
+        });
+        if self.is_empty() {
+            return;
+        }
+        if let Err(error) = self.wake_ended(connection) {
+            self.fail(&Arc::new(error));
+        }
+    }
+
+    fn wake_ended(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        let version = connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.version.replace(version) == Some(version) {
+            return Ok(());
+        }
+        let mut ended = Vec::new();
+        for (fence, crowd) in &self.by_fence {
+            if !table::is_held(connection, &crowd.holder)? {
+                ended.push(*fence);
+            }
+        }
+        self.wake(&ended);
+        Ok(())
+    }
+
+    fn fail(&mut self, error: &Arc<rusqlite::Error>) {
+        for waiter in self.by_fence.drain().flat_map(|(_, crowd)| crowd.waiters) {
+            drop(waiter.send(Err(store_error(Arc::clone(error)))));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::super::{Claim, Redemption, UseKey};
+    use super::super::file;
+    use super::super::table::Table;
+    use super::*;
+    use crate::{AnswersDigest, Timestamp};
+
+    #[test]
+    fn the_file_is_not_watched_once_nobody_waits_any_more() {
+        let folder = tempfile::tempdir().unwrap();
+        let now = Timestamp::from_millis(1_785_240_000_000);
+        let file = file::open(&folder.path().join("single-use.sqlite"), now).unwrap();
+        let mut table = Table { connection: &file.connection, since: file.since, ended: Vec::new() };
+        let redemption = Redemption {
+            key: UseKey([1; 32]),
+            answers: AnswersDigest::from_bytes([0; 32]),
+            issued: now,
+            keep_until: now + Duration::from_hours(1),
+        };
+        let Ok(Claim::Taken(holder, _)) = table.claim(&redemption, Duration::from_secs(30), now) else {
+            panic!("it is new")
+        };
+        let mut waiting = Waiting::default();
+        let (reply, answer) = oneshot::channel();
+        waiting.wait(holder, reply, &file.connection);
+        waiting.look_around(&file.connection);
+        assert!(!waiting.is_empty(), "the claim is held");
+        drop(answer);
+        waiting.look_around(&file.connection);
+        assert!(waiting.is_empty());
+    }
+}

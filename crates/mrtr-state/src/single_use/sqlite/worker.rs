@@ -1,0 +1,205 @@
+//! The thread that owns the file: it carries out what is queued, many verbs in one transaction.
+
+use std::iter;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use rusqlite::TransactionBehavior;
+use tokio::sync::oneshot;
+
+use super::super::{GuardError, Holder};
+use super::errand::Errand;
+use super::file::File;
+use super::table::Table;
+use super::waiting::Waiting;
+
+pub(super) enum Job {
+    Verb(Box<dyn Errand>),
+    Wait(Holder, oneshot::Sender<Result<(), GuardError>>),
+}
+
+pub(super) struct Worker {
+    file: File,
+    jobs: Receiver<Job>,
+    waiting: Waiting,
+}
+
+impl Worker {
+    pub(super) fn new(file: File, jobs: Receiver<Job>) -> Self {
+        Self { file, jobs, waiting: Waiting::default() }
+    }
+
+    /// Works until nobody can send any more.
+    pub(super) fn run(mut self) {
+        loop {
+            match self.next() {
+                Ok(first) => self.work(first),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.waiting.look_around(&self.file.connection);
+        }
+    }
+
+    fn next(&self) -> Result<Job, RecvTimeoutError> {
+        if self.waiting.is_empty() { Ok(self.jobs.recv()?) } else { self.jobs.recv_timeout(GLANCE) }
+    }
+
+    fn work(&mut self, first: Job) {
+        let mut verbs = Vec::new();
+        let mut waits = Vec::new();
+        for job in iter::once(first).chain(self.jobs.try_iter()).take(LARGEST_BATCH) {
+            match job {
+                Job::Verb(errand) => verbs.push(errand),
+                Job::Wait(holder, reply) => waits.push((holder, reply)),
+            }
+        }
+        if !verbs.is_empty() {
+            self.carry_out(verbs);
+        }
+        for (holder, reply) in waits {
+            self.waiting.wait(holder, reply, &self.file.connection);
+        }
+    }
+
+    fn carry_out(&mut self, mut errands: Vec<Box<dyn Errand>>) {
+        let failed = match self.write(&mut errands) {
+            Ok(ended) => {
+                self.waiting.wake(&ended);
+                None
+            }
+            Err(error) => Some(Arc::new(error)),
+        };
+        for errand in errands {
+            errand.answer(failed.as_ref());
+        }
+    }
+
+    /// Gives the claims that ended, by their fences.
+    fn write(&mut self, errands: &mut [Box<dyn Errand>]) -> rusqlite::Result<Vec<u64>> {
+        let transaction = self.file.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut table = Table { connection: &transaction, since: self.file.since, ended: Vec::new() };
+        for errand in errands {
+            errand.run(&mut table)?;
+        }
+        let ended = table.ended;
+        transaction.commit()?;
+        Ok(ended)
+    }
+}
+
+/// How long another process's work may go unnoticed by those who wait for it.
+const GLANCE: Duration = Duration::from_millis(4);
+
+/// What one transaction carries: beyond this, verbs wait longer than they save.
+const LARGEST_BATCH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::super::super::{Claim, Redemption, UseKey};
+    use super::super::errand::VerbErrand;
+    use super::super::file;
+    use super::super::table::Failure;
+    use super::*;
+    use crate::{AnswersDigest, Timestamp};
+
+    #[test]
+    fn old_entries_and_their_steps_are_purged_a_few_with_each_claim() {
+        let (_folder, mut worker) = worker();
+        for number in 0..5 {
+            let holder = take(&mut worker, number, NOON);
+            expect(&mut worker, move |table| table.mark_started(&holder, "charge", NOON));
+        }
+        let later = NOON + LIFE;
+        assert_eq!((rows(&worker, "redemption"), rows(&worker, "step")), (5, 5));
+        take(&mut worker, 5, later);
+        assert_eq!((rows(&worker, "redemption"), rows(&worker, "step")), (4, 3));
+        take(&mut worker, 6, later);
+        take(&mut worker, 7, later);
+        assert_eq!((rows(&worker, "redemption"), rows(&worker, "step")), (3, 0));
+    }
+
+    #[test]
+    fn what_is_committed_or_forgotten_leaves_no_steps() {
+        let (_folder, mut worker) = worker();
+        let committed = take(&mut worker, 0, NOON);
+        let marked = committed.clone();
+        expect(&mut worker, move |table| table.mark_started(&marked, "charge", NOON));
+        expect(&mut worker, move |table| table.commit(&committed, b"paid", NOON));
+        let forgotten = take(&mut worker, 1, NOON);
+        expect(&mut worker, move |table| table.release(&forgotten, NOON));
+        assert_eq!((rows(&worker, "redemption"), rows(&worker, "step")), (1, 0));
+    }
+
+    #[test]
+    fn a_transaction_that_fails_is_told_to_all_in_it_and_changes_nothing() {
+        let (_folder, mut worker) = worker();
+        let holder = take(&mut worker, 0, NOON);
+        let (fine, told) = errand(move |table| table.mark_started(&holder, "charge", NOON));
+        let (broken, also_told) = errand(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
+        let (unrun, told_too) = errand(|_| Ok(()));
+        worker.carry_out(vec![fine, broken, unrun]);
+        for answer in [told, also_told, told_too] {
+            assert!(matches!(answer.blocking_recv(), Ok(Err(GuardError::Store(_)))));
+        }
+        assert_eq!(rows(&worker, "step"), 0);
+        take(&mut worker, 1, NOON);
+    }
+
+    #[test]
+    fn a_refusal_does_not_spoil_what_is_in_the_same_transaction() {
+        let (_folder, mut worker) = worker();
+        let holder = take(&mut worker, 0, NOON);
+        let stranger = Holder::new(holder.key(), holder.fence() + 1);
+        let (refused, answer) = errand(move |table| table.commit(&stranger, b"unpaid", NOON));
+        let (fine, also) = errand(move |table| table.commit(&holder, b"paid", NOON));
+        worker.carry_out(vec![refused, fine]);
+        assert!(matches!(answer.blocking_recv(), Ok(Err(GuardError::Lost))));
+        assert!(matches!(also.blocking_recv(), Ok(Ok(()))));
+    }
+
+    fn worker() -> (tempfile::TempDir, Worker) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file::open(&folder.path().join("single-use.sqlite"), NOON).unwrap();
+        (folder, Worker::new(file, mpsc::channel().1))
+    }
+
+    fn take(worker: &mut Worker, number: u8, now: Timestamp) -> Holder {
+        let redemption = Redemption {
+            key: UseKey([number; 32]),
+            answers: AnswersDigest::from_bytes([0; 32]),
+            issued: now,
+            keep_until: now + LIFE,
+        };
+        match expect(worker, move |table| table.claim(&redemption, Duration::from_secs(1), now)) {
+            Claim::Taken(holder, _) => holder,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn expect<T: Send + 'static>(
+        worker: &mut Worker,
+        verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> T {
+        let (errand, answer) = errand(verb);
+        worker.carry_out(vec![errand]);
+        answer.blocking_recv().unwrap().unwrap()
+    }
+
+    fn errand<T: Send + 'static>(
+        verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> (Box<dyn Errand>, oneshot::Receiver<Result<T, GuardError>>) {
+        let (reply, answer) = oneshot::channel();
+        (Box::new(VerbErrand::new(verb, reply)), answer)
+    }
+
+    fn rows(worker: &Worker, table: &str) -> i64 {
+        worker.file.connection.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
+    }
+
+    const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
+    const LIFE: Duration = Duration::from_hours(1);
+}

@@ -1,0 +1,207 @@
+//! Single use in both stores: the contract, twenty at once, and random verbs compared with a model.
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
+
+#[path = "single_use/model.rs"]
+mod model;
+#[path = "single_use/random_verbs.rs"]
+mod random_verbs;
+#[path = "single_use/tokens.rs"]
+mod tokens;
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, contract};
+use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse};
+use tempfile::TempDir;
+use tokens::NOON;
+use tokio::sync::Barrier;
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    within_a_minute(contract::check(async |now| MemorySingleUse::new(now))).await;
+}
+
+#[tokio::test]
+async fn the_store_in_sqlite_keeps_the_contract() {
+    let files = Files::new();
+    within_a_minute(contract::check(async |now| SqliteSingleUse::open(files.fresh(), now).unwrap())).await;
+}
+
+#[tokio::test]
+async fn the_store_in_sqlite_keeps_the_contract_in_a_file_that_is_not_empty() {
+    let files = Files::new();
+    let path = files.fresh();
+    within_a_minute(contract::check(async |now| SqliteSingleUse::open(&path, now).unwrap())).await;
+}
+
+#[tokio::test]
+async fn two_stores_on_one_sqlite_file_are_one_store() {
+    let files = Files::new();
+    let two = async |now| {
+        let path = files.fresh();
+        (SqliteSingleUse::open(&path, now).unwrap(), SqliteSingleUse::open(&path, now).unwrap())
+    };
+    within_a_minute(contract::check_shared(two)).await;
+}
+
+#[tokio::test]
+async fn a_store_refuses_tokens_from_before_it_began_to_remember() {
+    let files = Files::new();
+    let path = files.fresh();
+    let one_later = NOON + Duration::from_millis(1);
+    let (before, after) = (tokens::seal(NOON), tokens::seal(one_later));
+    let stores: [Arc<dyn SingleUse>; 2] =
+        [Arc::new(MemorySingleUse::new(one_later)), Arc::new(SqliteSingleUse::open(&path, one_later).unwrap())];
+    for store in stores {
+        let refused = store.claim(&tokens::redeem(&before, "accept"), LEASE, one_later).await;
+        assert!(matches!(refused, Err(GuardError::BeforeMemory)));
+        let taken = store.claim(&tokens::redeem(&after, "accept"), LEASE, one_later).await;
+        assert!(matches!(taken, Ok(Claim::Taken(..))));
+    }
+}
+
+#[tokio::test]
+async fn a_reply_is_still_in_the_file_after_a_restart() {
+    let files = Files::new();
+    let path = files.fresh();
+    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
+    let store = SqliteSingleUse::open(&path, NOON).unwrap();
+    let Claim::Taken(holder, _) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is new") };
+    store.commit(&holder, b"paid", NOON).await.unwrap();
+    drop(store);
+    let store = SqliteSingleUse::open(&path, NOON + LEASE).unwrap();
+    assert_eq!(store.claim(&redemption, LEASE, NOON).await.unwrap(), Claim::Committed(b"paid".to_vec()));
+}
+
+#[tokio::test]
+async fn a_dropped_store_has_closed_its_file() {
+    let files = Files::new();
+    let path = files.fresh();
+    drop(SqliteSingleUse::open(&path, NOON).unwrap());
+    // SQLite removes the log when the last connection is closed.
+    let left: Vec<_> = path.parent().unwrap().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [path]);
+}
+
+#[tokio::test]
+async fn whoever_no_longer_waits_is_not_in_the_way() {
+    let files = Files::new();
+    let store = Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap());
+    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
+    let Claim::Taken(holder, _) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is new") };
+    let Claim::Running(running) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is held") };
+    let gone = tokio::time::timeout(Duration::ZERO, store.ended(&running)).await;
+    assert!(gone.is_err(), "nobody ended the claim");
+    store.commit(&holder, b"paid", NOON).await.unwrap();
+    assert_eq!(store.claim(&redemption, LEASE, NOON).await.unwrap(), Claim::Committed(b"paid".to_vec()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_twenty_at_once_in_memory_one_runs_and_all_get_its_reply() {
+    twenty_at_once(Arc::new(MemorySingleUse::new(NOON))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_twenty_at_once_in_sqlite_one_runs_and_all_get_its_reply() {
+    let files = Files::new();
+    twenty_at_once(Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap())).await;
+}
+
+async fn twenty_at_once(store: Arc<dyn SingleUse>) {
+    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
+    let shop = Arc::new(Shop { store, effects: AtomicUsize::new(0), all_have_claimed: Barrier::new(20) });
+    let pay = || {
+        let (shop, redemption) = (Arc::clone(&shop), redemption.clone());
+        tokio::spawn(async move { shop.pay(&redemption).await })
+    };
+    let tasks: Vec<_> = (0..20).map(|_| pay()).collect();
+    for task in tasks {
+        assert_eq!(within_a_minute(task).await.unwrap(), b"payment 1");
+    }
+    assert_eq!(shop.effects.load(Ordering::SeqCst), 1);
+}
+
+/// Where the one that runs goes on only when all others have seen that it runs.
+struct Shop {
+    store: Arc<dyn SingleUse>,
+    effects: AtomicUsize,
+    all_have_claimed: Barrier,
+}
+
+impl Shop {
+    async fn pay(&self, redemption: &Redemption) -> Vec<u8> {
+        match self.store.claim(redemption, LEASE, NOON).await.unwrap() {
+            Claim::Taken(holder, _) => self.charge(&holder).await,
+            Claim::Running(running) => {
+                self.all_have_claimed.wait().await;
+                self.store.ended(&running).await.unwrap();
+                match self.store.claim(redemption, LEASE, NOON).await.unwrap() {
+                    Claim::Committed(reply) => reply,
+                    other => panic!("{other:?}"),
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn charge(&self, holder: &Holder) -> Vec<u8> {
+        self.store.mark_started(holder, "charge", NOON).await.unwrap();
+        let reply = format!("payment {}", self.effects.fetch_add(1, Ordering::SeqCst) + 1).into_bytes();
+        self.store.record(holder, "charge", b"4.20", NOON).await.unwrap();
+        self.all_have_claimed.wait().await;
+        self.store.commit(holder, &reply, NOON).await.unwrap();
+        reply
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn verbs_of_many_tokens_that_arrive_together_do_not_mix() {
+    let files = Files::new();
+    let store = Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap());
+    let tasks: Vec<_> = (0..200_u32)
+        .map(|number| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move {
+                let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
+                let claim = store.claim(&redemption, LEASE, NOON).await.unwrap();
+                let Claim::Taken(holder, _) = claim else { panic!("it is new") };
+                // A refusal in the same transaction as others' work.
+                let refused = store.record(&holder, "charge", b"", NOON).await;
+                assert!(matches!(refused, Err(GuardError::OutOfTurn(step)) if step == "charge"));
+                store.commit(&holder, &number.to_be_bytes(), NOON).await.unwrap();
+                let reply = store.claim(&redemption, LEASE, NOON).await.unwrap();
+                assert_eq!(reply, Claim::Committed(number.to_be_bytes().to_vec()));
+            })
+        })
+        .collect();
+    for task in tasks {
+        within_a_minute(task).await.unwrap();
+    }
+}
+
+/// Turns a hang into a failure.
+async fn within_a_minute<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_mins(1), future).await.expect("whoever waits is woken")
+}
+
+/// Places for files that are removed at the end.
+struct Files {
+    folder: TempDir,
+    made: AtomicUsize,
+}
+
+impl Files {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), made: AtomicUsize::new(0) }
+    }
+
+    fn fresh(&self) -> PathBuf {
+        self.folder.path().join(format!("{}.sqlite", self.made.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+const LEASE: Duration = Duration::from_secs(30);

@@ -1,0 +1,159 @@
+//! What single use means, said as plainly as possible: the stores are compared with it.
+
+use std::time::Duration;
+
+use mrtr_state::Timestamp;
+use mrtr_state::single_use::{Redemption, StepRecord};
+
+/// Entries are never removed: one that is too old does not count.
+#[derive(Default)]
+pub(crate) struct Model {
+    entries: Vec<Entry>,
+    holders: usize,
+}
+
+struct Entry {
+    token: usize,
+    answers: usize,
+    keep_until: Timestamp,
+    steps: Vec<StepRecord>,
+    state: State,
+}
+
+enum State {
+    Held { holder: usize, lapses: Timestamp },
+    Released,
+    Committed(Vec<u8>),
+    Forgotten,
+}
+
+/// What a claim gives; holders are numbered in the order in which they came.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Claimed {
+    Taken(usize, Vec<StepRecord>),
+    Running(usize, Timestamp),
+    Committed(Vec<u8>),
+    OtherAnswers,
+    BeforeMemory,
+}
+
+/// What any other verb gives.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Done {
+    Fine,
+    Forgotten,
+    Kept,
+    Lost,
+    OutOfTurn,
+}
+
+impl Model {
+    pub(crate) fn claim(
+        &mut self,
+        token: usize,
+        answers: usize,
+        redemption: &Redemption,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Claimed {
+        let lapses = now + lease;
+        let holder = self.holders;
+        let Some(entry) = self.standing(token, now) else {
+            if redemption.may_be_forgotten(now) {
+                return Claimed::BeforeMemory;
+            }
+            let state = State::Held { holder, lapses };
+            let keep_until = redemption.keep_until().max(lapses);
+            self.entries.push(Entry { token, answers, keep_until, steps: Vec::new(), state });
+            self.holders += 1;
+            return Claimed::Taken(holder, Vec::new());
+        };
+        match &entry.state {
+            State::Held { holder, lapses } if now < *lapses => return Claimed::Running(*holder, *lapses),
+            State::Committed(reply) if entry.answers == answers => return Claimed::Committed(reply.clone()),
+            State::Committed(_) => return Claimed::OtherAnswers,
+            _ if !entry.steps.is_empty() && entry.answers != answers => return Claimed::OtherAnswers,
+            _ => {}
+        }
+        entry.answers = answers;
+        entry.state = State::Held { holder, lapses };
+        entry.keep_until = entry.keep_until.max(lapses);
+        let steps = entry.steps.clone();
+        self.holders += 1;
+        Claimed::Taken(holder, steps)
+    }
+
+    pub(crate) fn renew(&mut self, holder: usize, lease: Duration, now: Timestamp) -> Done {
+        self.if_held(holder, now, |entry| {
+            entry.state = State::Held { holder, lapses: now + lease };
+            entry.keep_until = entry.keep_until.max(now + lease);
+            Done::Fine
+        })
+    }
+
+    pub(crate) fn mark_started(&mut self, holder: usize, step: &str, now: Timestamp) -> Done {
+        self.if_held(holder, now, |entry| match entry.steps.iter().find(|known| known.name == step) {
+            Some(known) if known.outcome.is_some() => Done::OutOfTurn,
+            Some(_) => Done::Fine,
+            None => {
+                entry.steps.push(StepRecord::new(step, None));
+                Done::Fine
+            }
+        })
+    }
+
+    pub(crate) fn record(&mut self, holder: usize, step: &str, outcome: &[u8], now: Timestamp) -> Done {
+        self.if_held(holder, now, |entry| match entry.steps.iter_mut().find(|known| known.name == step) {
+            Some(StepRecord { outcome: place @ None, .. }) => {
+                *place = Some(outcome.to_vec());
+                Done::Fine
+            }
+            _ => Done::OutOfTurn,
+        })
+    }
+
+    pub(crate) fn commit(&mut self, holder: usize, reply: &[u8], now: Timestamp) -> Done {
+        self.if_held(holder, now, |entry| {
+            entry.state = State::Committed(reply.to_vec());
+            Done::Fine
+        })
+    }
+
+    pub(crate) fn release(&mut self, holder: usize, now: Timestamp) -> Done {
+        self.if_held(holder, now, |entry| {
+            if entry.steps.is_empty() {
+                entry.state = State::Forgotten;
+                return Done::Forgotten;
+            }
+            entry.state = State::Released;
+            Done::Kept
+        })
+    }
+
+    /// How many have taken a claim so far.
+    pub(crate) fn holders(&self) -> usize {
+        self.holders
+    }
+
+    pub(crate) fn is_held(&self, holder: usize) -> bool {
+        self.entries.iter().any(|entry| entry.is_held_by(holder))
+    }
+
+    fn standing(&mut self, token: usize, now: Timestamp) -> Option<&mut Entry> {
+        let stands = |entry: &&mut Entry| {
+            entry.token == token && now < entry.keep_until && !matches!(entry.state, State::Forgotten)
+        };
+        self.entries.iter_mut().find(stands)
+    }
+
+    fn if_held(&mut self, holder: usize, now: Timestamp, change: impl FnOnce(&mut Entry) -> Done) -> Done {
+        let held = |entry: &&mut Entry| now < entry.keep_until && entry.is_held_by(holder);
+        self.entries.iter_mut().find(held).map_or(Done::Lost, change)
+    }
+}
+
+impl Entry {
+    fn is_held_by(&self, holder: usize) -> bool {
+        matches!(self.state, State::Held { holder: by, .. } if by == holder)
+    }
+}

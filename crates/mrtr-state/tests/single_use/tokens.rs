@@ -1,0 +1,34 @@
+//! Tokens by their text, which any process with the key can open.
+
+use mrtr_schema::{RawMembers, RequestState, Revision};
+use mrtr_state::single_use::Redemption;
+use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, Sealer, Timestamp};
+
+pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
+
+pub(crate) fn seal(issued: Timestamp) -> String {
+    with_binding(|binding| sealer().seal(&Nothing, binding, issued).unwrap().untrusted_text().to_owned())
+}
+
+pub(crate) fn redeem(token: &str, answer: &str) -> Redemption {
+    let state = RequestState::new(token);
+    let answers = format!(r#"{{"how": {{"action": "{answer}"}}}}"#);
+    let answers = AnswersDigest::of(Some(&RawMembers::parse(&answers).unwrap())).unwrap();
+    with_binding(|binding| sealer().open::<Nothing>(&state, binding, NOON).unwrap().redemption(answers))
+}
+
+fn sealer() -> Sealer {
+    Sealer::new(KeyRing::new(Key::new("test", [3; 32]).unwrap()), "shop").unwrap()
+}
+
+fn with_binding<T>(run: impl FnOnce(&Binding<'_>) -> T) -> T {
+    let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
+    run(&Binding::new(Revision::Published, "tools/call", &params).unwrap())
+}
+
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Nothing;
+
+impl JsonPayload for Nothing {
+    const KIND: &'static str = "test/nothing";
+}

@@ -25,7 +25,8 @@ pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
     Answered, Ask, ByAction, Flow, FormQuestion, Join, Joinable, Mode, NamespacedQuestion, Optionally, QuestionKind,
-    Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolOutput, UrlAsk, UrlUntil,
+    Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk,
+    UrlUntil,
 };
 pub use journal::Journal;
 pub use output::{InputRequired, IntoOutput, Output, Structured};

@@ -90,9 +90,12 @@ impl Run {
         *times
     }
 
-    /// The handler dropped an open question, as `select!` does: it must not get any further.
+    /// The handler dropped an open question, as `select!` does: it must not get any further. A panic drops it as well,
+    /// and is a matter of its own.
     pub(crate) fn dropped_open_question(&self) {
-        self.state().passed_over = true;
+        if !std::thread::panicking() {
+            self.state().passed_over = true;
+        }
     }
 
     fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {

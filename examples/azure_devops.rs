@@ -1,45 +1,74 @@
 //! The tracker of the proposal: resolving a bug asks how, and, if it is a duplicate, of which one.
 
 use anyhow::Result;
-use mrtr_server::{Flow, Server, Tool};
-use mrtr_state::Sealer;
+use mrtr_server::{Flow, Sealer, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    work_item_id: u64,
-    #[allow(dead_code, reason = "applied by a real tracker")]
-    fields: Map<String, Value>,
-}
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
-    Fixed,
-    #[serde(rename = "Won't Fix")]
-    WontFix,
-    Duplicate,
-    #[serde(rename = "By Design")]
-    ByDesign,
-}
-#[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
-}
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
+#[rustfmt::skip] #[derive(Deserialize, JsonSchema)] #[serde(rename_all = "camelCase")]
+struct Update { work_item_id: u64, fields: Map<String, Value> }
+#[rustfmt::skip] #[derive(Deserialize, JsonSchema, PartialEq)]
+enum Resolution { Fixed, #[serde(rename = "Won't Fix")] WontFix, Duplicate, #[serde(rename = "By Design")] ByDesign }
+#[rustfmt::skip] #[derive(Deserialize, JsonSchema)]
+struct Resolved { resolution: Resolution }
+#[rustfmt::skip] #[derive(Deserialize, JsonSchema)] #[serde(rename_all = "camelCase")]
+struct Original { duplicate_of_id: u64 }
 
 async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
     let tracker = flow.state::<Tracker>();
     let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
     if resolution != Resolution::Duplicate {
-        return Ok(format!("Bug #{} resolved", args.work_item_id));
+        return Ok(tracker.close(args.work_item_id, &args.fields));
     }
     let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
     flow.step("link", tracker.link(args.work_item_id, dup.duplicate_of_id)).await?;
     Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+}
+
+fn server() -> Result<Server> {
+    Ok(Server::builder("tracker", env!("CARGO_PKG_VERSION"))
+        .sealer(Sealer::from_env("MRTR_STATE_KEYS")?)
+        .state(Tracker::default())
+        .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
+        .build()?)
+}
+
+// ---- What plays the tracker and its client.
+
+/// Stands in for Azure DevOps.
+#[derive(Default)]
+struct Tracker {
+    links: std::sync::Mutex<Vec<(u64, u64)>>,
+}
+
+impl Tracker {
+    #[expect(clippy::unused_self, reason = "a real tracker has a connection")]
+    fn close(&self, work_item: u64, fields: &Map<String, Value>) -> String {
+        format!("Bug #{work_item} resolved, {} fields set", fields.len())
+    }
+
+    #[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
+    async fn link(&self, duplicate: u64, original: u64) -> Result<()> {
+        let mut links = self.links.lock().map_err(|_| anyhow::anyhow!("the list of links is broken"))?;
+        links.push((duplicate, original));
+        println!("tracker: #{duplicate} is linked to #{original} ({} links made)", links.len());
+        Ok(())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    use mrtr_server::testing::Client;
+    use serde_json::json;
+
+    let server = server()?;
+    let arguments = json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } });
+    let call = Client::new(&server).call_tool("update_work_item", arguments).await;
+    println!("asked: {:?}", call.asked());
+    let call = call.accept("resolution", json!({ "resolution": "Duplicate" })).send().await;
+    println!("asked: {:?}", call.asked());
+    let call = call.accept("duplicate_of", json!({ "duplicateOfId": 4301 })).send().await;
+    println!("done: {}", call.expect_text());
+    Ok(())
 }

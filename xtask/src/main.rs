@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod public_api;
 mod schema;
 mod test;
 mod validate_examples;
@@ -28,6 +29,8 @@ enum Command {
     ValidateExamples(validate_examples::Options),
     /// Compares the generated schemas with the official ones, on examples with one thing changed at a time
     CompareOfficial(compare_official::Options),
+    /// Lists `serde_json::Value` in public signatures, and fails where nobody gave a reason for it
+    PublicApi,
     /// Measures speed, as ratios within one run
     Bench,
 }
@@ -38,6 +41,7 @@ fn main() -> ExitCode {
         Command::Schema(options) => schema::run(&options),
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
+        Command::PublicApi => public_api::run(),
         Command::Bench => bench::run(),
     };
     match outcome {

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, schema, validate_examples};
+use crate::{Outcome, compare_official, public_api, schema, validate_examples};
 
 pub(crate) fn run() -> Result<Outcome> {
     let warnings_fail = [("RUSTDOCFLAGS", "-D warnings")];
@@ -17,6 +17,7 @@ pub(crate) fn run() -> Result<Outcome> {
         ("schema --check", schema::run(&schema::Options::check())?),
         ("validate-examples", validate_examples::run(&validate_examples::Options::default())?),
         ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
+        ("public-api", public_api::run()?),
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
     ];
     let failed: Vec<_> =

@@ -1,7 +1,7 @@
 //! What a transport knows of a request besides its body.
 
 use mrtr_schema::{ClientCapabilities, Revision};
-use mrtr_state::Principal;
+use mrtr_state::{Principal, Timestamp};
 
 /// What a transport knows of a request besides its body.
 ///
@@ -17,6 +17,7 @@ pub struct Context {
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
     pub(crate) capabilities: Option<ClientCapabilities>,
+    pub(crate) received: Option<Timestamp>,
 }
 
 impl Context {
@@ -57,6 +58,13 @@ impl Context {
     #[must_use]
     pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
         self.capabilities = Some(capabilities);
+        self
+    }
+
+    /// When it came in: how long it waited tells a shedder how busy the server is.
+    #[must_use]
+    pub fn received(mut self, moment: Timestamp) -> Self {
+        self.received = Some(moment);
         self
     }
 }

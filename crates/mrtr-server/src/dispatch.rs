@@ -4,16 +4,69 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use mrtr_schema::{
-    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, InRevision, ListToolsResult, RawParams, ReadError,
-    RequestMeta, Revision, UnsupportedVersionData, Wire, WireObject,
+    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, RawMembers, RawParams, ReadError, RequestId,
+    RequestMeta, Revision, UnsupportedVersionData, WireObject,
 };
+use tokio::sync::mpsc;
 
 use crate::context::Headers;
-use crate::{Context, Reply, Server, round};
+use crate::middleware::Call;
+use crate::notify::Notifier;
+use crate::reply::ReplyStream;
+use crate::{Context, ProtocolError, Reply, Server, catalog, flows, round, subscription};
 
+/// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
 pub(crate) async fn handle(server: &Server, body: Bytes, context: Context) -> Reply {
+    match wish(&body, context.revision) {
+        None => answer(server, &body, &context, None).await,
+        Some(wish) => answer_aloud(server.clone(), body, context, wish).await,
+    }
+}
+
+/// What a request wants to hear of while it runs.
+fn wish(body: &Bytes, revision: Revision) -> Option<RequestMeta> {
+    let Ok(Envelope::Request { params, .. }) = Envelope::parse(body) else { return None };
+    let meta = params.meta().ok().flatten()?;
+    if meta.get("progressToken").is_none() && meta.get(LOG_LEVEL).is_none() {
+        return None;
+    }
+    RequestMeta::read_members(meta, revision.lenient()).ok()
+}
+
+/// Answers with a stream if anything is said before the response, and with the response alone otherwise.
+async fn answer_aloud(server: Server, body: Bytes, context: Context, wish: RequestMeta) -> Reply {
+    let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     let revision = context.revision;
-    match Envelope::parse(&body) {
+    let notifier = Notifier { progress: wish.progress_token, log: wish.log_level, sender, revision };
+    let mut answering = Box::pin(async move { answer(&server, &body, &context, Some(notifier)).await });
+    let first = tokio::select! {
+        biased;
+        Some(first) = notifications.recv() => first,
+        reply = &mut answering => match notifications.try_recv() {
+            Ok(first) => {
+                let response = Box::pin(async { reply.last().await.unwrap_or_default() });
+                return stream_from(first, notifications, response);
+            }
+            Err(_) => return reply,
+        },
+    };
+    let response = Box::pin(async { answering.await.last().await.unwrap_or_default() });
+    stream_from(first, notifications, response)
+}
+
+fn stream_from(
+    first: String,
+    notifications: mpsc::Receiver<String>,
+    response: std::pin::Pin<Box<dyn Future<Output = String> + Send>>,
+) -> Reply {
+    use futures_util::{StreamExt, stream};
+    let rest = ReplyStream::until_response(notifications, response);
+    Reply::Stream(ReplyStream::new(stream::once(async { first }).chain(rest)))
+}
+
+async fn answer(server: &Server, body: &Bytes, context: &Context, notifier: Option<Notifier>) -> Reply {
+    let revision = context.revision;
+    match Envelope::parse(body) {
         Err(error) => {
             let object = ErrorObject::new(error.code(), error.to_string());
             Reply::error(error.id().cloned(), object, revision)
@@ -22,9 +75,9 @@ pub(crate) async fn handle(server: &Server, body: Bytes, context: Context) -> Re
         Ok(Envelope::Result { id, .. }) => Reply::error(Some(id), not_a_request(), revision),
         Ok(Envelope::Error { id, .. }) => Reply::error(id, not_a_request(), revision),
         Ok(Envelope::Request { id, method, params }) => {
-            let request = Request { body: &body, method, params, context: &context };
-            match request.answer(server).await {
-                Ok(result) => Reply::result(&id, &result),
+            let request = Request { body, method, params, context, notifier };
+            match request.answer(server, &id).await {
+                Ok(reply) => reply,
                 Err(error) => Reply::error(Some(id), error, revision),
             }
         }
@@ -37,27 +90,76 @@ pub(crate) struct Request<'a> {
     pub(crate) method: Cow<'a, str>,
     pub(crate) params: RawParams<'a>,
     pub(crate) context: &'a Context,
+    pub(crate) notifier: Option<Notifier>,
 }
 
 impl Request<'_> {
-    /// The result as JSON text, or the error.
-    async fn answer(&self, server: &Server) -> Result<String, ErrorObject> {
+    async fn answer(&self, server: &Server, id: &RequestId) -> Result<Reply, ErrorObject> {
         let capabilities = self.declared_capabilities()?;
+        self.check_known(server)?;
+        let name = self.name()?;
+        if let Some(name) = &name {
+            self.check_header("Mcp-Name", |headers| headers.name.as_deref(), name)?;
+        }
+        let call = Call {
+            method: &self.method,
+            name: name.as_deref(),
+            caller: self.context.caller.as_ref(),
+            tenant: self.context.tenant.as_deref(),
+            revision: self.context.revision,
+            is_retry: self.params.get("requestState").is_some(),
+        };
+        for middleware in &server.0.middleware {
+            middleware.before(&call).await.map_err(ProtocolError::into_object)?;
+        }
+        let answered = match &*self.method {
+            LISTEN => subscription::listen(server, id, self, &capabilities),
+            _ => self.result(server, &capabilities).await.map(|result| Reply::result(id, &result)),
+        };
+        for middleware in &server.0.middleware {
+            middleware.after(&call, answered.as_ref().map(drop)).await;
+        }
+        answered
+    }
+
+    /// The result as JSON text, or the error.
+    async fn result(&self, server: &Server, capabilities: &ClientCapabilities) -> Result<String, ErrorObject> {
         let revision = self.context.revision;
         match &*self.method {
-            "tools/call" => {
-                self.check_name_header()?;
-                round::call_tool(server, self, capabilities).await
-            }
-            "tools/list" => list_tools(server, revision),
+            "tools/call" => round::call_tool(server, self, capabilities).await,
+            "prompts/get" => flows::get_prompt(server, self, capabilities).await,
+            "resources/read" => flows::read_resource(server, self, capabilities).await,
+            "completion/complete" => flows::complete(server, self, capabilities).await,
+            "tools/list" => catalog::tools(server, self),
+            "prompts/list" => catalog::prompts(server, self),
+            "resources/list" => catalog::resources(server, self),
+            "resources/templates/list" => catalog::templates(server, self),
+            "server/discover" => catalog::discover(server, revision),
+            "initialize" => catalog::initialize(server, revision),
+            "ping" => Ok("{}".to_owned()),
             method => match server.0.extensions.iter().find(|extension| extension.owns(method, revision)) {
                 Some(extension) => {
-                    let answer = extension.handle(method, &self.params, self.context, &capabilities).await;
-                    answer.map(|result| result.as_str().to_owned()).map_err(crate::ProtocolError::into_object)
+                    let answer = extension.handle(method, &self.params, self.context, capabilities).await;
+                    server.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
                 }
                 None => Err(unknown_method(method)),
             },
         }
+    }
+
+    /// Whether the revision has the method at all: that comes before what it is called with.
+    fn check_known(&self, server: &Server) -> Result<(), ErrorObject> {
+        let (method, revision) = (&*self.method, self.context.revision);
+        let known = match method {
+            "tools/call" | "tools/list" => true,
+            "prompts/get" | "prompts/list" => !server.0.prompts.is_empty(),
+            "resources/read" | "resources/list" | "resources/templates/list" => server.0.has_resources(),
+            "completion/complete" => server.0.completes(),
+            "server/discover" | LISTEN => revision.has(Feature::Discovery),
+            "initialize" | "ping" => revision.has(Feature::Sessions),
+            method => server.0.extensions.iter().any(|extension| extension.owns(method, revision)),
+        };
+        if known { Ok(()) } else { Err(unknown_method(method)) }
     }
 
     /// What the client can do; on the way, everything that comes before the method is looked at.
@@ -66,58 +168,56 @@ impl Request<'_> {
         if !revision.has(Feature::RequestMetadata) {
             return Ok(self.context.capabilities.clone().unwrap_or_default());
         }
-        let headers = self.context.headers.as_ref();
         let meta = self.params.meta().map_err(invalid_params)?;
         let meta = meta.ok_or_else(|| invalid_params(ReadError::missing("_meta")))?;
         let version = meta.text(PROTOCOL_VERSION).map_err(invalid_params)?;
         let version = version.ok_or_else(|| invalid_params(ReadError::missing(PROTOCOL_VERSION)))?;
-        check_header(headers, "MCP-Protocol-Version", |headers| headers.version.as_deref(), &version)?;
+        self.check_header("MCP-Protocol-Version", |headers| headers.version.as_deref(), &version)?;
         if *version != *revision.as_str() {
             return Err(unsupported_version(&version));
         }
-        let meta = RequestMeta::read_members(meta, revision.strict()).map_err(invalid_params)?;
-        check_header(headers, "Mcp-Method", |headers| headers.method.as_deref(), &self.method)?;
+        let capabilities = self.read_meta(meta)?;
+        self.check_header("Mcp-Method", |headers| headers.method.as_deref(), &self.method)?;
+        Ok(capabilities)
+    }
+
+    fn read_meta(&self, meta: RawMembers<'_>) -> Result<ClientCapabilities, ErrorObject> {
+        let meta = RequestMeta::read_members(meta, self.context.revision.strict()).map_err(invalid_params)?;
         Ok(meta.client_capabilities.unwrap_or_default())
     }
 
-    fn check_name_header(&self) -> Result<(), ErrorObject> {
-        if !self.context.revision.has(Feature::RequestMetadata) {
-            return Ok(());
+    /// The tool or prompt by name, the resource by URI, or the task by id.
+    fn name(&self) -> Result<Option<Cow<'_, str>>, ErrorObject> {
+        let member = match &*self.method {
+            "tools/call" | "prompts/get" => "name",
+            "resources/read" => "uri",
+            method if method.starts_with("tasks/") => "taskId",
+            _ => return Ok(None),
+        };
+        self.params.text(member).map_err(invalid_params)
+    }
+
+    fn check_header(
+        &self,
+        name: &str,
+        claimed: impl Fn(&Headers) -> Option<&str>,
+        said: &str,
+    ) -> Result<(), ErrorObject> {
+        // Older revisions have neither these headers nor a code for them.
+        let has_headers = self.context.revision.has(Feature::RequestMetadata);
+        let Some(headers) = self.context.headers.as_ref().filter(|_| has_headers) else { return Ok(()) };
+        match claimed(headers) {
+            Some(claimed) if claimed == said => Ok(()),
+            Some(_) => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is not what the body says"))),
+            None => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is missing"))),
         }
-        let headers = self.context.headers.as_ref();
-        let name = self.params.text("name").map_err(invalid_params)?.unwrap_or_default();
-        check_header(headers, "Mcp-Name", |headers| headers.name.as_deref(), &name)
     }
 }
 
+const LISTEN: &str = "subscriptions/listen";
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-
-fn check_header(
-    headers: Option<&Headers>,
-    name: &str,
-    claimed: impl Fn(&Headers) -> Option<&str>,
-    said: &str,
-) -> Result<(), ErrorObject> {
-    let Some(headers) = headers else { return Ok(()) };
-    match claimed(headers) {
-        Some(claimed) if claimed == said => Ok(()),
-        Some(_) => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is not what the body says"))),
-        None => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is missing"))),
-    }
-}
-
-fn list_tools(server: &Server, revision: Revision) -> Result<String, ErrorObject> {
-    let tools: Vec<_> = server.0.tools.values().map(|tool| tool.definition.clone()).collect();
-    write(&ListToolsResult::new(tools), revision)
-}
-
-/// Writes a result in a revision.
-pub(crate) fn write<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
-    serde_json::to_string(&InRevision::new(result, revision)).map_err(|error| {
-        tracing::error!(%error, "a result cannot be written in this revision");
-        internal_error()
-    })
-}
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const NOTIFICATIONS_IN_FLIGHT: usize = 16;
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function that maps errors")]
 pub(crate) fn invalid_params(error: ReadError) -> ErrorObject {

@@ -4,11 +4,12 @@ use std::fmt;
 use std::sync::Weak;
 
 use async_trait::async_trait;
-use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
+use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
 use mrtr_state::{Lineage, Sealer};
 
 use crate::run::Ran;
 use crate::server::Inner;
+use crate::subscription::ExtensionNotices;
 use crate::{Caller, Context, Failure, Journal, Output, ProtocolError, RunContext};
 
 /// Something that extends a server, such as tasks.
@@ -36,6 +37,16 @@ pub trait Extension: Send + Sync + 'static {
         context: &Context,
         capabilities: &ClientCapabilities,
     ) -> Result<Json, ProtocolError>;
+
+    /// Tells a subscriber what it asked for, if it is allowed to hear it.
+    fn listen(
+        &self,
+        _wanted: &SubscriptionFilter,
+        _context: &Context,
+        _capabilities: &ClientCapabilities,
+    ) -> Option<ExtensionNotices> {
+        None
+    }
 
     /// Is offered each call of a tool before it runs, and may answer it.
     async fn take_over(&self, _call: &ToolCall) -> Result<Option<Json>, ProtocolError> {

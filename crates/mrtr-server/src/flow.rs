@@ -2,6 +2,7 @@
 
 mod ask;
 mod join;
+mod namespaced;
 mod question;
 mod sampling;
 mod step;
@@ -12,7 +13,10 @@ use std::future::pending;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use mrtr_schema::{ClientCapabilities, CreateMessageParams, InputResponse, JsonObject, NamespacedInput, Revision};
+use mrtr_schema::{
+    ClientCapabilities, CreateMessageParams, InputResponse, Json, JsonObject, LoggingLevel, NamespacedInput, Number,
+    Revision,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -20,13 +24,14 @@ use sha2::{Digest, Sha256};
 
 pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
 pub use join::{Join, Joinable};
+pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::Caller;
 use crate::run::Run;
+use crate::{Caller, Changes};
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
 ///
@@ -212,6 +217,48 @@ impl Flow {
     /// A random id for a question, made when it is first wanted and the same from then on: for URLs and callbacks.
     pub fn interaction_id(&self, key: impl Display) -> String {
         self.run.interaction_id(&self.name(key))
+    }
+
+    /// Says how far the request has come, if whoever sent it wants to know.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// async fn copy(flow: Flow) -> Result<String, Failure> {
+    ///     for file in 1..=3 {
+    ///         flow.progress(file, Some(3), "copying").await;
+    ///     }
+    ///     Ok("copied".into())
+    /// }
+    /// ```
+    pub async fn progress(&self, progress: i64, total: Option<i64>, message: impl Into<String>) {
+        if let Some(notifier) = &self.run.context.notifier {
+            let (progress, total) = (Number::from(progress), total.map(Number::from));
+            notifier.progress(progress, total, Some(message.into()).filter(|message| !message.is_empty())).await;
+        }
+    }
+
+    /// Sends a log message, if whoever sent the request wants messages of this level.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// use mrtr_schema::LoggingLevel;
+    ///
+    /// async fn work(flow: Flow) -> Result<String, Failure> {
+    ///     flow.log(LoggingLevel::Info, "halfway").await;
+    ///     Ok("done".into())
+    /// }
+    /// ```
+    pub async fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        if let Some(notifier) = &self.run.context.notifier
+            && let Ok(data) = Json::of(&data)
+        {
+            notifier.log(level, data).await;
+        }
+    }
+
+    /// Tells subscribers what changed.
+    pub fn changes(&self) -> &Changes {
+        &self.run.context.shared.changes
     }
 
     /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.

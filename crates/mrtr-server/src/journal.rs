@@ -18,6 +18,13 @@ pub struct Journal {
     /// URLs that were seen to be visited.
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) visits: Vec<String>,
+    /// What was decided elsewhere, by question.
+    #[serde(rename = "e", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) decisions: IndexMap<String, Box<RawValue>>,
+    /// Answers that came without a state, and that no run has used yet. They go along where a state goes, and are no
+    /// reason for one: most are answers to nothing.
+    #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
+    pub(crate) loose: IndexMap<String, Box<RawValue>>,
     /// Ids of interactions outside the flow, by question.
     #[serde(rename = "i", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) interactions: IndexMap<String, String>,
@@ -27,6 +34,9 @@ pub struct Journal {
     /// How far the last yield point had come.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub(crate) progress: Option<Box<RawValue>>,
+    /// How often the flow was put down.
+    #[serde(rename = "d", default, skip_serializing_if = "is_zero")]
+    pub(crate) sheds: u32,
     /// What a handler on the low road wants back.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(crate) carried: Option<Box<RawValue>>,
@@ -84,11 +94,13 @@ impl StepEntry {
 }
 
 impl Journal {
-    /// Whether there is nothing to remember.
+    /// Whether there is nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
         self.answers.is_empty()
             && self.steps.is_empty()
             && self.visits.is_empty()
+            && self.decisions.is_empty()
+            && self.sheds == 0
             && self.interactions.is_empty()
             && self.rewordings.is_empty()
             && self.progress.is_none()
@@ -131,7 +143,8 @@ impl Journal {
         let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
         let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
         let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
-        let rest = [&self.progress, &self.carried].into_iter().flatten().map(|value| value.get().len());
+        let rest = [&self.progress, &self.carried].into_iter().flatten();
+        let rest = rest.chain(self.decisions.values()).chain(self.loose.values()).map(|value| value.get().len());
         answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
     }
 
@@ -144,6 +157,11 @@ impl Journal {
         let (size, name) = answers.chain(steps).chain(progress).chain(carried).max_by_key(|(size, _)| *size)?;
         Some(format!("{name} takes {size} of them"))
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Quotes, colons and commas around an entry.

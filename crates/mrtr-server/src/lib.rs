@@ -2,36 +2,60 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod catalog;
+mod changes;
 mod clock;
+mod completion;
 mod context;
 mod dispatch;
 mod extension;
 mod failure;
+mod fallback;
 mod flow;
+mod flows;
 mod gate;
+mod handler;
 mod journal;
+mod metrics;
+mod middleware;
+mod notify;
 mod output;
+mod product;
+mod prompt;
 mod reply;
+mod resource;
 mod round;
 mod run;
 mod run_context;
 mod server;
+mod shed;
+mod subscription;
 pub mod testing;
 mod tool;
 
+pub use changes::Changes;
 pub use clock::{Clock, SystemClock};
+pub use completion::Completing;
 pub use context::{Caller, Context, Headers};
 pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
-    Answered, Ask, ByAction, Flow, FormQuestion, Join, Joinable, Mode, NamespacedQuestion, Optionally, QuestionKind,
-    Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk,
-    UrlUntil,
+    Answered, Ask, AskUntil, ByAction, Flow, FormQuestion, Join, Joinable, Mode, NamespacedQuestion, Optionally,
+    QuestionKind, Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput,
+    UrlAsk, UrlUntil,
 };
+pub use handler::{IntoHandler, ToolHandler};
 pub use journal::Journal;
+pub use middleware::{Call, Middleware};
+pub use mrtr_state::Sealer;
 pub use output::{InputRequired, IntoOutput, Output, Structured};
-pub use reply::Reply;
+pub use product::Product;
+pub use prompt::Prompt;
+pub use reply::{Reply, ReplyStream};
+pub use resource::{Resource, ResourceTemplate, TemplateError};
 pub use run::{Entry, JournalSink, Outcome, Question, Ran, SinkError, run};
 pub use run_context::RunContext;
 pub use server::{BuildError, Builder, Server};
-pub use tool::{Guard, IntoToolHandler, StatePolicy, Tool, ToolHandler};
+pub use shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};
+pub use subscription::{ExtensionNotice, ExtensionNotices};
+pub use tool::{Guard, StatePolicy, Tool};

@@ -1,21 +1,26 @@
-//! What a tool gives back: text, content, structured values, or a question by hand.
+//! What a handler gives back: text, content, structured values, or a question by hand.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use mrtr_schema::{
-    AudioContent, CallToolResult, ContentBlock, EmbeddedResource, ImageContent, InputRequest, InputRequests, Json,
-    JsonObject, OutputSchema, ReadError, ResourceLink, StructuredContent,
+    AudioContent, BlobResourceContents, CallToolResult, CompleteResult, Completion, CompletionValues, ContentBlock,
+    EmbeddedResource, GetPromptResult, ImageContent, InputRequest, InputRequests, Json, JsonObject, OutputSchema,
+    PromptMessage, ReadError, ReadResourceResult, ResourceContents, ResourceLink, Role, StructuredContent,
+    TextResourceContents,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::Failure;
 
-/// What a handler may return.
+/// What a handler may return, where the call ends in `R`.
 ///
-/// Text, content blocks, images, resources, a [`CallToolResult`] written by hand, [`Structured`] values whose schema
-/// the tool then announces, or [`InputRequired`].
-pub trait IntoOutput {
+/// A tool: text, content blocks, images, resources, a [`CallToolResult`] written by hand, or [`Structured`] values
+/// whose schema the tool then announces. A prompt: text, messages, or a [`GetPromptResult`]. A resource: text, bytes,
+/// contents, or a [`ReadResourceResult`]. A completion: the values. All of them: [`InputRequired`].
+pub trait IntoOutput<R = CallToolResult> {
     /// Makes a result of it.
-    fn into_output(self) -> Result<Output, Failure>;
+    fn into_output(self) -> Result<Output<R>, Failure>;
 
     /// The schema that structured results follow, if they are.
     fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
@@ -26,56 +31,72 @@ pub trait IntoOutput {
 /// What a handler returned.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "a result is complete, or it asks")]
-#[expect(clippy::large_enum_variant, reason = "the large one is the usual one, and there is one a call")]
-pub enum Output {
+pub enum Output<R = CallToolResult> {
     /// A complete result.
-    Complete(CallToolResult),
+    Complete(R),
     /// A question by hand.
     InputRequired(InputRequired),
 }
 
-impl IntoOutput for Output {
-    fn into_output(self) -> Result<Output, Failure> {
+impl<R> IntoOutput<R> for Output<R> {
+    fn into_output(self) -> Result<Output<R>, Failure> {
         Ok(self)
     }
 }
 
-impl IntoOutput for CallToolResult {
-    fn into_output(self) -> Result<Output, Failure> {
-        Ok(Output::Complete(self))
-    }
-}
-
-impl IntoOutput for Vec<ContentBlock> {
-    fn into_output(self) -> Result<Output, Failure> {
-        Ok(Output::Complete(CallToolResult::new(self)))
-    }
-}
-
-impl IntoOutput for () {
-    fn into_output(self) -> Result<Output, Failure> {
-        Vec::new().into_output()
-    }
-}
-
-macro_rules! one_content_block {
-    ($($content:ty => $block:expr;)*) => {$(
-        impl IntoOutput for $content {
-            fn into_output(self) -> Result<Output, Failure> {
-                let block: fn($content) -> ContentBlock = $block;
-                vec![block(self)].into_output()
+/// Results written by hand, and the parts that one is made of.
+macro_rules! outputs {
+    ($($result:ident { $($part:ty => $make:expr;)* })*) => {$(
+        impl IntoOutput<$result> for $result {
+            fn into_output(self) -> Result<Output<$result>, Failure> {
+                Ok(Output::Complete(self))
             }
         }
+
+        $(impl IntoOutput<$result> for $part {
+            fn into_output(self) -> Result<Output<$result>, Failure> {
+                let make: fn($part) -> $result = $make;
+                Ok(Output::Complete(make(self)))
+            }
+        })*
     )*};
 }
-one_content_block! {
-    String => ContentBlock::text;
-    &'static str => ContentBlock::text;
-    ContentBlock => |block| block;
-    ImageContent => ContentBlock::Image;
-    AudioContent => ContentBlock::Audio;
-    EmbeddedResource => ContentBlock::Resource;
-    ResourceLink => ContentBlock::ResourceLink;
+outputs! {
+    CallToolResult {
+        Vec<ContentBlock> => CallToolResult::new;
+        () => |()| CallToolResult::new([]);
+        String => |text| CallToolResult::new([ContentBlock::text(text)]);
+        &'static str => |text| CallToolResult::new([ContentBlock::text(text)]);
+        ContentBlock => |block| CallToolResult::new([block]);
+        ImageContent => |image| CallToolResult::new([ContentBlock::Image(image)]);
+        AudioContent => |audio| CallToolResult::new([ContentBlock::Audio(audio)]);
+        EmbeddedResource => |resource| CallToolResult::new([ContentBlock::Resource(resource)]);
+        ResourceLink => |link| CallToolResult::new([ContentBlock::ResourceLink(link)]);
+    }
+    GetPromptResult {
+        Vec<PromptMessage> => GetPromptResult::new;
+        PromptMessage => |message| GetPromptResult::new([message]);
+        String => |text| GetPromptResult::new([PromptMessage::new(Role::User, ContentBlock::text(text))]);
+        &'static str => |text| GetPromptResult::new([PromptMessage::new(Role::User, ContentBlock::text(text))]);
+    }
+    ReadResourceResult {
+        Vec<ResourceContents> => ReadResourceResult::new;
+        ResourceContents => |contents| ReadResourceResult::new([contents]);
+        // Who reads it fills in the resource's own URI and type.
+        String => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
+        &'static str => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
+        Vec<u8> => |bytes| {
+            ReadResourceResult::new([ResourceContents::Blob(BlobResourceContents::new("", STANDARD.encode(bytes)))])
+        };
+    }
+    CompleteResult {
+        Vec<String> => |values| {
+            let mut completion = Completion::new(CompletionValues::first_of(values.clone()));
+            completion.total = u64::try_from(values.len()).ok();
+            completion.has_more = Some(completion.values.as_slice().len() < values.len());
+            CompleteResult::new(completion)
+        };
+    }
 }
 
 /// A value for programs, with its schema: goes out as structured content, and as text for those that read only that.
@@ -153,8 +174,8 @@ impl InputRequired {
     }
 }
 
-impl IntoOutput for InputRequired {
-    fn into_output(self) -> Result<Output, Failure> {
+impl<R> IntoOutput<R> for InputRequired {
+    fn into_output(self) -> Result<Output<R>, Failure> {
         Ok(Output::InputRequired(self))
     }
 }

@@ -1,9 +1,17 @@
 //! What a server answers, as a transport sends it.
 
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, stream};
 use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, InRevision, RequestId, Revision};
+use tokio::sync::mpsc;
 
 /// What a server answers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Reply {
     /// A JSON-RPC response.
@@ -13,6 +21,8 @@ pub enum Reply {
         /// The code, if it is an error: a transport may have a status for it.
         error: Option<ErrorCode>,
     },
+    /// Notifications, and a response as the last message. Dropping it cancels what it comes from.
+    Stream(ReplyStream),
     /// Nothing is answered: it was a notification.
     Accepted,
 }
@@ -33,11 +43,72 @@ impl Reply {
         Self::Message { body, error: Some(code) }
     }
 
-    /// The text of the message, if there is one.
-    pub fn text(&self) -> Option<&str> {
+    /// The response, whatever notifications come before it; `None` if nothing is answered.
+    ///
+    /// ```
+    /// # use mrtr_server::{Context, Server};
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let server = Server::builder("empty", "1.0.0").build().unwrap();
+    /// let reply = server.handle("{".into(), Context::new()).await;
+    /// assert!(reply.last().await.unwrap().contains("-32700"));
+    /// # }
+    /// ```
+    pub async fn last(self) -> Option<String> {
         match self {
             Self::Message { body, .. } => Some(body),
+            Self::Stream(messages) => messages.fold(None, async |_, message| Some(message)).await,
             Self::Accepted => None,
         }
+    }
+}
+
+/// Messages as JSON text: notifications, and a response as the last one.
+pub struct ReplyStream(BoxStream<'static, String>);
+
+impl ReplyStream {
+    pub(crate) fn new(messages: impl Stream<Item = String> + Send + 'static) -> Self {
+        Self(messages.boxed())
+    }
+
+    /// Notifications as they come, while `response` is on its way, and then the response.
+    pub(crate) fn until_response(
+        notifications: mpsc::Receiver<String>,
+        response: Pin<Box<dyn Future<Output = String> + Send>>,
+    ) -> Self {
+        enum Left {
+            Both(mpsc::Receiver<String>, Pin<Box<dyn Future<Output = String> + Send>>),
+            Drain(mpsc::Receiver<String>, String),
+        }
+        Self::new(stream::unfold(Some(Left::Both(notifications, response)), |left| async {
+            let (mut notifications, response) = match left? {
+                Left::Both(mut notifications, mut response) => tokio::select! {
+                    biased;
+                    Some(notification) = notifications.recv() => {
+                        return Some((notification, Some(Left::Both(notifications, response))));
+                    }
+                    response = &mut response => (notifications, response),
+                },
+                Left::Drain(notifications, response) => (notifications, response),
+            };
+            // What was said before the end is heard before the end.
+            match notifications.try_recv() {
+                Ok(notification) => Some((notification, Some(Left::Drain(notifications, response)))),
+                Err(_) => Some((response, None)),
+            }
+        }))
+    }
+}
+
+impl Stream for ReplyStream {
+    type Item = String;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
+        self.0.poll_next_unpin(cx)
+    }
+}
+
+impl fmt::Debug for ReplyStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ReplyStream")
     }
 }

@@ -1,60 +1,49 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
+mod call_tool;
 mod guarded;
+mod sealed;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use indexmap::IndexMap;
 use mrtr_schema::{
-    CallToolResult, ClientCapabilities, ContentBlock, ErrorObject, InputRequests, InputRequiredResult, Json,
-    RawMembers, RequestState, Revision,
+    ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
 };
-use mrtr_state::{Binding, FlowId, JsonPayload, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use mrtr_state::{Binding, FlowId, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
-use crate::dispatch::{Request, internal_error, invalid_params, write};
-use crate::extension::{Host, ToolCall};
+pub(crate) use call_tool::call_tool;
+
+use crate::dispatch::{Request, internal_error, invalid_params};
 use crate::failure::{Kind, with_causes};
-use crate::run::{JournalSink, Outcome, Question, Ran};
-use crate::tool::PreparedTool;
-use crate::{Failure, Journal, Output, ProtocolError, RunContext, Server, StatePolicy, gate};
+use crate::handler::Handler;
+use crate::product::Product;
+use crate::run::{JournalSink, Outcome, Question, Ran, run};
+use crate::shed::Running;
+use crate::tool::Settings;
+use crate::{Failure, Journal, Output, ProtocolError, RunContext, Server, StatePolicy, gate, metrics};
+use sealed::{FlowState, Pending};
 
-/// Answers `tools/call`.
-pub(crate) async fn call_tool(
-    server: &Server,
-    request: &Request<'_>,
-    capabilities: ClientCapabilities,
-) -> Result<String, ErrorObject> {
-    let params = &request.params;
-    let name = params.text("name").map_err(invalid_params)?;
-    let name = name.ok_or_else(|| invalid_params(mrtr_schema::ReadError::missing("name")))?;
-    let tool = server.0.tools.get(&*name);
-    let tool = tool.ok_or_else(|| ProtocolError::invalid_params(format!("Unknown tool: {name}")).into_object())?;
-    let call = Call::read(server, tool, request, capabilities)?;
-    if call.state.is_some() && tool.settings.guard.is_some() {
-        return Box::pin(guarded::redeem(server, request)).await;
-    }
-    call.round(None).await.map(|answer| answer.result)
-}
-
-/// A call of a tool, taken apart.
-struct Call<'a> {
+/// A request whose handler is a flow, taken apart.
+pub(crate) struct Round<'a> {
     server: &'a Server,
-    tool: &'a PreparedTool,
     request: &'a Request<'a>,
-    capabilities: ClientCapabilities,
-    arguments: Json,
+    /// The tool, prompt or resource.
+    name: &'a str,
+    settings: &'a Settings,
+    capabilities: &'a ClientCapabilities,
     answers: Option<RawMembers<'a>>,
     state: Option<RequestState>,
 }
 
-/// What a round ended with.
-struct Answer {
-    /// The result as JSON text.
-    result: String,
+/// A round that may run: its state is opened, and what the flow knows is at hand.
+pub(crate) struct Prepared<'a> {
+    binding: Binding<'a>,
+    now: Timestamp,
+    lineage: Lineage,
+    journal: Journal,
+    context: RunContext,
 }
 
 /// What a guarded round adds: where steps are kept, and whether anybody still waits.
@@ -65,20 +54,23 @@ struct Watch {
     replayed: Vec<(String, Option<String>)>,
 }
 
-impl<'a> Call<'a> {
-    fn read(
+/// How a round ended.
+pub(crate) enum Concluded {
+    /// With this result, as JSON text.
+    Result(String),
+    /// The flow wants to go on as a task.
+    IntoTask(Box<Journal>),
+}
+
+impl<'a> Round<'a> {
+    pub(crate) fn new(
         server: &'a Server,
-        tool: &'a PreparedTool,
         request: &'a Request<'a>,
-        capabilities: ClientCapabilities,
+        name: &'a str,
+        settings: &'a Settings,
+        capabilities: &'a ClientCapabilities,
     ) -> Result<Self, ErrorObject> {
         let params = &request.params;
-        let arguments = match params.get("arguments") {
-            Some(raw) => {
-                mrtr_schema::JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?
-            }
-            None => mrtr_schema::JsonObject::default(),
-        };
         let answers = params.object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
             if !answer.get().starts_with('{') {
@@ -87,7 +79,47 @@ impl<'a> Call<'a> {
             }
         }
         let state = params.text("requestState").map_err(invalid_params)?.map(RequestState::new);
-        Ok(Self { server, tool, request, capabilities, arguments: arguments.into(), answers, state })
+        Ok(Self { server, request, name, settings, capabilities, answers, state })
+    }
+
+    /// Plays the whole round of a handler that cannot become a task.
+    pub(crate) async fn play<R: Product>(
+        &self,
+        handler: &Handler<R>,
+        arguments: &Json,
+        finish: impl FnOnce(&mut R),
+    ) -> Result<String, ErrorObject> {
+        let prepared = self.prepare(None)?;
+        let span = self.span(prepared.lineage);
+        let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
+        match concluded {
+            Concluded::Result(result) => Ok(result),
+            Concluded::IntoTask(_) => self.failed::<R>(Failure::misuse("only a tool can become a task")),
+        }
+    }
+
+    fn prepare(&self, watch: Option<Watch>) -> Result<Prepared<'_>, ErrorObject> {
+        let now = self.server.0.shared.clock.now();
+        let binding = self.binding()?;
+        let opened = self.open(&binding, now)?;
+        let lineage = match &opened {
+            Some(opened) => opened.next_round(),
+            None => self.sealer().begin(now),
+        };
+        let mut journal = self.journal(opened);
+        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lineage);
+        context.capabilities = self.capabilities.clone();
+        context.caller.clone_from(&self.request.context.caller);
+        context.notifier.clone_from(&self.request.notifier);
+        context.load = self.server.0.shared.load.measured(self.request.context.received, now);
+        if let Some(Watch { sink, gone, replayed }) = watch {
+            for (step, outcome) in replayed {
+                journal.replay(step, outcome.as_deref()).map_err(|_| internal_error())?;
+            }
+            context.sink = Some(sink);
+            context.gone = Some(gone);
+        }
+        Ok(Prepared { binding, now, lineage, journal, context })
     }
 
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
@@ -103,7 +135,7 @@ impl<'a> Call<'a> {
 
     fn sealer(&self) -> Sealer {
         let sealer = &self.server.0.shared.sealer;
-        match self.tool.settings.lifetimes {
+        match self.settings.lifetimes {
             Some(lifetimes) => sealer.clone().lifetimes(lifetimes),
             None => sealer.clone(),
         }
@@ -113,45 +145,10 @@ impl<'a> Call<'a> {
         let Some(state) = &self.state else { return Ok(None) };
         let opened = self.sealer().open(state, binding, now);
         opened.map(Some).map_err(|refusal| {
-            tracing::info!(reason = refusal.label(), tool = self.tool.name(), "a request state was refused");
+            metrics::refused(refusal.label());
+            tracing::info!(reason = refusal.label(), name = self.name, "a request state was refused");
             refusal.to_error()
         })
-    }
-
-    /// One round, from the state that came to the reply that goes.
-    async fn round(&self, watch: Option<Watch>) -> Result<Answer, ErrorObject> {
-        let now = self.server.0.shared.clock.now();
-        let binding = self.binding()?;
-        let opened = self.open(&binding, now)?;
-        let lineage = match &opened {
-            Some(opened) => opened.next_round(),
-            None => self.sealer().begin(now),
-        };
-        let span = self.span(lineage);
-        async {
-            if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
-                return self.complete(&failed(format!("The arguments do not fit: {reason}")), "bad_arguments");
-            }
-            let (mut journal, loose) = self.journal(opened);
-            let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lineage);
-            context.capabilities = self.capabilities.clone();
-            context.caller = self.request.context.caller.clone();
-            context.loose = loose;
-            if let Some(Watch { sink, gone, replayed }) = watch {
-                for (step, outcome) in replayed {
-                    journal.replay(step, outcome.as_deref()).map_err(|_| internal_error())?;
-                }
-                context.sink = Some(sink);
-                context.gone = Some(gone);
-            }
-            if let Some(taken) = self.offer(&journal, lineage).await? {
-                return Ok(Answer { result: taken.as_str().to_owned() });
-            }
-            let ran = self.tool.run(&self.arguments, journal, context).await;
-            self.conclude(ran, &binding, lineage, now).await
-        }
-        .instrument(span)
-        .await
     }
 
     fn span(&self, lineage: Lineage) -> Span {
@@ -160,7 +157,7 @@ impl<'a> Call<'a> {
             flow = %lineage.flow(),
             round = lineage.round(),
             method = &*self.request.method,
-            name = self.tool.name(),
+            name = self.name,
             asked = field::Empty,
             answered = field::Empty,
             outcome = field::Empty,
@@ -170,97 +167,81 @@ impl<'a> Call<'a> {
 
     /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
     /// nothing, with the answers apart.
-    fn journal(&self, opened: Option<Opened<FlowState>>) -> (Journal, IndexMap<String, Box<RawValue>>) {
-        let mut loose = IndexMap::new();
+    fn journal(&self, opened: Option<Opened<FlowState>>) -> Journal {
         let Some(opened) = opened else {
-            if self.tool.settings.guard.is_none() {
+            let mut journal = Journal::default();
+            if self.settings.guard.is_none() {
                 let answers = self.answers.iter().flat_map(RawMembers::iter);
-                loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
+                journal.loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
-            return (Journal::default(), loose);
+            return journal;
         };
         let FlowState { pending, mut journal } = opened.into_payload();
         for Pending { key, pinned, optional } in pending {
             match self.answers.as_ref().and_then(|answers| answers.get(&key)) {
-                Some(answer) => journal.answer(key, answer.to_owned(), pinned),
+                Some(answer) => {
+                    metrics::answered();
+                    journal.answer(key, answer.to_owned(), pinned);
+                }
                 None if optional => journal.skip(key),
                 None => {}
             }
         }
-        (journal, loose)
+        journal
     }
 
-    /// Offers the call to the extensions.
-    async fn offer(&self, journal: &Journal, lineage: Lineage) -> Result<Option<Json>, ErrorObject> {
-        if self.server.0.extensions.is_empty() {
-            return Ok(None);
-        }
-        let call = self.tool_call(journal.clone(), lineage);
-        for extension in &self.server.0.extensions {
-            if let Some(taken) = extension.take_over(&call).await.map_err(ProtocolError::into_object)? {
-                return Ok(Some(taken));
-            }
-        }
-        Ok(None)
-    }
-
-    fn tool_call(&self, journal: Journal, lineage: Lineage) -> ToolCall {
-        let context = self.request.context;
-        ToolCall {
-            host: Host(Arc::downgrade(&self.server.0)),
-            tool: self.tool.name().to_owned(),
-            arguments: self.arguments.clone(),
-            task: self.request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
-            journal,
-            lineage,
-            revision: self.revision(),
-            capabilities: self.capabilities.clone(),
-            caller: context.caller.clone(),
-            tenant: context.tenant.clone(),
-        }
-    }
-
-    /// Makes the reply of what the run left.
-    async fn conclude(
+    /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
+    async fn run<R: Product>(
         &self,
-        ran: Ran<Output>,
-        binding: &Binding<'_>,
-        lineage: Lineage,
-        now: Timestamp,
-    ) -> Result<Answer, ErrorObject> {
+        prepared: Prepared<'_>,
+        handler: &Handler<R>,
+        arguments: &Json,
+        finish: impl FnOnce(&mut R),
+    ) -> Result<Concluded, ErrorObject> {
+        let Prepared { binding, now, lineage, journal, context } = prepared;
+        let running = Running::begin(&self.server.0.shared.load);
+        let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
+        drop(running);
         let Ran { outcome, mut journal, must_carry, read, .. } = ran;
         Span::current().record("answered", field::debug(&read));
-        let must_carry = must_carry || self.tool.settings.guard.is_some() || self.tool.settings.may_become_task;
-        match outcome {
-            Outcome::Done(Output::Complete(result)) => self.complete(&result, "done"),
+        let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
+        let result = match outcome {
+            Outcome::Done(Output::Complete(mut result)) => {
+                finish(&mut result);
+                self.complete(result, "done")
+            }
             Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
-                self.failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
+                self.failed::<R>(Failure::misuse("the handler asked for nothing and had nothing carried"))
             }
             Outcome::Done(Output::InputRequired(asked)) => {
-                let must_carry = must_carry || asked.state.is_some();
-                journal.carried = asked.state.map(|state| state.as_raw().to_owned());
                 let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
-                for question in &questions {
-                    journal.answers.shift_remove(&question.key);
-                }
-                self.interim(questions, journal, must_carry, binding, lineage, now)
+                let must_carry = must_carry || asked.state.is_some() || questions.iter().any(Question::needs_state);
+                journal.carried = asked.state.map(|state| state.as_raw().to_owned());
+                journal.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
+                self.interim::<R>(questions, journal, must_carry, &binding, lineage, now)
             }
-            Outcome::Waiting(questions) => self.interim(questions, journal, must_carry, binding, lineage, now),
-            Outcome::Yielded => self.interim(Vec::new(), journal, true, binding, lineage, now),
-            Outcome::IntoTask => self.continue_as_task(journal, lineage).await,
+            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, lineage, now),
+            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, lineage, now),
+            Outcome::IntoTask => return Ok(Concluded::IntoTask(Box::new(journal))),
             Outcome::Abandoned => Err(internal_error()),
-            Outcome::Failed(failure) => self.failed(failure),
-        }
+            Outcome::Failed(failure) => self.failed::<R>(failure),
+        };
+        result.map(Concluded::Result)
     }
 
-    fn complete(&self, result: &CallToolResult, outcome: &'static str) -> Result<Answer, ErrorObject> {
+    fn complete<R: Product>(&self, mut result: R, outcome: &'static str) -> Result<String, ErrorObject> {
+        self.concluded(outcome);
+        let has_meta = result.meta().is_some();
+        self.server.write(&result, has_meta, self.revision())
+    }
+
+    fn concluded(&self, outcome: &'static str) {
         Span::current().record("outcome", outcome);
-        let result = write(result, self.revision())?;
-        Ok(Answer { result })
+        metrics::round(&self.request.method, outcome);
     }
 
     /// A reply that asks, carries, or both.
-    fn interim(
+    fn interim<R: Product>(
         &self,
         questions: Vec<Question>,
         journal: Journal,
@@ -268,22 +249,32 @@ impl<'a> Call<'a> {
         binding: &Binding<'_>,
         lineage: Lineage,
         now: Timestamp,
-    ) -> Result<Answer, ErrorObject> {
+    ) -> Result<String, ErrorObject> {
+        if !self.revision().may_ask_on(&self.request.method) {
+            let (method, revision) = (&self.request.method, self.revision());
+            return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
+        }
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
         Span::current().record("asked", field::debug(&keys));
-        Span::current().record("outcome", if keys.is_empty() { "yielded" } else { "asked" });
-        gate::check(questions.iter(), &self.capabilities, self.revision())?;
-        let carries = must_carry || self.tool.settings.policy == StatePolicy::Always || !journal.is_empty();
+        let gate = gate::check(questions.iter(), self.capabilities, self.revision());
+        gate.inspect_err(|_| self.concluded("missing_capability"))?;
+        let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
         let state = match carries.then(|| self.seal(&payload, &questions, binding, lineage, now)).transpose() {
             Ok(state) => state,
-            Err(error) => return self.unsealed(&error, &payload.journal),
+            Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
-        Span::current().record("state_bytes", state.as_ref().map_or(0, RequestState::len));
+        let state_bytes = state.as_ref().map_or(0, RequestState::len);
+        Span::current().record("state_bytes", state_bytes);
+        metrics::asked(&questions, state_bytes);
+        let outcome = if questions.is_empty() { "yielded" } else { "asked" };
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
         match InputRequiredResult::from_parts(requests, state) {
-            Some(interim) => Ok(Answer { result: write(&interim, self.revision())? }),
-            None => self.failed(Failure::misuse("a reply would neither ask nor carry anything")),
+            Some(interim) => {
+                self.concluded(outcome);
+                self.server.write(&interim, false, self.revision())
+            }
+            None => self.failed::<R>(Failure::misuse("a reply would neither ask nor carry anything")),
         }
     }
 
@@ -296,55 +287,49 @@ impl<'a> Call<'a> {
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
-        let mut stamp = Stamp::of(lineage).handler_version(&self.tool.settings.version);
+        let mut stamp = Stamp::of(lineage).handler_version(&self.settings.version);
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
         if let Some(longest) = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max()
             && longest != usual
         {
             stamp = Stamp::of(lineage.lasting_until(now + longest))
-                .handler_version(&self.tool.settings.version)
+                .handler_version(&self.settings.version)
                 .valid_for(longest);
         }
         sealer.seal_as(payload, binding, stamp, now)
     }
 
-    fn unsealed(&self, error: &SealError, journal: &Journal) -> Result<Answer, ErrorObject> {
+    fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
-                self.complete(&failed("This call has gone on for too long; begin it anew".to_owned()), "too_long")
+                self.complete(R::failed("This call has gone on for too long; begin it anew".to_owned())?, "too_long")
             }
             SealError::TooLong { .. } => {
                 let largest = journal.largest().unwrap_or_default();
-                self.failed(Failure::misuse(format!("{error}; {largest}")))
+                self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))
             }
-            error => self.failed(Failure::misuse(with_causes(error))),
+            error => self.failed::<R>(Failure::misuse(with_causes(error))),
         }
-    }
-
-    async fn continue_as_task(&self, journal: Journal, lineage: Lineage) -> Result<Answer, ErrorObject> {
-        let call = self.tool_call(journal, lineage);
-        for extension in &self.server.0.extensions {
-            if let Some(taken) = extension.continue_as_task(&call).await.map_err(ProtocolError::into_object)? {
-                Span::current().record("outcome", "into_task");
-                return Ok(Answer { result: taken.as_str().to_owned() });
-            }
-        }
-        self.failed(Failure::misuse("the handler wants to become a task, and nothing here runs tasks"))
     }
 
     /// The three doors: the model reads of some failures, the caller of others, and the log of the rest.
-    fn failed(&self, Failure(kind): Failure) -> Result<Answer, ErrorObject> {
+    fn failed<R: Product>(&self, Failure(kind): Failure) -> Result<String, ErrorObject> {
         match kind {
-            Kind::Tool(text) => self.complete(&failed(text), "tool_error"),
+            Kind::Tool(text) => {
+                let failed = R::failed(text).inspect_err(|_| self.concluded("failed"))?;
+                self.complete(failed, "failed")
+            }
             Kind::Protocol(error) => {
-                Span::current().record("outcome", "protocol_error");
+                self.concluded("protocol_error");
                 Err(error.into_object())
             }
             Kind::Internal(error) => {
-                let reference = self.reference();
-                tracing::error!(%reference, tool = self.tool.name(), error = with_causes(&*error), "a tool failed");
-                self.complete(&failed(format!("The tool failed (reference {reference})")), "internal_error")
+                let (what, reference) = (R::WHAT, self.reference());
+                tracing::error!(%reference, name = self.name, error = with_causes(&*error), "a {what} failed");
+                self.concluded("internal_error");
+                let failed = R::failed(format!("The {what} failed (reference {reference})"))?;
+                self.server.write(&failed, false, self.revision())
             }
         }
     }
@@ -353,43 +338,5 @@ impl<'a> Call<'a> {
     fn reference(&self) -> FlowId {
         let shared = &self.server.0.shared;
         shared.sealer.begin(shared.clock.now()).flow()
-    }
-}
-
-fn failed(text: String) -> CallToolResult {
-    let mut result = CallToolResult::new([ContentBlock::text(text)]);
-    result.is_error = Some(true);
-    result
-}
-
-/// What a flow's state carries.
-#[derive(Debug, Serialize, Deserialize)]
-struct FlowState {
-    /// What was asked.
-    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
-    pending: Vec<Pending>,
-    /// What is known.
-    #[serde(rename = "j", default, skip_serializing_if = "Journal::is_empty")]
-    journal: Journal,
-}
-
-impl JsonPayload for FlowState {
-    const KIND: &'static str = "mrtr/flow";
-}
-
-/// A question that a reply asks.
-#[derive(Debug, Serialize, Deserialize)]
-struct Pending {
-    #[serde(rename = "k")]
-    key: String,
-    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
-    pinned: Option<String>,
-    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
-    optional: bool,
-}
-
-impl Pending {
-    fn of(question: &Question) -> Self {
-        Self { key: question.key.clone(), pinned: question.pinned.clone(), optional: question.optional }
     }
 }

@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::InputRequest;
+use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use core::{Begin, Evaluation, Run};
 
@@ -69,6 +69,15 @@ impl Question {
     /// One that a handler put together itself.
     pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
         Self { key, request, optional: false, valid_for: None, pinned: None }
+    }
+
+    /// Whether its answer makes no sense without the state it was asked with.
+    pub(crate) fn needs_state(&self) -> bool {
+        match &self.request {
+            InputRequest::Elicit(request) => matches!(request.params, ElicitParams::Url(_)),
+            InputRequest::Namespaced(_) => true,
+            _ => false,
+        }
     }
 }
 

@@ -6,15 +6,17 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use indexmap::IndexMap;
 use mrtr_schema::{ClientCapabilities, Form, FormError, Revision};
 use mrtr_state::{DEFAULT_LIMIT, FlowId, Lineage, Sealer};
 use schemars::JsonSchema;
-use serde_json::value::RawValue;
 
+use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
+use crate::fallback::Fallbacks;
+use crate::notify::Notifier;
 use crate::run::JournalSink;
+use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 
 /// What a run has besides its journal.
 pub struct RunContext {
@@ -23,13 +25,14 @@ pub struct RunContext {
     pub(crate) lineage: Lineage,
     pub(crate) capabilities: ClientCapabilities,
     pub(crate) caller: Option<Caller>,
-    /// Answers that came without a state.
-    pub(crate) loose: IndexMap<String, Box<RawValue>>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
     /// Set once nobody waits for the run any more.
     pub(crate) gone: Option<Arc<AtomicBool>>,
     pub(crate) journal_limit: usize,
     pub(crate) as_task: bool,
+    pub(crate) notifier: Option<Notifier>,
+    /// How busy the server was when the round began.
+    pub(crate) load: Load,
 }
 
 /// What all runs of a server share.
@@ -38,6 +41,25 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) states: States,
     pub(crate) forms: Forms,
+    pub(crate) load: Gauge,
+    pub(crate) shedder: Option<Arc<dyn Shedder>>,
+    pub(crate) changes: Changes,
+    pub(crate) fallbacks: Fallbacks,
+}
+
+impl Shared {
+    pub(crate) fn new(sealer: Sealer, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            sealer,
+            clock,
+            states: States::default(),
+            forms: Forms::default(),
+            load: Gauge::default(),
+            shedder: None,
+            changes: Changes::new(),
+            fallbacks: Fallbacks::default(),
+        }
+    }
 }
 
 impl RunContext {
@@ -49,21 +71,17 @@ impl RunContext {
             lineage,
             capabilities: ClientCapabilities::default(),
             caller: None,
-            loose: IndexMap::new(),
             sink: None,
             gone: None,
             as_task: false,
+            notifier: None,
+            load: Load::default(),
         }
     }
 
     /// A context of its own: a key of this process, no caller, a client that declared nothing.
     pub fn for_tests() -> Self {
-        let shared = Shared {
-            sealer: Sealer::this_process_only(),
-            clock: Arc::new(SystemClock::default()),
-            states: States::default(),
-            forms: Forms::default(),
-        };
+        let shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
         let lineage = shared.sealer.begin(shared.clock.now());
         Self::new(Arc::new(shared), Revision::default(), lineage)
     }
@@ -81,6 +99,13 @@ impl RunContext {
         self.as_task = true;
         self.journal_limit = journal_limit;
         self
+    }
+
+    /// Whether a flow that was put down this often is put down here.
+    pub(crate) fn sheds(&self, sheds: u32) -> bool {
+        let load = Load { running: self.shared.load.running(), ..self.load };
+        let overloaded = || self.shared.shedder.as_ref().is_some_and(|shedder| shedder.sheds(&load));
+        !self.as_task && sheds < MOST_SHEDS && overloaded()
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {

@@ -1,19 +1,25 @@
 //! A server: what it is built of, and one request in, one reply out.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use indexmap::IndexMap;
-use mrtr_schema::{Implementation, ReadError, SchemaError};
+use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, ReadError, ResultMeta, SchemaError};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
+use crate::catalog::Lists;
 use crate::clock::{Clock, SystemClock};
 use crate::extension::{Extension, Host};
-use crate::run_context::{Forms, Shared, States};
+use crate::fallback::Fallbacks;
+use crate::prompt::{PreparedPrompt, Prompt};
+use crate::resource::{PreparedResource, PreparedTemplate, Resource, ResourceTemplate, TemplateError};
+use crate::run_context::{Shared, States};
+use crate::shed::Shedder;
 use crate::tool::{PreparedTool, Tool};
-use crate::{Context, Reply, dispatch};
+use crate::{Changes, Context, Middleware, Reply, dispatch};
 
 /// A server. Cheap to clone; clones are the same server.
 ///
@@ -44,9 +50,17 @@ pub struct Server(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) info: Implementation,
+    /// The server's name as it stands in the metadata of results.
+    pub(crate) signature: String,
+    pub(crate) instructions: Option<String>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) tools: IndexMap<String, PreparedTool>,
+    pub(crate) prompts: IndexMap<String, PreparedPrompt>,
+    pub(crate) resources: IndexMap<String, PreparedResource>,
+    pub(crate) templates: IndexMap<String, PreparedTemplate>,
+    pub(crate) lists: Lists,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
 }
 
 impl Server {
@@ -54,11 +68,19 @@ impl Server {
     pub fn builder(name: impl Into<String>, version: impl Into<String>) -> Builder {
         Builder {
             info: Implementation::new(name, version),
+            instructions: None,
             sealer: None,
             clock: Arc::new(SystemClock::default()),
             states: States::default(),
+            fallbacks: Fallbacks::default(),
+            shedder: None,
             tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
+            templates: Vec::new(),
+            lists: Lists { page_size: DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
             extensions: Vec::new(),
+            middleware: Vec::new(),
         }
     }
 
@@ -70,7 +92,12 @@ impl Server {
     /// The same for those who have parsed the message already; `None` where nothing is answered.
     pub async fn handle_value(&self, message: Value, context: Context) -> Option<Value> {
         let reply = self.handle(message.to_string().into(), context).await;
-        reply.text().map(|text| serde_json::from_str(text).expect("a reply is JSON"))
+        reply.last().await.map(|text| serde_json::from_str(&text).expect("a reply is JSON"))
+    }
+
+    /// Tells subscribers what changed.
+    pub fn changes(&self) -> &Changes {
+        &self.0.shared.changes
     }
 }
 
@@ -84,12 +111,23 @@ impl fmt::Debug for Server {
 #[must_use]
 pub struct Builder {
     info: Implementation,
+    instructions: Option<String>,
     sealer: Option<Sealer>,
     clock: Arc<dyn Clock>,
     states: States,
+    fallbacks: Fallbacks,
+    shedder: Option<Arc<dyn Shedder>>,
     tools: Vec<Tool>,
+    prompts: Vec<Prompt>,
+    resources: Vec<Resource>,
+    templates: Vec<ResourceTemplate>,
+    lists: Lists,
     extensions: Vec<Arc<dyn Extension>>,
+    middleware: Vec<Arc<dyn Middleware>>,
 }
+
+/// Few servers have more than that of anything; for those, a list comes in pages.
+const DEFAULT_PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(1000).expect("it is not zero");
 
 impl Builder {
     /// Seals states with this. Without it, with a key of this process alone.
@@ -116,6 +154,71 @@ impl Builder {
         self
     }
 
+    /// Offers a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Offers a resource.
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Offers all resources of a template. Where several match a URI, the first one reads it.
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.templates.push(template);
+        self
+    }
+
+    /// Tells a model how to use the server.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Gives the server icons.
+    pub fn icons(mut self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.info.icons = Some(icons.into_iter().collect());
+        self
+    }
+
+    /// Gives lists out in pages of this size.
+    pub fn page_size(mut self, size: NonZeroUsize) -> Self {
+        self.lists.page_size = size;
+        self
+    }
+
+    /// Says how long lists, and what the server says of itself, may be kept. They may not, by default.
+    pub fn list_caching(mut self, hints: CachingHints) -> Self {
+        self.lists.caching = hints;
+        self
+    }
+
+    /// Puts flows down at yield points when the server is too busy.
+    pub fn shedder(mut self, shedder: impl Shedder) -> Self {
+        self.shedder = Some(Arc::new(shedder));
+        self
+    }
+
+    /// Puts something around every request. What is added first is asked first.
+    pub fn middleware(mut self, middleware: impl Middleware) -> Self {
+        self.middleware.push(Arc::new(middleware));
+        self
+    }
+
+    /// Has a client that does not know an application's own input visit a URL instead.
+    ///
+    /// `page` makes the message and the URL from what is asked and the id of the interaction.
+    pub fn input_by_url<I: NamespacedInput + 'static>(
+        mut self,
+        page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
+    ) -> Self {
+        self.fallbacks.insert::<I>(page);
+        self
+    }
+
     /// Adds an extension.
     pub fn extension(mut self, extension: impl Extension) -> Self {
         self.extensions.push(Arc::new(extension));
@@ -124,26 +227,61 @@ impl Builder {
 
     /// Puts the server together.
     pub fn build(self) -> Result<Server, BuildError> {
-        let mut tools = IndexMap::with_capacity(self.tools.len());
-        for tool in self.tools {
-            let tool = tool.prepare()?;
-            if let Some(tool) = tools.insert(tool.name().to_owned(), tool) {
-                return Err(BuildError::DuplicateTool(tool.name().to_owned()));
-            }
-        }
+        let tools = self.tools.into_iter().map(Tool::prepare);
+        let prompts = self.prompts.into_iter().map(Prompt::prepare);
+        let resources = self.resources.into_iter().map(|resource| Ok(resource.prepare()));
+        let templates = self.templates.into_iter().map(ResourceTemplate::prepare);
+        let sealer = self.sealer.unwrap_or_else(Sealer::this_process_only);
         let shared = Shared {
-            sealer: self.sealer.unwrap_or_else(Sealer::this_process_only),
-            clock: self.clock,
             states: self.states,
-            forms: Forms::default(),
+            shedder: self.shedder,
+            fallbacks: self.fallbacks,
+            ..Shared::new(sealer, self.clock)
         };
-        let inner = Inner { info: self.info, shared: Arc::new(shared), tools, extensions: self.extensions };
+        let inner = Inner {
+            signature: signature(&self.info),
+            info: self.info,
+            instructions: self.instructions,
+            shared: Arc::new(shared),
+            tools: unique("tools", tools, |tool| tool.definition.name.clone())?,
+            prompts: unique("prompts", prompts, |prompt| prompt.definition.name.clone())?,
+            resources: unique("resources", resources, |resource| resource.definition.uri.clone())?,
+            templates: unique("templates", templates, |template| template.definition.uri_template.clone())?,
+            lists: self.lists,
+            extensions: self.extensions,
+            middleware: self.middleware,
+        };
         let server = Server(Arc::new(inner));
         for extension in &server.0.extensions {
             extension.attached(Host(Arc::downgrade(&server.0)));
         }
         Ok(server)
     }
+}
+
+/// By name, in the order in which they were added.
+fn unique<T>(
+    what: &'static str,
+    all: impl Iterator<Item = Result<T, BuildError>>,
+    name: impl Fn(&T) -> String,
+) -> Result<IndexMap<String, T>, BuildError> {
+    let mut map = IndexMap::new();
+    for one in all {
+        let one = one?;
+        let name = name(&one);
+        if map.insert(name.clone(), one).is_some() {
+            return Err(BuildError::Duplicate { what, name });
+        }
+    }
+    Ok(map)
+}
+
+/// The metadata of a result that has no other.
+fn signature(info: &Implementation) -> String {
+    let mut meta = ResultMeta::new();
+    meta.server_info = Some(info.clone());
+    let meta = serde_json::to_string(&meta).expect("a name is JSON");
+    format!("\"_meta\":{meta}")
 }
 
 impl fmt::Debug for Builder {
@@ -156,14 +294,27 @@ impl fmt::Debug for Builder {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// Two tools of one name.
-    #[error("two tools are named `{0}`")]
-    DuplicateTool(String),
-    /// The type of a tool's arguments or output has no schema that the protocol allows.
-    #[error("the schema of tool `{tool}` is not allowed")]
+    /// Two of one name.
+    #[error("two {what} are named `{name}`")]
+    Duplicate {
+        /// Of what.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A template is none that URIs can be matched against.
+    #[error("`{template}` cannot be matched against")]
+    UriTemplate {
+        /// The template.
+        template: String,
+        /// Why not.
+        source: TemplateError,
+    },
+    /// The type of a handler's arguments or output has no schema that the protocol allows.
+    #[error("the schema of `{name}` is not allowed")]
     Schema {
-        /// The tool.
-        tool: String,
+        /// The tool, prompt or template.
+        name: String,
         /// Why not.
         source: ReadError,
     },

@@ -82,12 +82,12 @@ impl Client {
         let mut params = Map::new();
         params.insert("name".to_owned(), name.into());
         params.insert("arguments".to_owned(), arguments);
-        Box::pin(self.begin("tools/call", params)).await
+        self.begin("tools/call", params).await
     }
 
     /// Sends any request.
     pub async fn begin(&self, method: &str, params: Map<String, Value>) -> Conversation {
-        Box::pin(Conversation::begin(self.clone(), method.to_owned(), params)).await
+        Conversation::begin(self.clone(), method.to_owned(), params).await
     }
 
     /// Sends one request as it is, with metadata added where the revision wants it, and gives the response.
@@ -102,7 +102,7 @@ impl Client {
             context = context.capabilities(self.capabilities.clone());
         }
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
-        self.server.handle_value(message, context).await.expect("a request is answered")
+        Box::pin(self.server.handle_value(message, context)).await.expect("a request is answered")
     }
 }
 

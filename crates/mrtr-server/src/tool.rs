@@ -1,23 +1,19 @@
 //! A tool: its definition, its handler, and how its flows are kept.
 
 mod arguments;
-mod handler;
 
 use std::fmt;
 use std::sync::Arc;
 
-use mrtr_schema::{InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
+use mrtr_schema::{CallToolResult, Icon, InputSchema, Json, ReadError, ToolAnnotations};
 use mrtr_state::Lifetimes;
 use mrtr_state::single_use::SingleUse;
-use schemars::JsonSchema;
-
-pub use handler::{IntoToolHandler, ToolHandler};
 
 use arguments::ArgumentCheck;
-use handler::{Erased, Handler};
 
+use crate::handler::{Erased, Handler, IntoHandler};
 use crate::run::{Ran, run};
-use crate::{BuildError, Failure, IntoOutput, Journal, Output, RunContext};
+use crate::{BuildError, Journal, Output, RunContext};
 
 /// A tool that a server offers.
 ///
@@ -36,7 +32,7 @@ use crate::{BuildError, Failure, IntoOutput, Journal, Output, RunContext};
 pub struct Tool {
     pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
     pub(crate) settings: Settings,
-    handler: Handler,
+    handler: Handler<CallToolResult>,
     /// The schema of the type that the handler reads its arguments as.
     derived: Option<InputSchema>,
 }
@@ -97,7 +93,7 @@ impl fmt::Debug for Guard {
 
 impl Tool {
     /// A tool of this name. Its input schema is that of the handler's arguments.
-    pub fn new<M>(name: impl Into<String>, handler: impl IntoToolHandler<M>) -> Self {
+    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M>) -> Self {
         let name = name.into();
         let erased = handler.erase();
         let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
@@ -121,6 +117,12 @@ impl Tool {
     #[must_use]
     pub fn annotations(self, annotations: ToolAnnotations) -> Self {
         self.define(|tool| tool.annotations = Some(annotations))
+    }
+
+    /// Gives it icons.
+    #[must_use]
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.define(|tool| tool.icons = Some(icons.into_iter().collect()))
     }
 
     /// Takes arguments by another schema than the one derived from their type.
@@ -174,7 +176,7 @@ impl Tool {
     }
 
     pub(crate) fn prepare(self) -> Result<PreparedTool, BuildError> {
-        let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { tool, source })?;
+        let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
         let is_derived = self.derived.as_ref() == Some(&definition.input_schema);
         let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
         let check = check(&definition.input_schema)
@@ -189,23 +191,18 @@ impl fmt::Debug for Tool {
     }
 }
 
-fn definition(name: String, erased: &Erased) -> Result<mrtr_schema::Tool, ReadError> {
+fn definition(name: String, erased: &Erased<CallToolResult>) -> Result<mrtr_schema::Tool, ReadError> {
     let input = erased.input_schema.clone()?;
     let mut tool = mrtr_schema::Tool::new(name, InputSchema::from_object(input)?);
     tool.output_schema = erased.output_schema.clone()?;
     Ok(tool)
 }
 
-/// The JSON Schema of a type, as an object.
-fn schema_of<T: JsonSchema>() -> Result<JsonObject, ReadError> {
-    JsonObject::of(&schemars::schema_for!(T))
-}
-
 /// A tool that is ready to be called.
 pub(crate) struct PreparedTool {
     pub(crate) definition: mrtr_schema::Tool,
     pub(crate) settings: Settings,
-    handler: Handler,
+    pub(crate) handler: Handler<CallToolResult>,
     check: ArgumentCheck,
 }
 
@@ -222,9 +219,4 @@ impl PreparedTool {
     pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> Ran<Output> {
         run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
     }
-}
-
-/// A result of a handler, as an output.
-fn output<O: IntoOutput, E: Into<Failure>>(returned: Result<O, E>) -> Result<Output, Failure> {
-    returned.map_err(Into::into)?.into_output()
 }

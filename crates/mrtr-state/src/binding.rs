@@ -59,6 +59,7 @@ impl<'a> Binding<'a> {
     #[must_use]
     pub fn principal(mut self, principal: impl Into<Option<Principal<'a>>>) -> Self {
         self.principal = principal.into();
+        self.principal_digest = OnceLock::new();
         self
     }
 

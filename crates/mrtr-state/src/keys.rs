@@ -35,7 +35,10 @@ impl Key {
     /// A key of at least 32 random bytes.
     pub fn new(id: impl Into<String>, secret: impl Into<Vec<u8>>) -> Result<Self, KeyError> {
         let secret = Zeroizing::new(secret.into());
-        let id = KeyId::new(id)?;
+        Self::named(KeyId::new(id)?, secret)
+    }
+
+    fn named(id: KeyId, secret: Zeroizing<Vec<u8>>) -> Result<Self, KeyError> {
         if secret.len() < SHORTEST_KEY {
             return Err(KeyError::TooShort { id, length: secret.len() });
         }
@@ -44,12 +47,15 @@ impl Key {
 
     /// A key whose secret is written in base64, of either alphabet, padded or not.
     pub fn from_base64(id: impl Into<String>, secret: &str) -> Result<Self, KeyError> {
-        let id = id.into();
-        let decoded = STANDARD_BASE64.decode(secret).or_else(|_| URL_SAFE_BASE64.decode(secret));
-        match decoded {
-            Ok(secret) => Self::new(id, secret),
-            Err(_) => Err(KeyError::NotBase64(KeyId::new(id)?)),
+        let id = KeyId::new(id)?;
+        let mut decoded = Zeroizing::new(Vec::with_capacity(secret.len()));
+        for alphabet in [STANDARD_BASE64, URL_SAFE_BASE64] {
+            decoded.clear();
+            if alphabet.decode_vec(secret, &mut decoded).is_ok() {
+                return Self::named(id, decoded);
+            }
         }
+        Err(KeyError::NotBase64(id))
     }
 
     /// What tokens call it.
@@ -86,7 +92,7 @@ impl KeyId {
     /// Checks a name.
     pub fn new(id: impl Into<String>) -> Result<Self, KeyError> {
         let id = id.into();
-        if Self::allows(&id) { Ok(Self(id)) } else { Err(KeyError::BadId(id)) }
+        if Self::allows(&id) { Ok(Self(id)) } else { Err(KeyError::BadId { length: id.len() }) }
     }
 
     pub(crate) fn allows(id: &str) -> bool {
@@ -205,9 +211,12 @@ pub trait KeySource: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The name breaks the rules.
-    #[error("{0:?} cannot name a key: 1 to 32 of A-Z a-z 0-9 _ -")]
-    BadId(String),
+    /// The name breaks the rules. It is not repeated: it may be a secret in the wrong place.
+    #[error("a key's name has 1 to 32 of A-Z a-z 0-9 _ -; this one has {length} bytes")]
+    BadId {
+        /// How long it is.
+        length: usize,
+    },
     /// Two keys of one name.
     #[error("the ring has two keys named {0}")]
     DuplicateId(KeyId),
@@ -226,7 +235,7 @@ pub enum KeyError {
     #[error("a key is written ID:BASE64, several with commas between them")]
     NotAKey,
     /// The text does not say which deployment the keys are for.
-    #[error("keys are written AUDIENCE=ID:BASE64, with the id of this deployment before the equals sign")]
+    #[error("keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`")]
     NoAudience,
     /// The audience is empty or too long.
     #[error("an audience has 1 to 255 bytes")]

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use mrtr_schema::RequestState;
 use sha2::{Digest, Sha256};
 use tracing::{debug, warn};
+use zeroize::Zeroizing;
 
 use crate::binding::Binding;
 use crate::claims::{Claims, PrincipalDigest};
@@ -83,7 +84,7 @@ impl Sealer {
     /// Takes audience and keys from an environment variable: `AUDIENCE=ID:BASE64[,ID:BASE64…]`.
     pub fn from_env(variable: &str) -> Result<Self, KeyError> {
         let text = std::env::var(variable).map_err(|_| KeyError::NoVariable(variable.to_owned()))?;
-        Self::from_text(&text)
+        Self::from_text(&Zeroizing::new(text))
     }
 
     /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
@@ -91,7 +92,7 @@ impl Sealer {
         let path = path.as_ref();
         let text =
             std::fs::read_to_string(path).map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
-        Self::from_text(&text)
+        Self::from_text(&Zeroizing::new(text))
     }
 
     fn from_text(text: &str) -> Result<Self, KeyError> {
@@ -120,7 +121,8 @@ impl Sealer {
         Self::new(KeyRing::new(key), "this-process").expect("the audience is right")
     }
 
-    /// Seals with another codec, and opens only what that codec sealed.
+    /// Seals with another codec, and opens only what that codec sealed. From here on it shares keys with its own
+    /// clones, and no longer with those that were made before.
     #[must_use]
     pub fn codec(self, codec: impl Codec) -> Self {
         let ring = PreparedRing::new(self.keys.load().ring.clone(), &codec);

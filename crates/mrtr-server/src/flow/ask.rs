@@ -158,6 +158,10 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         self.mode()
     }
 
+    pub(super) fn into_parts(self) -> (&'a Run, String, Q, Option<Duration>) {
+        (self.run, self.key, self.question, self.options.valid_for)
+    }
+
     fn mode<M>(self) -> Ask<'a, Q, M> {
         let Self { run, key, question, options, mode: _ } = self;
         Ask { run, key, question, options, mode: PhantomData }
@@ -255,7 +259,6 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
             self.run.skip(&self.key);
             return Some(Answered::Declined);
         }
-        let must_carry = pinned.is_some() || M::OPTIONAL || Q::NEEDS_STATE;
         let question = Question {
             key: self.key.clone(),
             request,
@@ -263,6 +266,7 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
             valid_for: self.options.valid_for,
             pinned,
         };
+        let must_carry = question.pinned.is_some() || M::OPTIONAL || question.needs_state();
         self.run.open(question, must_carry);
         None
     }

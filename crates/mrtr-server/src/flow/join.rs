@@ -5,12 +5,13 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mrtr_schema::NamespacedInput;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ask::{Ask, Asking, Mode};
 use super::step::{Step, Work};
-use super::{QuestionKind, UrlAsk, UrlUntil};
+use super::{AskUntil, QuestionKind, UrlAsk, UrlUntil};
 use crate::{Failure, FlowError};
 
 /// Something that can stand in [`Flow::join`](super::Flow::join): a question or a step.
@@ -71,6 +72,22 @@ where
     }
 }
 
+impl<'a, I, D, F> Joinable<'a> for AskUntil<'a, I, D>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Params: Send + Sync,
+    I::Response: Send + 'a,
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = Option<I::Response>> + Send + 'a,
+{
+    type Item = I::Response;
+
+    fn slot(self) -> Slot<'a, I::Response> {
+        let mut asking = self.into_future();
+        Slot::question(poll_fn(move |cx| asking.as_mut().poll(cx).map(Ok)))
+    }
+}
+
 /// A tuple of questions and steps.
 pub trait Join<'a> {
     /// All of them, being awaited.
@@ -85,6 +102,7 @@ pub trait Join<'a> {
 pub struct Slot<'a, T> {
     /// Whether it is polled before steps are.
     asks: bool,
+    #[expect(clippy::type_complexity, reason = "this is the name for it")]
     future: Option<Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>>,
     output: Option<T>,
 }

@@ -148,6 +148,10 @@ impl<I: NamespacedInput> NamespacedQuestion<I> {
     pub(super) fn new(params: I::Params) -> Self {
         Self(params)
     }
+
+    pub(super) fn params(&self) -> &I::Params {
+        &self.0
+    }
 }
 
 impl<I: NamespacedInput> std::fmt::Debug for NamespacedQuestion<I> {

@@ -179,15 +179,15 @@ impl UrlAsk<'_> {
             }
             Err(reason) => run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key)),
         }
-        let _open = OpenUrl(run);
+        let _open = OpenQuestion(run);
         pending().await
     }
 }
 
 /// An open question; a handler that drops it gets no further.
-struct OpenUrl<'a>(&'a Run);
+pub(super) struct OpenQuestion<'a>(pub(super) &'a Run);
 
-impl Drop for OpenUrl<'_> {
+impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
         self.0.dropped_open_question();
     }

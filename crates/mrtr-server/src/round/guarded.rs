@@ -11,12 +11,14 @@ use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, SingleUse, S
 use mrtr_state::{AnswersDigest, Refusal};
 use tokio::sync::Notify;
 
-use super::{Call, Watch};
+use super::Watch;
+use super::call_tool::Call;
 use crate::clock::Clock;
 use crate::dispatch::{Request, internal_error};
+use crate::notify::Notifier;
 use crate::run::{Entry, JournalSink, SinkError};
 use crate::tool::Guard;
-use crate::{Context, ProtocolError, Server};
+use crate::{Context, ProtocolError, Server, metrics};
 
 /// How long a claim stands unless it is renewed, and how long a retry waits for one that runs.
 const LEASE: Duration = Duration::from_secs(30);
@@ -27,7 +29,8 @@ pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<Str
     let gone = Gone::default();
     let listener = gone.clone();
     let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone());
-    let running = tokio::spawn(async move { redeem_detached(&server, &body, &context, &listener).await });
+    let notifier = request.notifier.clone();
+    let running = tokio::spawn(async move { redeem_detached(&server, &body, &context, notifier, &listener).await });
     let _listening = Listening(gone);
     match running.await {
         Ok(answer) => answer,
@@ -55,25 +58,35 @@ impl Drop for Listening {
     }
 }
 
-async fn redeem_detached(server: &Server, body: &Bytes, context: &Context, gone: &Gone) -> Result<String, ErrorObject> {
+async fn redeem_detached(
+    server: &Server,
+    body: &Bytes,
+    context: &Context,
+    notifier: Option<Notifier>,
+    gone: &Gone,
+) -> Result<String, ErrorObject> {
     let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(body) else { return Err(internal_error()) };
-    let request = Request { body, method, params, context };
+    let request = Request { body, method, params, context, notifier };
     let capabilities = request.declared_capabilities()?;
     let name = request.params.text("name").ok().flatten().unwrap_or_default();
     let tool = server.0.tools.get(&*name).ok_or_else(internal_error)?;
     let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
-    let call = Call::read(server, tool, &request, capabilities)?;
+    let call = Call::read(server, tool, &request, &capabilities)?;
     let redemption = call.redemption()?;
     let clock = &*server.0.shared.clock;
     match claim(guard, &redemption, clock).await? {
         Redeemed::Mine(holder, records) => call.hold(guard, holder, records, gone).await,
-        Redeemed::Before(result) if !guard.refuse_replays => Ok(result),
+        Redeemed::Before(result) if !guard.refuse_replays => {
+            metrics::replayed();
+            Ok(result)
+        }
         Redeemed::Before(_) | Redeemed::Otherwise => Err(replayed()),
     }
 }
 
 /// The one error for a state that will not do.
 fn replayed() -> ErrorObject {
+    metrics::refused("replayed");
     tracing::info!(reason = "replayed", "a request state was refused");
     Refusal::Forged.to_error()
 }
@@ -125,10 +138,11 @@ fn unguarded(error: &GuardError) -> ErrorObject {
 
 impl Call<'_> {
     fn redemption(&self) -> Result<Redemption, ErrorObject> {
-        let now = self.server.0.shared.clock.now();
-        let binding = self.binding()?;
-        let opened = self.open(&binding, now)?.ok_or_else(internal_error)?;
-        let answers = AnswersDigest::of(self.answers.as_ref());
+        let round = &self.round;
+        let now = round.server.0.shared.clock.now();
+        let binding = round.binding()?;
+        let opened = round.open(&binding, now)?.ok_or_else(internal_error)?;
+        let answers = AnswersDigest::of(round.answers.as_ref());
         let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
         Ok(opened.redemption(answers))
     }
@@ -141,7 +155,7 @@ impl Call<'_> {
         records: Vec<StepRecord>,
         gone: &Gone,
     ) -> Result<String, ErrorObject> {
-        let clock = Arc::clone(&self.server.0.shared.clock);
+        let clock = Arc::clone(&self.round.server.0.shared.clock);
         let sink =
             Arc::new(ClaimSink { store: Arc::clone(&guard.store), holder: holder.clone(), clock: Arc::clone(&clock) });
         let replayed: Vec<_> = records
@@ -150,10 +164,10 @@ impl Call<'_> {
             .collect();
         let watch = Watch { sink, gone: Arc::clone(&gone.flag), replayed };
         let answer = {
-            let mut round = std::pin::pin!(self.round(Some(watch)));
+            let mut round = std::pin::pin!(self.play(Some(watch)));
             loop {
                 tokio::select! {
-                    answer = &mut round => break answer.map(|answer| answer.result),
+                    answer = &mut round => break answer,
                     () = gone.noticed.notified() => {}
                     () = clock.sleep(LEASE / 3) => {
                         // A claim that was lost shows at the next record.

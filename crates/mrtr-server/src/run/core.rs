@@ -111,6 +111,9 @@ impl Run {
         };
         let read = state.read.keys().filter(|key| !open.contains_key(*key)).cloned().collect();
         let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
+        // What another version may still want goes along, as far as it may count and does not take too much room.
+        let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
+        state.journal.loose.retain(|key, _| keeps_loose && !open.contains_key(key));
         Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, read }
     }
 

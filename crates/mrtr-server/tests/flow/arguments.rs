@@ -113,5 +113,5 @@ async fn the_list_has_every_tool_with_its_schemas() {
 fn two_tools_of_one_name_are_refused() {
     let tool = || Tool::new("greet", async |_: Flow| Ok::<_, Failure>("hello"));
     let built = Server::builder("test", "1").tool(tool()).tool(tool()).build();
-    assert!(matches!(built, Err(BuildError::DuplicateTool(name)) if name == "greet"));
+    assert!(matches!(built, Err(BuildError::Duplicate { name, .. }) if name == "greet"));
 }

@@ -7,7 +7,7 @@ use mrtr_schema::{
     SamplingMessage, Tool,
 };
 use mrtr_server::testing::everything;
-use mrtr_server::{Failure, Flow, IntoToolHandler, SamplingTools};
+use mrtr_server::{Failure, Flow, IntoHandler, SamplingTools};
 use serde_json::{Value, json};
 
 use crate::support::{Effects, Name, begin, client};
@@ -25,7 +25,7 @@ fn declared(capabilities: Value) -> ClientCapabilities {
 }
 
 /// What a client that declared this lacks, or null if it is asked.
-async fn lacking<M>(handler: impl IntoToolHandler<M>, capabilities: Value) -> Value {
+async fn lacking<M>(handler: impl IntoHandler<M>, capabilities: Value) -> Value {
     let call = begin(&client(handler).declaring(declared(capabilities))).await;
     if call.interim().is_some() {
         return Value::Null;

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::{Age, Effects, Log, Name, begin, call, client, expect_internal, tool};
 
 /// A server whose states have 8 KiB.
-fn small<M>(handler: impl mrtr_server::IntoToolHandler<M>) -> Client {
+fn small<M>(handler: impl mrtr_server::IntoHandler<M>) -> Client {
     let sealer = Sealer::this_process_only().limit(8 * 1024);
     Client::new(&Server::builder("test", "1").sealer(sealer).tool(tool(handler)).build().unwrap())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mrtr_schema::{Method, NamespacedInput};
 use mrtr_server::testing::{Client, FixedClock, everything};
-use mrtr_server::{Clock, Failure, Flow, InputRequired, IntoToolHandler, StatePolicy, Tool};
+use mrtr_server::{Clock, Failure, Flow, InputRequired, IntoHandler, StatePolicy, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 
@@ -22,7 +22,7 @@ async fn plain(flow: Flow) -> Result<String, Failure> {
     Ok(flow.elicit::<Name>("name", "Who?").await?.name)
 }
 
-async fn when_needed<M>(handler: impl IntoToolHandler<M>) -> bool {
+async fn when_needed<M>(handler: impl IntoHandler<M>) -> bool {
     carries(tool(handler).state_policy(StatePolicy::WhenNeeded)).await
 }
 
@@ -110,7 +110,10 @@ async fn a_state_goes_out_with_pinned_optional_url_and_namespaced_questions() {
         })
         .await
     );
-    assert!(when_needed(async |flow: Flow| Ok::<_, Failure>(flow.ask::<Approval>("a", HashMap::new()).await?.to_string())).await);
+    assert!(
+        when_needed(async |flow: Flow| Ok::<_, Failure>(flow.ask::<Approval>("a", HashMap::new()).await?.to_string()))
+            .await
+    );
 }
 
 #[tokio::test]

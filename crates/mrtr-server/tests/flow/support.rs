@@ -4,7 +4,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{IntoToolHandler, Server, Tool};
+use mrtr_server::{IntoHandler, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -23,11 +23,11 @@ pub(crate) struct Age {
 }
 
 /// A client of a server whose one tool is this handler.
-pub(crate) fn client<M>(handler: impl IntoToolHandler<M>) -> Client {
+pub(crate) fn client<M>(handler: impl IntoHandler<M>) -> Client {
     client_of(tool(handler))
 }
 
-pub(crate) fn tool<M>(handler: impl IntoToolHandler<M>) -> Tool {
+pub(crate) fn tool<M>(handler: impl IntoHandler<M>) -> Tool {
     Tool::new("tool", handler)
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn client_of(tool: Tool) -> Client {
 }
 
 /// Calls the one tool without arguments.
-pub(crate) async fn call<M>(handler: impl IntoToolHandler<M>) -> Conversation {
+pub(crate) async fn call<M>(handler: impl IntoHandler<M>) -> Conversation {
     begin(&client(handler)).await
 }
 

@@ -37,7 +37,7 @@ impl Run {
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        match self.context.loose.get(key).filter(|_| !state.stepped && !needs_state) {
+        match state.journal.loose.get(key).filter(|_| !state.stepped && !needs_state) {
             Some(response) => Evaluation::Given(response.clone(), None),
             None => Evaluation::Ask,
         }
@@ -53,6 +53,9 @@ impl Run {
 
     fn accept_loose(&self, state: &mut State, key: &str, response: Box<RawValue>) {
         state.used_loose = true;
+        if let Some(response) = state.journal.loose.shift_remove(key) {
+            state.size = state.size.saturating_sub(response.get().len());
+        }
         self.insert_answer(state, key, AnswerEntry::Given { response, asked: None });
     }
 
@@ -105,6 +108,24 @@ impl Run {
         self.check_size(state, "answer", key, size, freed);
     }
 
+    /// What was decided elsewhere, once it was.
+    pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
+        self.state().journal.decisions.get(key).cloned()
+    }
+
+    pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
+        match serde_json::value::to_raw_value(decision) {
+            Ok(decision) => {
+                let mut state = self.state();
+                let size = decision.get().len();
+                state.journal.decisions.insert(key.to_owned(), decision);
+                state.must_carry = true;
+                self.check_size(&mut state, "decision", key, size, 0);
+            }
+            Err(error) => self.misuse(format!("the decision on `{key}` cannot be written: {error}")),
+        }
+    }
+
     pub(crate) fn visited(&self, key: &str) -> bool {
         self.state().journal.visits.iter().any(|visited| visited == key)
     }
@@ -140,9 +161,9 @@ impl Run {
             Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
             Some(AnswerEntry::Skipped) => None,
             None => {
-                let response = self.context.loose.get(key).filter(|_| !state.stepped)?;
+                let response = state.journal.loose.get(key).filter(|_| !state.stepped)?.clone();
                 self.accept_loose(&mut state, key, response.clone());
-                Some(response.clone())
+                Some(response)
             }
         }
     }

@@ -97,7 +97,7 @@ impl Run {
         self.state().resumed.clone()
     }
 
-    /// Keeps how far the flow has come. Whether it goes on from here is another matter.
+    /// Keeps how far the flow has come, and says whether it goes on from here.
     pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> bool {
         let mut state = self.state();
         if !self.goes_on(&mut state, || "a yield point".to_owned()) {
@@ -107,6 +107,11 @@ impl Run {
         let freed = state.journal.progress.replace(progress).map_or(0, |before| cost(PROGRESS, before.get().len()));
         state.must_carry = true;
         self.check_size(&mut state, "entry", PROGRESS, size, freed);
+        if state.ending.is_none() && self.context.sheds(state.journal.sheds) {
+            crate::metrics::shed();
+            state.journal.sheds += 1;
+            state.ending = Some(Ending::Yielded);
+        }
         state.ending.is_none()
     }
 }

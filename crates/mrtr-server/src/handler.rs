@@ -4,15 +4,15 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mrtr_schema::{JsonObject, OutputSchema, ReadError};
+use mrtr_schema::{CallToolResult, JsonObject, OutputSchema, ReadError};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::{output, schema_of};
-use crate::{Failure, Flow, IntoOutput, Output, ToolError};
+use crate::product::Product;
+use crate::{Failure, Flow, IntoOutput, Output};
 
-/// A handler with a name and fields of its own.
+/// A handler of a tool with a name and fields of its own.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Tool, ToolHandler};
@@ -46,11 +46,11 @@ pub trait ToolHandler: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, Failure>> + Send;
 }
 
-/// What can handle a tool's calls: an async function of a flow and its arguments, or of a flow alone, a closure of the
-/// same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
-pub trait IntoToolHandler<M> {
+/// What can handle a call that ends in `R`: an async function of a flow and its arguments, or of a flow alone, a
+/// closure of the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
+pub trait IntoHandler<M, R = CallToolResult> {
     #[doc(hidden)]
-    fn erase(self) -> Erased;
+    fn erase(self) -> Erased<R>;
 }
 
 /// Marks functions of a flow and arguments.
@@ -67,45 +67,59 @@ pub enum ByTrait {}
 
 /// A handler of any shape.
 #[derive(Debug)]
-pub struct Erased {
-    pub(super) input_schema: Result<JsonObject, ReadError>,
-    pub(super) output_schema: Result<Option<OutputSchema>, ReadError>,
-    pub(super) handler: Handler,
+pub struct Erased<R> {
+    pub(crate) input_schema: Result<JsonObject, ReadError>,
+    pub(crate) output_schema: Result<Option<OutputSchema>, ReadError>,
+    pub(crate) handler: Handler<R>,
 }
 
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
-pub(super) struct Handler(Box<dyn Fn(Flow, &RawValue) -> Result<Running, Failure> + Send + Sync>);
+pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<Running<R>, String> + Send + Sync>);
 
 /// A run of a handler.
-pub(super) struct Running(Pin<Box<dyn Future<Output = Result<Output, Failure>> + Send>>);
+pub(crate) struct Running<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
 
-impl fmt::Debug for Handler {
+impl<R> fmt::Debug for Handler<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Handler")
     }
 }
 
-impl Handler {
-    pub(super) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output, Failure> {
-        let Running(running) = (self.0)(flow, arguments)?;
-        running.await
+impl<R: Product> Handler<R> {
+    pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
+        match (self.0)(flow, arguments) {
+            Ok(Running(running)) => running.await,
+            Err(reason) => match R::unfit(format!("The arguments do not fit: {reason}")) {
+                Ok(result) => Ok(Output::Complete(result)),
+                Err(error) => Err(crate::ProtocolError::from(error).into()),
+            },
+        }
     }
 }
 
-fn parse<A: DeserializeOwned>(arguments: &RawValue) -> Result<A, Failure> {
-    let read = serde_json::from_str(arguments.get());
-    read.map_err(|error| ToolError::new(format!("The arguments do not fit: {error}")).into())
+fn parse<A: DeserializeOwned>(arguments: &RawValue) -> Result<A, String> {
+    serde_json::from_str(arguments.get()).map_err(|error| error.to_string())
 }
 
-impl<F, A, R, O, E> IntoToolHandler<(Arguments, A, O, E)> for F
+/// A result of a handler, as an output.
+fn output<R, O: IntoOutput<R>, E: Into<Failure>>(returned: Result<O, E>) -> Result<Output<R>, Failure> {
+    returned.map_err(Into::into)?.into_output()
+}
+
+/// The JSON Schema of a type, as an object.
+fn schema_of<T: JsonSchema>() -> Result<JsonObject, ReadError> {
+    JsonObject::of(&schemars::schema_for!(T))
+}
+
+impl<F, A, T, O, E, R> IntoHandler<(Arguments, A, O, E), R> for F
 where
-    F: Fn(Flow, A) -> R + Send + Sync + 'static,
+    F: Fn(Flow, A) -> T + Send + Sync + 'static,
     A: DeserializeOwned + JsonSchema + 'static,
-    R: Future<Output = Result<O, E>> + Send + 'static,
-    O: IntoOutput + 'static,
+    T: Future<Output = Result<O, E>> + Send + 'static,
+    O: IntoOutput<R> + 'static,
     E: Into<Failure> + 'static,
 {
-    fn erase(self) -> Erased {
+    fn erase(self) -> Erased<R> {
         Erased {
             input_schema: schema_of::<A>(),
             output_schema: O::output_schema(),
@@ -117,14 +131,14 @@ where
     }
 }
 
-impl<F, R, O, E> IntoToolHandler<(NoArguments, O, E)> for F
+impl<F, T, O, E, R> IntoHandler<(NoArguments, O, E), R> for F
 where
-    F: Fn(Flow) -> R + Send + Sync + 'static,
-    R: Future<Output = Result<O, E>> + Send + 'static,
-    O: IntoOutput + 'static,
+    F: Fn(Flow) -> T + Send + Sync + 'static,
+    T: Future<Output = Result<O, E>> + Send + 'static,
+    O: IntoOutput<R> + 'static,
     E: Into<Failure> + 'static,
 {
-    fn erase(self) -> Erased {
+    fn erase(self) -> Erased<R> {
         Erased {
             input_schema: JsonObject::parse(r#"{"type": "object"}"#),
             output_schema: O::output_schema(),
@@ -136,8 +150,8 @@ where
     }
 }
 
-impl<H: ToolHandler> IntoToolHandler<ByTrait> for H {
-    fn erase(self) -> Erased {
+impl<H: ToolHandler> IntoHandler<ByTrait, CallToolResult> for H {
+    fn erase(self) -> Erased<CallToolResult> {
         let handler = Arc::new(self);
         Erased {
             input_schema: schema_of::<H::Arguments>(),

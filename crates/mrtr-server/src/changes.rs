@@ -1,0 +1,68 @@
+//! What changed on the server, on its way to whoever subscribed to it.
+
+use tokio::sync::broadcast;
+
+/// Tells subscribers what changed. Clones tell the same ones.
+///
+/// ```
+/// # use mrtr_server::Server;
+/// # let server = Server::builder("docs", "1.0.0").build()?;
+/// server.changes().resource_updated("docs://guide");
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Changes(broadcast::Sender<Change>);
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    Resource(String),
+    /// Subscriptions end.
+    End,
+}
+
+/// How many changes a slow subscriber may be behind before its subscription ends.
+const BACKLOG: usize = 1024;
+
+impl Changes {
+    pub(crate) fn new() -> Self {
+        Self(broadcast::Sender::new(BACKLOG))
+    }
+
+    /// The list of tools has changed.
+    pub fn tools_changed(&self) {
+        self.tell(Change::Tools);
+    }
+
+    /// The list of prompts has changed.
+    pub fn prompts_changed(&self) {
+        self.tell(Change::Prompts);
+    }
+
+    /// The list of resources has changed.
+    pub fn resources_changed(&self) {
+        self.tell(Change::Resources);
+    }
+
+    /// A resource has changed.
+    pub fn resource_updated(&self, uri: impl Into<String>) {
+        self.tell(Change::Resource(uri.into()));
+    }
+
+    /// Ends all subscriptions, as a server does that shuts down.
+    pub fn end_subscriptions(&self) {
+        self.tell(Change::End);
+    }
+
+    /// Nobody may be listening, which is fine.
+    fn tell(&self, change: Change) {
+        let _ = self.0.send(change);
+    }
+
+    pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
+        self.0.subscribe()
+    }
+}

@@ -1,0 +1,149 @@
+//! An application's own input whose answer comes from elsewhere: asked until somebody has decided.
+
+use std::fmt;
+use std::future::pending;
+use std::hash::{DefaultHasher, Hasher};
+use std::pin::Pin;
+use std::time::Duration;
+
+use mrtr_schema::{ElicitRequest, ElicitUrlParams, InputRequest, Method, NamespacedInput, Url};
+
+use super::ask::Ask;
+use super::question::{NamespacedQuestion, QuestionKind};
+use super::url::OpenQuestion;
+use crate::run::{Evaluation, Question, Run};
+
+impl<'a, I> Ask<'a, NamespacedQuestion<I>>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Params: Send + Sync,
+    I::Response: Send,
+{
+    /// Asks until `decided` has an answer: the client shows what is pending, and does not decide it.
+    ///
+    /// A client that did not declare the input is asked to visit a URL instead, if the server was built with
+    /// [`input_by_url`](crate::Builder::input_by_url) for it and the client opens URLs.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # use mrtr_schema::{Method, NamespacedInput};
+    /// # struct Approval;
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)] struct Pending { approver: String }
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)] struct Decision { approved: bool }
+    /// # impl NamespacedInput for Approval {
+    /// #     const METHOD: Method = Method::from_static("com.example/approval");
+    /// #     type Params = Pending;
+    /// #     type Response = Decision;
+    /// # }
+    /// # async fn decision_of(id: &str) -> Option<Decision> { None }
+    /// async fn deploy(flow: Flow) -> Result<String, Failure> {
+    ///     let id = flow.interaction_id("sign_off");
+    ///     let pending = Pending { approver: "Ada".into() };
+    ///     let decision = flow.ask::<Approval>("sign_off", pending).until(|| decision_of(&id)).await;
+    ///     Ok(if decision.approved { "deployed" } else { "not deployed" }.into())
+    /// }
+    /// ```
+    pub fn until<D, F>(self, decided: D) -> AskUntil<'a, I, D>
+    where
+        D: FnMut() -> F + Send + 'a,
+        F: Future<Output = Option<I::Response>> + Send + 'a,
+    {
+        let (run, key, question, valid_for) = self.into_parts();
+        AskUntil { run, key, question, valid_for, decided }
+    }
+}
+
+/// An application's own input, until somebody has decided.
+#[must_use = "a question is asked when it is awaited"]
+pub struct AskUntil<'a, I: NamespacedInput, D> {
+    run: &'a Run,
+    key: String,
+    question: NamespacedQuestion<I>,
+    valid_for: Option<Duration>,
+    decided: D,
+}
+
+impl<I: NamespacedInput, D> fmt::Debug for AskUntil<'_, I, D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AskUntil({})", self.key)
+    }
+}
+
+impl<'a, I, D, F> IntoFuture for AskUntil<'a, I, D>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Params: Send + Sync,
+    I::Response: Send,
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = Option<I::Response>> + Send + 'a,
+{
+    type Output = I::Response;
+    type IntoFuture = Pin<Box<dyn Future<Output = I::Response> + Send + 'a>>;
+
+    fn into_future(mut self) -> Self::IntoFuture {
+        Box::pin(async move {
+            let mut hasher = DefaultHasher::new();
+            self.question.fingerprint(&mut hasher);
+            if let Evaluation::Park = self.run.evaluate(&self.key, hasher.finish(), true) {
+                return pending().await;
+            }
+            if let Some(decision) = self.run.decision(&self.key) {
+                match serde_json::from_str(decision.get()) {
+                    Ok(decision) => return decision,
+                    Err(error) => {
+                        self.run.misuse(format!("the decision on `{}` cannot be read: {error}", self.key));
+                        return pending().await;
+                    }
+                }
+            }
+            // The run waits for this as it does for a step: another question must not cut it short.
+            let in_flight = self.run.enter();
+            let decided = (self.decided)().await;
+            drop(in_flight);
+            match decided {
+                Some(decision) => {
+                    self.run.record_decision(&self.key, &decision);
+                    decision
+                }
+                None => self.ask().await,
+            }
+        })
+    }
+}
+
+impl<I, D> AskUntil<'_, I, D>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Response: Send,
+{
+    async fn ask(self) -> I::Response {
+        let Self { run, key, question, valid_for, .. } = self;
+        match request(run, &key, &question) {
+            Ok(request) => run.open(Question { key, request, optional: false, valid_for, pinned: None }, true),
+            Err(reason) => run.misuse(format!("the question `{key}` cannot be asked: {reason}")),
+        }
+        let _open = OpenQuestion(run);
+        pending().await
+    }
+}
+
+/// The input itself if the client declared it; else the URL that stands in for it, if there is one and the client
+/// opens URLs; else the input all the same, which the gate then refuses with what is missing.
+fn request<I>(run: &Run, key: &str, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
+where
+    I: NamespacedInput + 'static,
+    I::Response: Send,
+{
+    let method: Method = I::METHOD;
+    let capabilities = &run.context.capabilities;
+    if !capabilities.knows(&method) && capabilities.elicits_urls() {
+        let interaction = run.interaction_id(key);
+        if let Some((message, url)) = run.context.shared.fallbacks.page::<I>(question.params(), &interaction) {
+            let url = Url::new(url).map_err(|error| error.to_string())?;
+            let mut params = ElicitUrlParams::new(message, url);
+            params.elicitation_id = Some(interaction);
+            return Ok(ElicitRequest::new(params).into());
+        }
+    }
+    question.request(None)
+}

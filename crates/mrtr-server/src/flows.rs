@@ -1,0 +1,120 @@
+//! Prompts, resources and completions: each a flow, found by name or URI.
+
+use indexmap::IndexMap;
+use mrtr_schema::{
+    ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues, ErrorCode,
+    ErrorObject, Json, JsonObject, RawMembers, ReadError, ResourceNotFoundData, Revision,
+};
+
+use crate::completion::{Completer, Completers, Completing};
+use crate::dispatch::{Request, internal_error, invalid_params};
+use crate::resource::Reader;
+use crate::round::Round;
+use crate::tool::Settings;
+use crate::{ProtocolError, Server};
+
+pub(crate) async fn get_prompt(
+    server: &Server,
+    request: &Request<'_>,
+    capabilities: &ClientCapabilities,
+) -> Result<String, ErrorObject> {
+    let name = required_text(request, "name")?;
+    let prompt = server.0.prompts.get(&name);
+    let prompt =
+        prompt.ok_or_else(|| ProtocolError::invalid_params(format!("Unknown prompt: {name}")).into_object())?;
+    let given = request.params.object("arguments").map_err(invalid_params)?;
+    let given = texts(given.as_ref())?;
+    let missing = prompt
+        .definition
+        .arguments
+        .iter()
+        .flatten()
+        .find(|argument| argument.required == Some(true) && !given.contains_key(&argument.name));
+    if let Some(argument) = missing {
+        let message = format!("The prompt needs the argument `{}`", argument.name);
+        return Err(ProtocolError::invalid_params(message).into_object());
+    }
+    let arguments = prompt.members.object(given.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let round = Round::new(server, request, &name, &prompt.settings, capabilities)?;
+    let description = &prompt.definition.description;
+    let finish = |result: &mut mrtr_schema::GetPromptResult| {
+        result.description = result.description.take().or_else(|| description.clone());
+    };
+    round.play(&prompt.handler, &arguments.into(), finish).await
+}
+
+/// Arguments of a prompt, which are texts.
+fn texts(members: Option<&RawMembers<'_>>) -> Result<IndexMap<String, String>, ErrorObject> {
+    let texts = members.into_iter().flat_map(RawMembers::iter).map(|(name, value)| {
+        let text = serde_json::from_str(value.get());
+        let text = text.map_err(|_| {
+            ProtocolError::invalid_params(format!("`arguments`: `{name}` is not a string")).into_object()
+        })?;
+        Ok((name.to_owned(), text))
+    });
+    texts.collect()
+}
+
+pub(crate) async fn read_resource(
+    server: &Server,
+    request: &Request<'_>,
+    capabilities: &ClientCapabilities,
+) -> Result<String, ErrorObject> {
+    let uri = required_text(request, "uri")?;
+    let (reader, mime_type, arguments) = find(server, &uri).ok_or_else(|| not_found(&uri, request.context.revision))?;
+    let round = Round::new(server, request, &uri, &reader.settings, capabilities)?;
+    round.play(&reader.handler, &arguments.into(), |result| reader.finish(result, &uri, mime_type)).await
+}
+
+/// What reads a URI: a resource, or the first template that it is one of.
+fn find<'a>(server: &'a Server, uri: &str) -> Option<(&'a Reader, Option<&'a str>, JsonObject)> {
+    if let Some(resource) = server.0.resources.get(uri) {
+        return Some((&resource.reader, resource.definition.mime_type.as_deref(), JsonObject::default()));
+    }
+    server.0.templates.values().find_map(|template| {
+        let arguments = template.arguments(uri)?;
+        Some((&template.reader, template.definition.mime_type.as_deref(), arguments))
+    })
+}
+
+fn not_found(uri: &str, revision: Revision) -> ErrorObject {
+    let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(uri));
+    if revision != Revision::Published {
+        error.code = ErrorCode::RESOURCE_NOT_FOUND;
+    }
+    error
+}
+
+pub(crate) async fn complete(
+    server: &Server,
+    request: &Request<'_>,
+    capabilities: &ClientCapabilities,
+) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    let params: CompleteParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;
+    let argument = params.argument.name.clone();
+    let Some(Completer(handler)) = completers(server, &params.reference)?.get(&argument) else {
+        let nothing = Completion::new(CompletionValues::default());
+        return server.write(&CompleteResult::new(nothing), false, revision);
+    };
+    let settings = Settings::default();
+    let round = Round::new(server, request, &argument, &settings, capabilities)?;
+    let completing = Json::of(&Completing::of(params)).map_err(|_| internal_error())?;
+    round.play(handler, &completing, |_| {}).await
+}
+
+fn completers<'a>(server: &'a Server, reference: &CompletionReference) -> Result<&'a Completers, ErrorObject> {
+    let found = match reference {
+        CompletionReference::Prompt(prompt) => server.0.prompts.get(&prompt.name).map(|prompt| &prompt.completers),
+        CompletionReference::Resource(template) => {
+            server.0.templates.get(&template.uri).map(|template| &template.completers)
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| ProtocolError::invalid_params("There is nothing of that name to complete").into_object())
+}
+
+fn required_text(request: &Request<'_>, member: &'static str) -> Result<String, ErrorObject> {
+    let text = request.params.text(member).map_err(invalid_params)?;
+    Ok(text.ok_or_else(|| invalid_params(ReadError::missing(member)))?.into_owned())
+}

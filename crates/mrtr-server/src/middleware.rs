@@ -1,0 +1,60 @@
+//! What goes around every call without touching flows: authorization, rate limits, audit.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use mrtr_schema::{ErrorObject, Revision};
+
+use crate::{Caller, ProtocolError};
+
+/// Something that goes around every request: it may refuse it before it runs, and hears how it ended.
+///
+/// It is asked in every round: a state grants nothing.
+///
+/// ```
+/// use mrtr_schema::ErrorCode;
+/// use mrtr_server::{Call, Middleware, ProtocolError};
+///
+/// #[derive(Debug)]
+/// struct OnlyAnnDeletes;
+///
+/// #[async_trait::async_trait]
+/// impl Middleware for OnlyAnnDeletes {
+///     async fn before(&self, call: &Call<'_>) -> Result<(), ProtocolError> {
+///         match (call.name, call.caller.map(|caller| caller.subject())) {
+///             (Some("delete"), caller) if caller != Some("ann") => {
+///                 Err(ProtocolError::new(ErrorCode::INVALID_PARAMS, "You may not delete"))
+///             }
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Middleware: fmt::Debug + Send + Sync + 'static {
+    /// Lets a request through, or refuses it.
+    async fn before(&self, _call: &Call<'_>) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
+    /// Hears how a request that was let through ended.
+    async fn after(&self, _call: &Call<'_>, _outcome: Result<(), &ErrorObject>) {}
+}
+
+/// A request, as middleware sees it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Call<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The tool or prompt by name, or the resource by URI.
+    pub name: Option<&'a str>,
+    /// Who sent it.
+    pub caller: Option<&'a Caller>,
+    /// On whose behalf.
+    pub tenant: Option<&'a str>,
+    /// The revision.
+    pub revision: Revision,
+    /// Whether it brings a state, and so is not the first round.
+    pub is_retry: bool,
+}

@@ -1,0 +1,184 @@
+//! A prompt: a template for a conversation, whose handler is a flow.
+
+use std::fmt;
+
+use mrtr_schema::{GetPromptResult, Icon, JsonObject, PromptArgument, ReadError};
+use mrtr_state::Lifetimes;
+use serde_json::Value;
+
+use crate::completion::{Completer, Completers, Completing};
+use crate::handler::{Handler, IntoHandler};
+use crate::tool::Settings;
+use crate::{BuildError, Failure, Flow, StatePolicy};
+
+/// A prompt that a server offers.
+///
+/// Its arguments are texts; numbers and booleans in the handler's type are read from them.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Prompt};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Review {
+///     /// What to review
+///     code: String,
+/// }
+///
+/// async fn review(_: Flow, args: Review) -> Result<String, Failure> {
+///     Ok(format!("Please review this code:\n\n{}", args.code))
+/// }
+///
+/// let prompt = Prompt::new("review", review).description("Reviews code");
+/// ```
+pub struct Prompt {
+    definition: mrtr_schema::Prompt,
+    schema: Result<JsonObject, ReadError>,
+    settings: Settings,
+    handler: Handler<GetPromptResult>,
+    completers: Completers,
+}
+
+impl Prompt {
+    /// A prompt of this name. Its arguments are the members of the handler's type.
+    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M, GetPromptResult>) -> Self {
+        let erased = handler.erase();
+        Self {
+            definition: mrtr_schema::Prompt::new(name),
+            schema: erased.input_schema,
+            settings: Settings::default(),
+            handler: erased.handler,
+            completers: Completers::default(),
+        }
+    }
+
+    /// Says what it is for.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.define(|prompt| prompt.description = Some(text.into()))
+    }
+
+    /// Gives it a name for people.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.define(|prompt| prompt.title = Some(title.into()))
+    }
+
+    /// Gives it icons.
+    #[must_use]
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.define(|prompt| prompt.icons = Some(icons.into_iter().collect()))
+    }
+
+    /// Changes anything else in its definition.
+    #[must_use]
+    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Prompt)) -> Self {
+        change(&mut self.definition);
+        self
+    }
+
+    /// Completes an argument while somebody types it.
+    #[must_use]
+    pub fn complete<C, F, E>(mut self, argument: impl Into<String>, completer: C) -> Self
+    where
+        C: Fn(Flow, Completing) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+        E: Into<Failure> + 'static,
+    {
+        self.completers.insert(argument.into(), Completer::new(completer));
+        self
+    }
+
+    /// When its interim replies carry a state.
+    #[must_use]
+    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
+        self.settings.policy = policy;
+        self
+    }
+
+    /// Lets its states and flows live shorter or longer.
+    #[must_use]
+    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
+        let Self { mut definition, schema, settings, handler, completers } = self;
+        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let members = TextMembers::of(&schema);
+        if definition.arguments.is_none() && !members.0.is_empty() {
+            definition.arguments = Some(members.0.iter().map(TextMember::argument).collect());
+        }
+        Ok(PreparedPrompt { definition, settings, handler, completers, members })
+    }
+}
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// A prompt that is ready to be got.
+pub(crate) struct PreparedPrompt {
+    pub(crate) definition: mrtr_schema::Prompt,
+    pub(crate) settings: Settings,
+    pub(crate) handler: Handler<GetPromptResult>,
+    pub(crate) completers: Completers,
+    pub(crate) members: TextMembers,
+}
+
+/// The members of a type that is read from texts: arguments of a prompt, variables of a URI.
+pub(crate) struct TextMembers(Vec<TextMember>);
+
+struct TextMember {
+    name: String,
+    description: Option<String>,
+    required: bool,
+    /// Whether the text is a number or a boolean, and not a string.
+    is_literal: bool,
+}
+
+impl TextMembers {
+    pub(crate) fn of(schema: &JsonObject) -> Self {
+        let schema: Value = schema.to().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        let member = |(name, schema): (String, Value)| TextMember {
+            required: required.iter().any(|required| *required == *name),
+            description: schema["description"].as_str().map(str::to_owned),
+            is_literal: LITERAL_TYPES.iter().any(|literal| is_of_type(&schema, literal)),
+            name,
+        };
+        Self(properties.into_iter().map(member).collect())
+    }
+
+    /// The texts as an object that the type is read from.
+    pub(crate) fn object<'a>(&self, texts: impl Iterator<Item = (&'a str, &'a str)>) -> JsonObject {
+        let values = texts.map(|(name, text)| {
+            let literal = self.0.iter().any(|member| member.name == name && member.is_literal);
+            let value = if literal { serde_json::from_str(text).ok() } else { None };
+            (name.to_owned(), value.unwrap_or_else(|| text.into()))
+        });
+        values.collect::<serde_json::Map<String, Value>>().into()
+    }
+}
+
+impl TextMember {
+    fn argument(&self) -> PromptArgument {
+        let mut argument = PromptArgument::new(&*self.name);
+        argument.description.clone_from(&self.description);
+        argument.required = Some(self.required);
+        argument
+    }
+}
+
+const LITERAL_TYPES: [&str; 3] = ["integer", "number", "boolean"];
+
+fn is_of_type(schema: &Value, name: &str) -> bool {
+    match &schema["type"] {
+        Value::String(one) => one == name,
+        Value::Array(several) => several.iter().any(|one| one == name),
+        _ => false,
+    }
+}

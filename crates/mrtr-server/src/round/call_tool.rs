@@ -1,0 +1,121 @@
+//! `tools/call`: arguments checked, extensions asked, and a round played.
+
+use std::sync::Arc;
+
+use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObject, ReadError};
+use mrtr_state::Lineage;
+use tracing::Instrument;
+
+use super::{Concluded, Round, Watch, guarded};
+use crate::dispatch::{Request, invalid_params};
+use crate::extension::{Host, ToolCall};
+use crate::product::Product;
+use crate::tool::PreparedTool;
+use crate::{Failure, Journal, ProtocolError, Server};
+
+pub(crate) async fn call_tool(
+    server: &Server,
+    request: &Request<'_>,
+    capabilities: &ClientCapabilities,
+) -> Result<String, ErrorObject> {
+    let name = request.params.text("name").map_err(invalid_params)?;
+    let name = name.ok_or_else(|| invalid_params(ReadError::missing("name")))?;
+    let tool = server.0.tools.get(&*name);
+    let tool = tool.ok_or_else(|| ProtocolError::invalid_params(format!("Unknown tool: {name}")).into_object())?;
+    let call = Call::read(server, tool, request, capabilities)?;
+    if call.round.state.is_some() && tool.settings.guard.is_some() {
+        return Box::pin(guarded::redeem(server, request)).await;
+    }
+    call.play(None).await
+}
+
+/// A call of a tool, taken apart.
+pub(super) struct Call<'a> {
+    pub(super) round: Round<'a>,
+    tool: &'a PreparedTool,
+    arguments: Json,
+}
+
+impl<'a> Call<'a> {
+    pub(super) fn read(
+        server: &'a Server,
+        tool: &'a PreparedTool,
+        request: &'a Request<'a>,
+        capabilities: &'a ClientCapabilities,
+    ) -> Result<Self, ErrorObject> {
+        let arguments = match request.params.get("arguments") {
+            Some(raw) => JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?,
+            None => JsonObject::default(),
+        };
+        let round = Round::new(server, request, tool.name(), &tool.settings, capabilities)?;
+        Ok(Self { round, tool, arguments: arguments.into() })
+    }
+
+    pub(super) async fn play(&self, watch: Option<Watch>) -> Result<String, ErrorObject> {
+        let round = &self.round;
+        let prepared = round.prepare(watch)?;
+        let lineage = prepared.lineage;
+        let span = round.span(lineage);
+        async {
+            if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
+                let unfit = CallToolResult::unfit(format!("The arguments do not fit: {reason}"))?;
+                return round.complete(unfit, "unfit");
+            }
+            if let Some(taken) = self.offer(&prepared.journal, lineage).await? {
+                round.concluded("taken_over");
+                return Ok(taken);
+            }
+            match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
+                Concluded::Result(result) => Ok(result),
+                Concluded::IntoTask(journal) => self.continue_as_task(*journal, lineage).await,
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Offers the call to the extensions.
+    async fn offer(&self, journal: &Journal, lineage: Lineage) -> Result<Option<String>, ErrorObject> {
+        let extensions = &self.round.server.0.extensions;
+        if extensions.is_empty() {
+            return Ok(None);
+        }
+        let call = self.tool_call(journal.clone(), lineage);
+        for extension in extensions {
+            if let Some(taken) = extension.take_over(&call).await.map_err(ProtocolError::into_object)? {
+                return self.round.server.adopt(&taken, self.round.revision()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn continue_as_task(&self, journal: Journal, lineage: Lineage) -> Result<String, ErrorObject> {
+        let round = &self.round;
+        let call = self.tool_call(journal, lineage);
+        for extension in &round.server.0.extensions {
+            if let Some(taken) = extension.continue_as_task(&call).await.map_err(ProtocolError::into_object)? {
+                round.concluded("into_task");
+                return round.server.adopt(&taken, round.revision());
+            }
+        }
+        round.failed::<CallToolResult>(Failure::misuse(
+            "the handler wants to become a task, and nothing here runs tasks",
+        ))
+    }
+
+    fn tool_call(&self, journal: Journal, lineage: Lineage) -> ToolCall {
+        let Round { server, request, capabilities, .. } = &self.round;
+        ToolCall {
+            host: Host(Arc::downgrade(&server.0)),
+            tool: self.tool.name().to_owned(),
+            arguments: self.arguments.clone(),
+            task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
+            journal,
+            lineage,
+            revision: self.round.revision(),
+            capabilities: (*capabilities).clone(),
+            caller: request.context.caller.clone(),
+            tenant: request.context.tenant.clone(),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What a run tells its runner.
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+use mrtr_server::{Failure, Journal, Outcome, RunContext, run};
+
+#[tokio::test]
+async fn a_question_that_was_only_asked_is_not_among_the_answers_read() {
+    let handler = async |flow: mrtr_server::Flow| Ok::<_, Failure>(flow.roots("roots").await?.len());
+    let ran = run(handler, Journal::default(), RunContext::for_tests()).await;
+    assert!(matches!(ran.outcome, Outcome::Waiting(_)));
+    assert!(ran.read.is_empty(), "{:?}", ran.read);
+}

@@ -1,0 +1,63 @@
+//! The reason of a refusal goes to the log, and nothing of the state does.
+
+use std::fmt::{Debug, Write};
+use std::sync::{Arc, Mutex};
+
+use mrtr_state::Sealer;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use crate::common::{AUDIENCE, Asked, CALL, NOON, ring};
+
+/// Keeps what events say.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<String>>);
+
+struct Fields<'a>(&'a mut String);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        write!(self.0, "{field}={value:?} ").unwrap();
+    }
+}
+
+impl Subscriber for Lines {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        event.record(&mut Fields(&mut self.0.lock().unwrap()));
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
+#[test]
+fn the_log_learns_the_reason_and_nothing_of_the_state() {
+    let sealer = Sealer::new(ring(), AUDIENCE).unwrap();
+    let state = CALL.seal(&sealer, NOON);
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || {
+        assert!(CALL.open(&sealer, &state, NOON).is_ok());
+        let refused = Asked { tenant: None, ..CALL }.open(&sealer, &state, NOON);
+        assert!(refused.is_err());
+    });
+    let said = lines.0.lock().unwrap().clone();
+    assert!(said.contains(r#"reason="other_tenant" method="tools/call""#), "{said}");
+    assert_eq!(said.matches("reason").count(), 1, "{said}");
+    for secret in [state.untrusted_text(), "buy tea", "Ann", "ann", "acme"] {
+        assert!(!said.contains(secret), "{said}");
+    }
+}

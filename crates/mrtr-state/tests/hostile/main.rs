@@ -1,0 +1,16 @@
+//! What a hostile client gets, whatever it sends back: one error, always the same.
+//!
+//! The reason is for the log. Each test is named for what it promises, and holds for every codec.
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod keys;
+mod log;
+mod params;
+mod request;
+mod size;
+mod spelling;
+mod times;
+mod who;

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod fuzz;
 mod public_api;
 mod schema;
 mod test;
@@ -33,6 +34,8 @@ enum Command {
     PublicApi,
     /// Measures speed, as ratios within one run
     Bench,
+    /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
+    Fuzz(fuzz::Options),
 }
 
 fn main() -> ExitCode {
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
         Command::Bench => bench::run(),
+        Command::Fuzz(options) => fuzz::run(&options),
     };
     match outcome {
         Ok(Outcome::Passed) => ExitCode::SUCCESS,

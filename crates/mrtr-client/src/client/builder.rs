@@ -1,0 +1,191 @@
+//! A client being put together.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use mrtr_schema::{
+    CreateMessageParams, CreateMessageResult, Implementation, LoggingLevel, NamespacedInput, Revision, Root,
+};
+use tokio::sync::broadcast;
+
+use super::cache::Cache;
+use super::{Client, Inner};
+use crate::handlers::{Asking, FormRequest, Handlers, IntoElicitResult, UrlRequest};
+use crate::{Limits, Transport};
+
+/// A client being put together.
+#[must_use]
+pub struct Builder {
+    transport: Arc<dyn Transport>,
+    info: Implementation,
+    revision: Revision,
+    handlers: Handlers,
+    limits: Limits,
+    log_level: Option<LoggingLevel>,
+    tracer: Option<Tracer>,
+}
+
+/// Where a call stands in a trace, as W3C writes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "W3C has these three")]
+pub struct TraceContext {
+    /// `traceparent`.
+    pub traceparent: Option<String>,
+    /// `tracestate`.
+    pub tracestate: Option<String>,
+    /// `baggage`.
+    pub baggage: Option<String>,
+}
+
+/// Says where a call stands in a trace.
+pub(super) struct Tracer(pub(super) Box<dyn Fn() -> TraceContext + Send + Sync>);
+
+/// How many events a slow reader may be behind before it misses some.
+const EVENTS: usize = 1024;
+
+impl Builder {
+    pub(super) fn new(transport: Arc<dyn Transport>) -> Self {
+        Self {
+            transport,
+            info: Implementation::new("mrtr", env!("CARGO_PKG_VERSION")),
+            revision: Revision::default(),
+            handlers: Handlers::default(),
+            limits: Limits::default(),
+            log_level: None,
+            tracer: None,
+        }
+    }
+
+    /// Says what this client is.
+    pub fn info(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.info = Implementation::new(name, version);
+        self
+    }
+
+    /// Speaks another revision.
+    pub fn revision(mut self, revision: Revision) -> Self {
+        self.revision = revision;
+        self
+    }
+
+    /// Goes further, or less far, before it gives a call back.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Wants log messages of this level and above.
+    pub fn log_level(mut self, level: LoggingLevel) -> Self {
+        self.log_level = Some(level);
+        self
+    }
+
+    /// Tells servers where each call stands in a trace.
+    pub fn trace_context(mut self, current: impl Fn() -> TraceContext + Send + Sync + 'static) -> Self {
+        self.tracer = Some(Tracer(Box::new(current)));
+        self
+    }
+
+    /// Has forms filled in by this.
+    ///
+    /// An error means that nobody was asked; a person who said no is a decline.
+    pub fn on_elicit<F, T, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(FormRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoElicitResult + 'static,
+    {
+        self.handlers.on_form(handler);
+        self
+    }
+
+    /// Has URLs shown by this, and opened if the person agrees.
+    pub fn on_url<F, T, A>(mut self, handler: F) -> Self
+    where
+        F: Fn(UrlRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoElicitResult + 'static,
+    {
+        self.handlers.on_url(handler);
+        self
+    }
+
+    /// Has a model asked by this. It is never offered tools.
+    pub fn on_sample<F, T, E>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handlers.on_sample(handler, false);
+        self
+    }
+
+    /// Has a model asked by this, which may be offered tools.
+    pub fn on_sample_with_tools<F, T, E>(mut self, handler: F) -> Self
+    where
+        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handlers.on_sample(handler, true);
+        self
+    }
+
+    /// Has the roots listed by this.
+    pub fn on_roots<F, T, E>(mut self, handler: F) -> Self
+    where
+        F: Fn(Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handlers.on_roots(handler);
+        self
+    }
+
+    /// Has an application's own input answered by this.
+    pub fn on_input<I, F, T, E>(mut self, handler: F) -> Self
+    where
+        I: NamespacedInput + 'static,
+        I::Params: Send,
+        I::Response: Send,
+        F: Fn(I::Params, Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<I::Response, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.handlers.on_input::<I, F, T, E>(handler);
+        self
+    }
+
+    /// Puts the client together.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the operating system has no randomness to give.
+    pub fn build(self) -> Client {
+        let session = getrandom::u64().expect("the operating system has randomness to give");
+        Client(Arc::new(Inner {
+            server: self.transport.server().into(),
+            transport: self.transport,
+            info: self.info,
+            revision: self.revision,
+            capabilities: self.handlers.capabilities(),
+            handlers: self.handlers,
+            limits: self.limits,
+            log_level: self.log_level,
+            tracer: self.tracer,
+            session: format!("{session:016x}"),
+            sent: AtomicU64::new(0),
+            calls: AtomicU64::new(0),
+            events: broadcast::Sender::new(EVENTS),
+            cache: Cache::default(),
+        }))
+    }
+}
+
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder").field("transport", &self.transport).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! Who answers: one handler for each kind of question, and the capabilities that follow from them.
+
+mod elicit;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use mrtr_schema::{
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitationCapability, InputRequest,
+    InputResponse, JsonObject, ListRootsResult, NamespacedInput, Revision, Root, RootsCapability, SamplingCapability,
+    Violations,
+};
+
+pub use elicit::{FormRequest, IntoElicitResult, UrlRequest};
+
+/// Who is asking, and in the middle of what.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Asking {
+    /// The server.
+    pub server: Arc<str>,
+    /// The method of the call.
+    pub method: String,
+    /// The tool or prompt by name, or the resource by URI.
+    pub name: Option<String>,
+    /// The round of the call, from 1.
+    pub round: u32,
+    /// The key of the question.
+    pub key: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Unanswered {
+    /// Nobody here answers this kind, which was not offered either.
+    NoHandler,
+    /// It is of a kind that nobody here knows: the others are answered without it.
+    Unknown,
+    Failed(Box<dyn std::error::Error + Send + Sync>),
+    Unfit(Violations),
+}
+
+impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
+    fn from(error: E) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<InputResponse, Unanswered>> + Send>>;
+
+struct Handler<Q>(Box<dyn Fn(Q, Asking, Revision) -> Answering + Send + Sync>);
+
+/// The handlers of a client.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    form: Option<Handler<mrtr_schema::ElicitFormParams>>,
+    url: Option<Handler<mrtr_schema::ElicitUrlParams>>,
+    sample: Option<Handler<CreateMessageParams>>,
+    samples_with_tools: bool,
+    roots: Option<Handler<()>>,
+    inputs: HashMap<String, Handler<JsonObject>>,
+}
+
+impl Handlers {
+    pub(crate) fn on_form<F, T, A>(&mut self, handler: F)
+    where
+        F: Fn(FormRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoElicitResult + 'static,
+    {
+        self.form = Some(Handler(Box::new(move |params, asking, revision| {
+            let request = FormRequest::new(params, asking);
+            let form = request.form().clone();
+            let answering = handler(request);
+            Box::pin(async move {
+                let answer = elicit::completed(answering.await.into_elicit_result()?, &form)?;
+                Ok(InputResponse::of(&answer, revision)?)
+            })
+        })));
+    }
+
+    pub(crate) fn on_url<F, T, A>(&mut self, handler: F)
+    where
+        F: Fn(UrlRequest) -> T + Send + Sync + 'static,
+        T: Future<Output = A> + Send + 'static,
+        A: IntoElicitResult + 'static,
+    {
+        self.url = Some(Handler(Box::new(move |params, asking, revision| {
+            let answering = handler(UrlRequest::new(params, asking));
+            Box::pin(async move {
+                // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
+                let mut answer = answering.await.into_elicit_result()?;
+                answer.content = None;
+                Ok(InputResponse::of(&answer, revision)?)
+            })
+        })));
+    }
+
+    pub(crate) fn on_sample<F, T, E>(&mut self, handler: F, with_tools: bool)
+    where
+        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.samples_with_tools = with_tools;
+        self.sample = Some(Handler(Box::new(move |params, asking, revision| {
+            let answering = handler(params, asking);
+            Box::pin(async move { Ok(InputResponse::of(&answering.await?, revision)?) })
+        })));
+    }
+
+    pub(crate) fn on_roots<F, T, E>(&mut self, handler: F)
+    where
+        F: Fn(Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        self.roots = Some(Handler(Box::new(move |(), asking, revision| {
+            let answering = handler(asking);
+            Box::pin(async move { Ok(InputResponse::of(&ListRootsResult::new(answering.await?), revision)?) })
+        })));
+    }
+
+    pub(crate) fn on_input<I, F, T, E>(&mut self, handler: F)
+    where
+        I: NamespacedInput + 'static,
+        I::Params: Send,
+        I::Response: Send,
+        F: Fn(I::Params, Asking) -> T + Send + Sync + 'static,
+        T: Future<Output = Result<I::Response, E>> + Send + 'static,
+        E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
+    {
+        let handler = Handler(Box::new(move |params: JsonObject, asking, _| {
+            let answering = params.to().map(|params| handler(params, asking));
+            let answering: Answering = Box::pin(async move {
+                let answer = answering?.await?;
+                Ok(InputResponse::from_object(JsonObject::of(&answer)?))
+            });
+            answering
+        }));
+        self.inputs.insert(I::METHOD.as_str().to_owned(), handler);
+    }
+
+    /// What a client with these handlers offers, and nothing else.
+    pub(crate) fn capabilities(&self) -> ClientCapabilities {
+        let offered = || Some(JsonObject::default());
+        let mut capabilities = ClientCapabilities::new();
+        if self.form.is_some() || self.url.is_some() {
+            let mut elicitation = ElicitationCapability::new();
+            elicitation.form = self.form.as_ref().and_then(|_| offered());
+            elicitation.url = self.url.as_ref().and_then(|_| offered());
+            capabilities.elicitation = Some(elicitation);
+        }
+        if self.sample.is_some() {
+            let mut sampling = SamplingCapability::new();
+            sampling.tools = self.samples_with_tools.then(JsonObject::default);
+            capabilities.sampling = Some(sampling);
+        }
+        capabilities.roots = self.roots.as_ref().map(|_| RootsCapability::new());
+        let mut extensions: IndexMap<_, _> =
+            self.inputs.keys().map(|method| (method.clone(), JsonObject::default())).collect();
+        extensions.sort_keys();
+        capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
+        capabilities
+    }
+
+    /// Has a question answered by whoever answers its kind.
+    pub(crate) async fn answer(
+        &self,
+        request: InputRequest,
+        asking: Asking,
+        revision: Revision,
+    ) -> Result<InputResponse, Unanswered> {
+        let answering = match request {
+            InputRequest::Elicit(request) => match request.params {
+                ElicitParams::Form(params) => self.form.as_ref().map(|Handler(ask)| ask(params, asking, revision)),
+                ElicitParams::Url(params) => self.url.as_ref().map(|Handler(ask)| ask(params, asking, revision)),
+                _ => return Err(Unanswered::Unknown),
+            },
+            InputRequest::Sample(request) => {
+                let tools = request.params.tools.is_some() || request.params.tool_choice.is_some();
+                let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
+                allowed.map(|Handler(ask)| ask(request.params, asking, revision))
+            }
+            InputRequest::Roots(_) => self.roots.as_ref().map(|Handler(ask)| ask((), asking, revision)),
+            InputRequest::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
+                Some(Handler(ask)) => Some(ask(request.params.unwrap_or_default(), asking, revision)),
+                None => return Err(Unanswered::Unknown),
+            },
+            _ => return Err(Unanswered::Unknown),
+        };
+        match answering {
+            Some(answering) => answering.await,
+            None => Err(Unanswered::NoHandler),
+        }
+    }
+}
+
+impl fmt::Debug for Handlers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Handlers").field(&self.capabilities()).finish()
+    }
+}

@@ -1,0 +1,21 @@
+//! The client: the crate's front page, its modules, and the names it exports.
+//!
+#![doc = include_str!("../README.md")]
+
+mod call;
+mod client;
+mod error;
+mod events;
+mod handlers;
+mod limits;
+mod pending;
+mod transport;
+
+pub use call::{Action, Call, Outcome, Outgoing, Stop};
+pub use client::{Builder, Client, Round, TraceContext};
+pub use error::CallError;
+pub use events::{CallEvent, EventKind};
+pub use handlers::{Asking, FormRequest, IntoElicitResult, UrlRequest};
+pub use limits::Limits;
+pub use pending::{NotAsked, PendingCall, PendingTask};
+pub use transport::{Exchange, Notified, Transport, TransportError};

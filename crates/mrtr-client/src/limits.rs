@@ -1,0 +1,52 @@
+//! How far a call may go before its client gives it back.
+
+use std::time::Duration;
+
+/// How far a call may go before its client gives it back.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_client::Limits;
+///
+/// let patient = Limits { rounds: 50, gathering: Some(Duration::from_secs(3600)), ..Limits::default() };
+/// assert_eq!(patient.state_only_rounds, 8);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
+pub struct Limits {
+    /// How many requests a call may send, those without an answer to bring aside. 10 by default.
+    pub rounds: u32,
+    /// How many replies in a row may carry a state and ask nothing. 8 by default.
+    pub state_only_rounds: u32,
+    /// How long to wait after the first reply that asks nothing; it doubles each time, and varies by half.
+    /// 100 ms by default.
+    pub backoff: Duration,
+    /// How long one exchange with the server may take. Two minutes by default.
+    pub exchange: Duration,
+    /// How long gathering the answers of a round may take. For ever by default: people think.
+    pub gathering: Option<Duration>,
+    /// The longest state that is taken, in bytes. 1 MiB by default.
+    pub state_bytes: usize,
+    /// The longest reply that is taken, in bytes. 16 MiB by default.
+    pub reply_bytes: usize,
+    /// How long to wait between two looks at a task whose server does not say. One second by default.
+    pub poll: Duration,
+    /// How often to look at a task. A hundred thousand times by default.
+    pub looks: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            rounds: 10,
+            state_only_rounds: 8,
+            backoff: Duration::from_millis(100),
+            exchange: Duration::from_mins(2),
+            gathering: None,
+            state_bytes: 1 << 20,
+            reply_bytes: 16 << 20,
+            poll: Duration::from_secs(1),
+            looks: 100_000,
+        }
+    }
+}

@@ -47,7 +47,7 @@ async fn without_a_connection_the_running_step_is_finished_and_no_other_begun() 
         // Two places for the claim and two for the mark: the next is in the first step.
         shop.wire.set(5);
         assert!(send_and_hang_up(&shop, &second).await);
-        // Two more in the step, two for its record, one between the steps, and two for the release.
+        // One more in the step, two for its record, one between the steps, and two for the release.
         shop.wire.passed(11).await;
         assert_eq!(shop.outside.counts(), [1, 0, 0], "{}", shop.kind);
     }

@@ -138,16 +138,11 @@ impl Run {
         state.must_carry = true;
     }
 
-    /// An id for an interaction outside the flow: made once, and carried.
+    /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
+    /// of which nothing is left but its steps.
     pub(crate) fn interaction_id(&self, key: &str) -> String {
-        let mut state = self.state();
-        state.must_carry = true;
-        if let Some(id) = state.journal.interactions.get(key) {
-            return id.clone();
-        }
-        let id = self.context.fresh_id();
-        state.journal.interactions.insert(key.to_owned(), id.clone());
-        id
+        self.state().journal.gave_keys = true;
+        self.context.derived_id("mrtr interaction id", key)
     }
 
     pub(crate) fn carried(&self) -> Option<Box<RawValue>> {

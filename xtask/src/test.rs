@@ -5,11 +5,23 @@ use anyhow::Result;
 use crate::workspace::cargo;
 use crate::{Outcome, compare_official, public_api, schema, validate_examples};
 
+/// Crates with the features that somebody may want alone.
+const FEATURES: [&[&str]; 6] = [
+    &["mrtr-schema"],
+    &["mrtr-state"],
+    &["mrtr-state", "--features", "ring"],
+    &["mrtr-state", "--features", "sqlite"],
+    &["mrtr-http", "--features", "server"],
+    &["mrtr-http", "--features", "client"],
+];
+
 pub(crate) fn run() -> Result<Outcome> {
     let warnings_fail = [("RUSTDOCFLAGS", "-D warnings")];
     cargo(&["fmt", "--all", "--check"], &[])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
-    cargo(&["clippy", "--package", "mrtr-schema", "--no-default-features", "--", "-D", "warnings"], &[])?;
+    for features in FEATURES {
+        cargo(&[&["clippy", "--no-default-features", "--package"], features, &["--", "-D", "warnings"]].concat(), &[])?;
+    }
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &warnings_fail)?;
     cargo(&["test", "--workspace", "--all-features"], &[])?;
 

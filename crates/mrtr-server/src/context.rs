@@ -74,11 +74,33 @@ impl Context {
 #[expect(clippy::exhaustive_structs, reason = "a transport fills in all of them")]
 pub struct Headers {
     /// `MCP-Protocol-Version`.
-    pub version: Option<String>,
+    pub version: HeaderClaim,
     /// `Mcp-Method`.
-    pub method: Option<String>,
+    pub method: HeaderClaim,
     /// `Mcp-Name`.
-    pub name: Option<String>,
+    pub name: HeaderClaim,
+    /// `Mcp-Param-*`, by what follows the prefix, in lower case.
+    pub params: Vec<(String, HeaderClaim)>,
+}
+
+/// What one header claims.
+///
+/// ```
+/// use mrtr_server::{HeaderClaim, Headers};
+///
+/// let headers = Headers { method: HeaderClaim::Text("tools/call".into()), ..Headers::default() };
+/// assert_eq!(headers.name, HeaderClaim::Missing);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
+pub enum HeaderClaim {
+    /// Nothing: it is not there.
+    #[default]
+    Missing,
+    /// This, decoded.
+    Text(String),
+    /// It is there, and cannot be read: it matches nothing.
+    Unreadable,
 }
 
 /// Who sent a request: a subject, and who vouches for it.

@@ -9,10 +9,10 @@ use mrtr_schema::{
 };
 use tokio::sync::mpsc;
 
-use crate::context::Headers;
+use crate::context::{HeaderClaim, Headers};
 use crate::middleware::Call;
 use crate::notify::Notifier;
-use crate::reply::ReplyStream;
+use crate::reply::{Refused, ReplyStream};
 use crate::{Context, ProtocolError, Reply, Server, catalog, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
@@ -69,11 +69,11 @@ async fn answer(server: &Server, body: &Bytes, context: &Context, notifier: Opti
     match Envelope::parse(body) {
         Err(error) => {
             let object = ErrorObject::new(error.code(), error.to_string());
-            Reply::error(error.id().cloned(), object, revision)
+            Reply::error(error.id().cloned(), Refused::early(object), revision)
         }
         Ok(Envelope::Notification { .. }) => Reply::Accepted,
-        Ok(Envelope::Result { id, .. }) => Reply::error(Some(id), not_a_request(), revision),
-        Ok(Envelope::Error { id, .. }) => Reply::error(id, not_a_request(), revision),
+        Ok(Envelope::Result { id, .. }) => Reply::error(Some(id), Refused::early(not_a_request()), revision),
+        Ok(Envelope::Error { id, .. }) => Reply::error(id, Refused::early(not_a_request()), revision),
         Ok(Envelope::Request { id, method, params }) => {
             let request = Request { body, method, params, context, notifier };
             match request.answer(server, &id).await {
@@ -94,12 +94,12 @@ pub(crate) struct Request<'a> {
 }
 
 impl Request<'_> {
-    async fn answer(&self, server: &Server, id: &RequestId) -> Result<Reply, ErrorObject> {
-        let capabilities = self.declared_capabilities()?;
+    async fn answer(&self, server: &Server, id: &RequestId) -> Result<Reply, Refused> {
+        let capabilities = self.declared_capabilities().map_err(Refused::early)?;
         self.check_known(server)?;
         let name = self.name()?;
         if let Some(name) = &name {
-            self.check_header("Mcp-Name", |headers| headers.name.as_deref(), name)?;
+            self.check_header("Mcp-Name", |headers| &headers.name, name)?;
         }
         let call = Call {
             method: &self.method,
@@ -119,7 +119,7 @@ impl Request<'_> {
         for middleware in &server.0.middleware {
             middleware.after(&call, answered.as_ref().map(drop)).await;
         }
-        answered
+        Ok(answered?)
     }
 
     /// The result as JSON text, or the error.
@@ -172,18 +172,23 @@ impl Request<'_> {
         let meta = meta.ok_or_else(|| invalid_params(ReadError::missing("_meta")))?;
         let version = meta.text(PROTOCOL_VERSION).map_err(invalid_params)?;
         let version = version.ok_or_else(|| invalid_params(ReadError::missing(PROTOCOL_VERSION)))?;
-        self.check_header("MCP-Protocol-Version", |headers| headers.version.as_deref(), &version)?;
+        self.check_header("MCP-Protocol-Version", |headers| &headers.version, &version)?;
         if *version != *revision.as_str() {
             return Err(unsupported_version(&version));
         }
         let capabilities = self.read_meta(meta)?;
-        self.check_header("Mcp-Method", |headers| headers.method.as_deref(), &self.method)?;
+        self.check_header("Mcp-Method", |headers| &headers.method, &self.method)?;
         Ok(capabilities)
     }
 
     fn read_meta(&self, meta: RawMembers<'_>) -> Result<ClientCapabilities, ErrorObject> {
         let meta = RequestMeta::read_members(meta, self.context.revision.strict()).map_err(invalid_params)?;
         Ok(meta.client_capabilities.unwrap_or_default())
+    }
+
+    /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
+    pub(crate) fn has_headers(&self) -> bool {
+        self.context.revision.has(Feature::RequestMetadata)
     }
 
     /// The tool or prompt by name, the resource by URI, or the task by id.
@@ -200,16 +205,16 @@ impl Request<'_> {
     fn check_header(
         &self,
         name: &str,
-        claimed: impl Fn(&Headers) -> Option<&str>,
+        claimed: impl Fn(&Headers) -> &HeaderClaim,
         said: &str,
     ) -> Result<(), ErrorObject> {
-        // Older revisions have neither these headers nor a code for them.
-        let has_headers = self.context.revision.has(Feature::RequestMetadata);
-        let Some(headers) = self.context.headers.as_ref().filter(|_| has_headers) else { return Ok(()) };
+        let Some(headers) = self.context.headers.as_ref().filter(|_| self.has_headers()) else { return Ok(()) };
         match claimed(headers) {
-            Some(claimed) if claimed == said => Ok(()),
-            Some(_) => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is not what the body says"))),
-            None => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is missing"))),
+            HeaderClaim::Text(claimed) if claimed == said => Ok(()),
+            HeaderClaim::Text(_) | HeaderClaim::Unreadable => {
+                Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is not what the body says")))
+            }
+            HeaderClaim::Missing => Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} is missing"))),
         }
     }
 }

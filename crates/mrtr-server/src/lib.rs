@@ -36,7 +36,7 @@ mod tool;
 pub use changes::Changes;
 pub use clock::{Clock, SystemClock};
 pub use completion::Completing;
-pub use context::{Caller, Context, Headers};
+pub use context::{Caller, Context, HeaderClaim, Headers};
 pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
@@ -51,7 +51,7 @@ pub use mrtr_state::Sealer;
 pub use output::{InputRequired, IntoOutput, Output, Structured};
 pub use product::Product;
 pub use prompt::Prompt;
-pub use reply::{Reply, ReplyStream};
+pub use reply::{Reply, ReplyStream, Stage};
 pub use resource::{Resource, ResourceTemplate, TemplateError};
 pub use run::{Entry, JournalSink, Outcome, Question, Ran, SinkError, run};
 pub use run_context::RunContext;

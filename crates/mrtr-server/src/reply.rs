@@ -18,13 +18,42 @@ pub enum Reply {
     Message {
         /// Its text.
         body: String,
-        /// The code, if it is an error: a transport may have a status for it.
-        error: Option<ErrorCode>,
+        /// The code, if it is an error, and how far the request had come: a transport may have a status for it.
+        error: Option<(ErrorCode, Stage)>,
     },
     /// Notifications, and a response as the last message. Dropping it cancels what it comes from.
     Stream(ReplyStream),
     /// Nothing is answered: it was a notification.
     Accepted,
+}
+
+/// How far a request had come when it was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a request reaches its method or it does not")]
+pub enum Stage {
+    /// It is wrong in itself, whatever its method: no message, or without what each request must say.
+    Metadata,
+    /// Its method, or the lack of it, decided.
+    Method,
+}
+
+/// An error, and how far the request had come.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) error: ErrorObject,
+    pub(crate) stage: Stage,
+}
+
+impl Refused {
+    pub(crate) fn early(error: ErrorObject) -> Self {
+        Self { error, stage: Stage::Metadata }
+    }
+}
+
+impl From<ErrorObject> for Refused {
+    fn from(error: ErrorObject) -> Self {
+        Self { error, stage: Stage::Method }
+    }
 }
 
 impl Reply {
@@ -35,12 +64,12 @@ impl Reply {
         Self::Message { body, error: None }
     }
 
-    pub(crate) fn error(id: Option<RequestId>, error: ErrorObject, revision: Revision) -> Self {
+    pub(crate) fn error(id: Option<RequestId>, Refused { error, stage }: Refused, revision: Revision) -> Self {
         let code = error.code;
         let mut response = ErrorResponse::new(error);
         response.id = id;
         let body = serde_json::to_string(&InRevision::new(&response, revision)).expect("an error is JSON");
-        Self::Message { body, error: Some(code) }
+        Self::Message { body, error: Some((code, stage)) }
     }
 
     /// The response, whatever notifications come before it; `None` if nothing is answered.

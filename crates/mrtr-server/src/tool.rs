@@ -1,19 +1,21 @@
 //! A tool: its definition, its handler, and how its flows are kept.
 
 mod arguments;
+mod mirrored;
 
 use std::fmt;
 use std::sync::Arc;
 
-use mrtr_schema::{CallToolResult, Icon, InputSchema, Json, ReadError, ToolAnnotations};
+use mrtr_schema::{CallToolResult, ErrorObject, Icon, InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
 use mrtr_state::Lifetimes;
 use mrtr_state::single_use::SingleUse;
 
 use arguments::ArgumentCheck;
+use mirrored::Mirrored;
 
 use crate::handler::{Erased, Handler, IntoHandler};
 use crate::run::{Ran, run};
-use crate::{BuildError, Journal, Output, RunContext};
+use crate::{BuildError, HeaderClaim, Journal, Output, RunContext};
 
 /// A tool that a server offers.
 ///
@@ -181,7 +183,8 @@ impl Tool {
         let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
         let check = check(&definition.input_schema)
             .map_err(|source| BuildError::Check { tool: definition.name.clone(), source })?;
-        Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check })
+        let mirrored = Mirrored::of(&definition.input_schema);
+        Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check, mirrored })
     }
 }
 
@@ -204,9 +207,19 @@ pub(crate) struct PreparedTool {
     pub(crate) settings: Settings,
     pub(crate) handler: Handler<CallToolResult>,
     check: ArgumentCheck,
+    mirrored: Mirrored,
 }
 
 impl PreparedTool {
+    /// Whether the headers say of the arguments what the body does.
+    pub(crate) fn check_mirrored(
+        &self,
+        arguments: &JsonObject,
+        claims: &[(String, HeaderClaim)],
+    ) -> Result<(), ErrorObject> {
+        self.mirrored.check(arguments, claims)
+    }
+
     pub(crate) fn name(&self) -> &str {
         &self.definition.name
     }

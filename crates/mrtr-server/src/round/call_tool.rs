@@ -47,6 +47,9 @@ impl<'a> Call<'a> {
             Some(raw) => JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?,
             None => JsonObject::default(),
         };
+        if let Some(headers) = request.context.headers.as_ref().filter(|_| request.has_headers()) {
+            tool.check_mirrored(&arguments, &headers.params)?;
+        }
         let round = Round::new(server, request, tool.name(), &tool.settings, capabilities)?;
         Ok(Self { round, tool, arguments: arguments.into() })
     }

@@ -1,0 +1,17 @@
+//! Streamable HTTP: the crate's front page, its modules, and the names it exports.
+//!
+#![doc = include_str!("../README.md")]
+
+#[cfg(feature = "client")]
+mod client;
+#[cfg(any(feature = "server", feature = "client"))]
+mod header_text;
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "client")]
+pub use client::{HttpTransport, HttpTransportError, TokenProvider};
+#[cfg(feature = "server")]
+pub use server::{
+    Authenticator, Body, Bound, Challenge, Endpoint, Identity, PATH, Serve, router, router_at, router_for, serve,
+};

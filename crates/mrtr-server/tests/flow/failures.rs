@@ -77,6 +77,10 @@ async fn a_decline_passes_through_anyhow() {
     assert_eq!(call.decline("name").send().await.expect_tool_error(), "`name` was declined");
 }
 
+fn panics(text: String) -> Result<String, Failure> {
+    std::panic::panic_any(text)
+}
+
 #[tokio::test]
 async fn a_panic_is_answered_and_logged_wherever_it_happens() {
     let log = Log::start();
@@ -85,32 +89,19 @@ async fn a_panic_is_answered_and_logged_wherever_it_happens() {
 
     let later = call(async |_: Flow| {
         tokio::task::yield_now().await;
-        if true {
-            panic!("later, in {} words", 4);
-        }
-        Ok::<_, Failure>("never")
+        panics(format!("later, in {} words", 4))
     });
     expect_internal(&later.await, &log, "the handler panicked: later, in 4 words");
 
     let in_step = call(async |flow: Flow| {
-        let work = async {
-            if true {
-                panic!("in a step");
-            }
-            Ok::<_, Failure>(1)
-        };
-        let _ = flow.step("work", work).await;
+        let _ = flow.step("work", async { panics("in a step".into()) }).await;
         Ok::<_, Failure>("never")
     });
     expect_internal(&in_step.await, &log, "the handler panicked: in a step");
 
     let beside = call(async |flow: Flow| {
-        let panics = async {
-            if true {
-                panic!("beside a question");
-            }
-        };
-        let _ = tokio::join!(flow.elicit::<Name>("name", "Who?").into_future(), panics);
+        let beside = async { panics("beside a question".into()) };
+        let _ = tokio::join!(flow.elicit::<Name>("name", "Who?").into_future(), beside);
         Ok::<_, Failure>("never")
     });
     expect_internal(&beside.await, &log, "the handler panicked: beside a question");

@@ -30,12 +30,12 @@ async fn an_answer_that_is_too_much_is_named() {
         let name = flow.elicit::<Name>("name", "Who?").await?.name;
         Ok(format!("{name} is {}", flow.elicit::<Age>("age", "How old?").await?.years))
     }
-    let long = json!({ "name": "x".repeat(10_000) });
+    let answer = json!({ "name": "x".repeat(10_000) });
     let log = Log::start();
-    let call = begin(&small(handler)).await.accept("name", &long).send().await;
+    let call = begin(&small(handler)).await.accept("name", &answer).send().await;
     expect_internal(&call, &log, "answer `name`");
     let log = Log::start();
-    let call = begin(&small(handler)).await.accept("name", &long).send_carrying(None).await;
+    let call = begin(&small(handler)).await.accept("name", &answer).send_carrying(None).await;
     expect_internal(&call, &log, "answer `name`");
 }
 

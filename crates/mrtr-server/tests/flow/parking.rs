@@ -86,7 +86,7 @@ async fn nothing_of_the_flow_goes_on_past_a_question() {
             1 => flow.yield_point(&1).await,
             2 => drop(flow.idempotency_key("key").await),
             3 => flow.elicit_url("go", "Go", "https://example.com").until(|| async { true }).await?,
-            _ => drop(flow.elicit::<Age>("age", "How old?").await?),
+            _ => drop(flow.elicit::<Age>("age", "How old?").await),
         }
         Ok("went on".into())
     }
@@ -189,6 +189,18 @@ async fn a_step_beside_a_question_is_finished_and_recorded_before_the_reply() {
     assert_eq!(effects.count(), 1);
     assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "slow for Ada");
     assert_eq!(effects.count(), 1);
+}
+
+#[tokio::test]
+async fn a_step_of_a_join_may_take_an_idempotency_key() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let charge = flow.step("charge", async { Ok::<_, Failure>(flow.idempotency_key("charge").await) });
+        let (key, _) = flow.join((charge, flow.elicit::<Name>("name", "Who?"))).await?;
+        Ok((key == flow.idempotency_key("charge").await).to_string())
+    }
+    let call = call(handler).await;
+    call.expect_asked(&["name"]);
+    assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "true");
 }
 
 #[tokio::test]

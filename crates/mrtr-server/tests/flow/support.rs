@@ -54,6 +54,7 @@ impl Effects {
     }
 
     /// Something that happens, as a step does it.
+    #[expect(clippy::unused_async, reason = "work is a future")]
     pub(crate) async fn work(&self, what: &str) -> Result<String, std::io::Error> {
         self.happen(what);
         Ok(what.to_owned())

@@ -92,6 +92,7 @@ impl World {
     }
 
     /// An answer will do.
+    #[expect(clippy::unnecessary_wraps, reason = "it is what a check gives")]
     pub(crate) fn consumed(&self, key: &str, value: &str) -> Result<(), &'static str> {
         self.happen(Event::Consumed { key: key.to_owned(), value: value.to_owned() });
         Ok(())

@@ -172,7 +172,7 @@ impl Keeper {
     }
 
     /// Answers a question; if nothing runs, the next run starts.
-    pub(crate) fn answer(&self, id: &str, key: &str, answer: Value) {
+    pub(crate) fn answer(&self, id: &str, key: &str, answer: &Value) {
         let starts = self.change(id, |row| {
             row.answers.push((key.to_owned(), answer.to_string()));
             !row.running && row.take_answers()

@@ -129,8 +129,8 @@ fn after_a_crash_an_idempotent_step_in_doubt_runs_again() {
             let manner = Manner { idempotent: true, ..Manner::default() };
             let Some((shop, _, reply)) = crash_and_retry(kind, place, manner) else { break };
             assert!(reply["result"]["inputRequests"]["rating"].is_object(), "{} at {place}: {reply}", shop.kind);
-            let [charge, ship, mail] = shop.outside.counts();
-            assert!((1..=2).contains(&charge) && (1..=2).contains(&ship) && charge + ship <= 3 && mail == 0);
+            let counts = shop.outside.counts();
+            assert!([[1, 1, 0], [2, 1, 0], [1, 2, 0]].contains(&counts), "{} at {place}: {counts:?}", shop.kind);
         }
     }
 }

@@ -83,10 +83,10 @@ async fn a_tool_error_is_a_reply_and_is_kept() {
     for shop in Shop::all(Manner::default()) {
         let second = shop.first().await;
         let state = second["params"]["requestState"].as_str();
-        let declines = request(2, state, &json!({ "buyer": { "action": "decline" } }));
-        let declined = shop.send(&declines).await;
-        assert_eq!(text(&declined), "`buyer` was declined");
-        assert_eq!(shop.send(&again(&declines, 3)).await["result"], declined["result"], "{}", shop.kind);
+        let refusal = request(2, state, &json!({ "buyer": { "action": "decline" } }));
+        let told = shop.send(&refusal).await;
+        assert_eq!(text(&told), "`buyer` was declined");
+        assert_eq!(shop.send(&again(&refusal, 3)).await["result"], told["result"], "{}", shop.kind);
         assert!(is_refused(&shop.send(&second).await), "{}", shop.kind);
         assert_eq!(shop.outside.counts(), [0, 0, 0], "{}", shop.kind);
     }

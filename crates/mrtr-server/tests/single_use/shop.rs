@@ -35,7 +35,7 @@ pub(crate) struct Shop {
     pub(crate) outside: Outside,
     store: Arc<dyn SingleUse>,
     /// Kept while the store is.
-    _folder: Arc<Option<TempDir>>,
+    folder: Arc<Option<TempDir>>,
 }
 
 /// What happened outside, as flow and step. Clones are the same.
@@ -88,12 +88,12 @@ impl Shop {
         let sealer = Sealer::new(KeyRing::new(Key::new("k1", [7; 32]).unwrap()), "shop").unwrap();
         let tool = Tool::new("sell", handler).single_use(guard);
         let server = Server::builder("shop", "1").sealer(sealer).clock(clock.clone()).tool(tool).build().unwrap();
-        Self { kind, server, clock: clock.clone(), wire, failures, outside, store, _folder: folder }
+        Self { kind, server, clock: clock.clone(), wire, failures, outside, store, folder }
     }
 
     /// The same shop after a crash: another process with the same keys and the same store.
     pub(crate) fn reopened(&self, manner: Manner) -> Self {
-        let other = Self::open(self.kind, &self.clock, Arc::clone(&self.store), Arc::clone(&self._folder), manner);
+        let other = Self::open(self.kind, &self.clock, Arc::clone(&self.store), Arc::clone(&self.folder), manner);
         let earlier = self.outside.0.lock().unwrap().clone();
         other.outside.0.lock().unwrap().extend(earlier);
         other

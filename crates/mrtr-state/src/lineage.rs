@@ -27,6 +27,19 @@ pub struct Lineage {
 }
 
 impl Lineage {
+    /// A flow that was kept, to go on from there: for whoever stores flows rather than seals them.
+    ///
+    /// ```
+    /// use mrtr_state::{FlowId, Lineage, Sealer, Timestamp};
+    ///
+    /// let begun = Sealer::this_process_only().begin(Timestamp::from_millis(1_785_240_000_000));
+    /// let kept = *begun.flow().as_bytes();
+    /// assert_eq!(Lineage::restore(FlowId::from_bytes(kept), begun.started(), begun.ends(), begun.round()), begun);
+    /// ```
+    pub fn restore(flow: FlowId, started: Timestamp, ends: Timestamp, round: u32) -> Self {
+        Self { flow, started, ends, round }
+    }
+
     /// The flow.
     pub fn flow(&self) -> FlowId {
         self.flow
@@ -138,6 +151,13 @@ random_id! {
     /// ```
     FlowId
 }
+impl FlowId {
+    /// A flow that was kept. Bytes that are not random make ids that can be guessed.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
 random_id! {
     /// A sealed state: the first 128 bits of its nonce, which is new each time one is sealed.
     ///

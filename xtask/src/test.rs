@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, public_api, schema, validate_examples};
+use crate::{Outcome, compare_official, doc_examples, public_api, schema, validate_examples};
 
 /// Crates with the features that somebody may want alone.
 const FEATURES: [&[&str]; 6] = [
@@ -30,6 +30,7 @@ pub(crate) fn run() -> Result<Outcome> {
         ("validate-examples", validate_examples::run(&validate_examples::Options::default())?),
         ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
         ("public-api", public_api::run()?),
+        ("doc-examples", doc_examples::run()?),
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
     ];
     let failed: Vec<_> =

@@ -20,13 +20,12 @@ use mrtr_schema::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
 pub use join::{Join, Joinable};
 pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
-pub use sampling::{SamplingTools, ToolOutput};
+pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
@@ -119,13 +118,25 @@ impl Flow {
     /// Asks a model that may call these tools, and calls them for it until it is done.
     ///
     /// Each turn is an answer of its own, and the tools of a turn are a step of their own.
-    pub fn sample_with_tools<'a>(
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, SamplingTools};
+    /// use mrtr_schema::{CreateMessageParams, InputSchema, SamplingMessage, Tool};
+    ///
+    /// async fn weather(flow: Flow) -> Result<String, Failure> {
+    ///     let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
+    ///     let tools = SamplingTools::new().tool(weather, async |_arguments| Ok("sunny".into())).turns(5);
+    ///     let question = CreateMessageParams::new([SamplingMessage::user("How is the weather?")], 100_u64);
+    ///     Ok(flow.sample_with_tools("weather", question, &tools).await?.model)
+    /// }
+    /// ```
+    pub fn sample_with_tools<'a, 'b>(
         &'a self,
         key: impl Display,
         params: CreateMessageParams,
-        tools: &'a SamplingTools<'a>,
-    ) -> sampling::ToolLoop<'a> {
-        sampling::ToolLoop::new(self, key.to_string(), params, tools)
+        tools: &'a SamplingTools<'b>,
+    ) -> ToolLoop<'a, 'b> {
+        ToolLoop::new(self, key.to_string(), params, tools)
     }
 
     /// Asks for the client's roots.
@@ -191,7 +202,7 @@ impl Flow {
     ///     Ok(format!("{} has {} roots", login.name, roots.len()))
     /// }
     /// ```
-    pub fn join<J: Join>(&self, all: J) -> J::Future {
+    pub fn join<'a, J: Join<'a>>(&'a self, all: J) -> J::Future {
         all.join()
     }
 
@@ -293,14 +304,11 @@ impl Flow {
         if !self.run.gives_key() {
             return pending().await;
         }
-        let mut digest = Sha256::new();
-        digest.update(b"mrtr idempotency key");
-        digest.update(self.run.context.flow_id().as_bytes());
-        digest.update(self.name(name));
-        short_hex(&digest.finalize())
+        self.run.context.derived_id("mrtr idempotency key", &self.name(name))
     }
 
-    /// A random id for a question, made when it is first wanted and the same from then on: for URLs and callbacks.
+    /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. Whoever does
+    /// not know the flow's own id, which is random and sealed, cannot guess it.
     pub fn interaction_id(&self, key: impl Display) -> String {
         self.run.interaction_id(&self.name(key))
     }
@@ -442,7 +450,7 @@ impl Flow {
 }
 
 /// The first 128 bits of a digest, as text.
-fn short_hex(digest: &[u8]) -> String {
+pub(crate) fn short_hex(digest: &[u8]) -> String {
     digest.iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
         for nibble in [byte >> 4, byte & 15] {
             text.extend(char::from_digit(nibble.into(), 16));

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use mrtr_schema::{InputRequest, Method, NamespacedInput};
+use mrtr_schema::{InputRequest, InputRequests, Method, NamespacedInput};
 
 /// The inputs that a server was built with. The published set is closed, so nothing else is ever asked for.
 pub(crate) enum Inputs {
@@ -50,12 +50,12 @@ impl Inputs {
         }
     }
 
-    /// The same for any question.
-    pub(crate) fn check_request(&self, request: &InputRequest) -> Result<(), String> {
-        match request {
+    /// The same for each of several questions.
+    pub(crate) fn check_all(&self, requests: &InputRequests) -> Result<(), String> {
+        requests.iter().try_for_each(|(_, request)| match request {
             InputRequest::Namespaced(request) => self.check(&request.method),
             _ => Ok(()),
-        }
+        })
     }
 
     /// The message and the URL for what is asked, if there is a page for it.

@@ -1,6 +1,6 @@
 //! A model that calls tools: turn by turn, each turn an answer, each turn's tools a step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::Pin;
 
@@ -119,21 +119,29 @@ impl fmt::Debug for SamplingTools<'_> {
 }
 
 /// A model being asked, with tools to call.
+///
+/// ```
+/// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
+/// # use mrtr_server::{Flow, SamplingTools, ToolLoop};
+/// fn asking<'a, 'b>(flow: &'a Flow, tools: &'a SamplingTools<'b>) -> ToolLoop<'a, 'b> {
+///     flow.sample_with_tools("ask", CreateMessageParams::new([SamplingMessage::user("Well?")], 100_u64), tools)
+/// }
+/// ```
 #[derive(Debug)]
 #[must_use = "a model is asked when this is awaited"]
-pub struct ToolLoop<'a> {
+pub struct ToolLoop<'a, 'b> {
     flow: &'a Flow,
     key: String,
     params: CreateMessageParams,
-    tools: &'a SamplingTools<'a>,
+    tools: &'a SamplingTools<'b>,
 }
 
-impl<'a> ToolLoop<'a> {
+impl<'a, 'b> ToolLoop<'a, 'b> {
     pub(super) fn new(
         flow: &'a Flow,
         key: String,
         mut params: CreateMessageParams,
-        tools: &'a SamplingTools<'a>,
+        tools: &'a SamplingTools<'b>,
     ) -> Self {
         params.tools = Some(tools.tools.clone());
         Self { flow, key, params, tools }
@@ -143,14 +151,8 @@ impl<'a> ToolLoop<'a> {
         let Self { flow, key, mut params, tools } = self;
         let turns = tools.turns.unwrap_or(TURNS);
         for turn in 1..=turns {
-            let answer = flow.sample(format!("{key}.{turn}"), params.clone()).await?;
-            let uses: Vec<ToolUseContent> = answer
-                .content
-                .iter()
-                .filter_map(
-                    |content| if let SamplingContent::ToolUse(using) = content { Some(using.clone()) } else { None },
-                )
-                .collect();
+            let answer = flow.sample(format!("{key}.{turn}"), params.clone()).validate(can_be_answered).await?;
+            let uses: Vec<ToolUseContent> = uses(&answer).cloned().collect();
             if uses.is_empty() {
                 return Ok(answer);
             }
@@ -174,7 +176,23 @@ impl<'a> ToolLoop<'a> {
     }
 }
 
-impl<'a> IntoFuture for ToolLoop<'a> {
+fn uses(answer: &CreateMessageResult) -> impl Iterator<Item = &ToolUseContent> {
+    answer
+        .content
+        .iter()
+        .filter_map(|content| if let SamplingContent::ToolUse(using) = content { Some(using) } else { None })
+}
+
+/// Whether the next turn may repeat what the model said: its uses of tools are told apart, and it gives no results.
+fn can_be_answered(answer: &CreateMessageResult) -> Result<(), &'static str> {
+    let mut ids = HashSet::new();
+    if answer.content.iter().any(|content| matches!(content, SamplingContent::ToolResult(_))) {
+        return Err("a model does not give the results of tools");
+    }
+    if uses(answer).all(|using| ids.insert(&using.id)) { Ok(()) } else { Err("two uses of tools have the same id") }
+}
+
+impl<'a> IntoFuture for ToolLoop<'a, '_> {
     type Output = Result<CreateMessageResult, FlowError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 

@@ -26,7 +26,7 @@ pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
 pub use join::{Join, Joinable};
 pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
-pub use sampling::{SamplingTools, ToolOutput};
+pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
@@ -93,13 +93,13 @@ impl Flow {
     /// Asks a model that may call these tools, and calls them for it until it is done.
     ///
     /// Each turn is an answer of its own, and the tools of a turn are a step of their own.
-    pub fn sample_with_tools<'a>(
+    pub fn sample_with_tools<'a, 'b>(
         &'a self,
         key: impl Display,
         params: CreateMessageParams,
-        tools: &'a SamplingTools<'a>,
-    ) -> sampling::ToolLoop<'a> {
-        sampling::ToolLoop::new(self, key.to_string(), params, tools)
+        tools: &'a SamplingTools<'b>,
+    ) -> ToolLoop<'a, 'b> {
+        ToolLoop::new(self, key.to_string(), params, tools)
     }
 
     /// Asks for the client's roots.

@@ -41,8 +41,8 @@ pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
     Answered, Ask, AskUntil, ByAction, Flow, FormQuestion, Join, Joinable, Mode, NamespacedQuestion, Optionally,
-    QuestionKind, Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolOutput, UrlAsk,
-    UrlUntil,
+    QuestionKind, Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput,
+    UrlAsk, UrlUntil,
 };
 pub use handler::{IntoHandler, ToolHandler};
 pub use journal::Journal;

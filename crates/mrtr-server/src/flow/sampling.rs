@@ -113,19 +113,19 @@ impl fmt::Debug for SamplingTools<'_> {
 /// A model being asked, with tools to call.
 #[derive(Debug)]
 #[must_use = "a model is asked when this is awaited"]
-pub struct ToolLoop<'a> {
+pub struct ToolLoop<'a, 'b> {
     flow: &'a Flow,
     key: String,
     params: CreateMessageParams,
-    tools: &'a SamplingTools<'a>,
+    tools: &'a SamplingTools<'b>,
 }
 
-impl<'a> ToolLoop<'a> {
+impl<'a, 'b> ToolLoop<'a, 'b> {
     pub(super) fn new(
         flow: &'a Flow,
         key: String,
         mut params: CreateMessageParams,
-        tools: &'a SamplingTools<'a>,
+        tools: &'a SamplingTools<'b>,
     ) -> Self {
         params.tools = Some(tools.tools.clone());
         Self { flow, key, params, tools }
@@ -166,7 +166,7 @@ impl<'a> ToolLoop<'a> {
     }
 }
 
-impl<'a> IntoFuture for ToolLoop<'a> {
+impl<'a> IntoFuture for ToolLoop<'a, '_> {
     type Output = Result<CreateMessageResult, FlowError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 

@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod conformance;
 mod fuzz;
 mod public_api;
 mod schema;
@@ -32,6 +33,8 @@ enum Command {
     CompareOfficial(compare_official::Options),
     /// Lists `serde_json::Value` in public signatures, and fails where nobody gave a reason for it
     PublicApi,
+    /// Runs the official conformance suite against our server and our client, with npm
+    Conformance,
     /// Measures speed, as ratios within one run
     Bench,
     /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
+        Command::Conformance => conformance::run(),
         Command::Bench => bench::run(),
         Command::Fuzz(options) => fuzz::run(&options),
     };

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, public_api, schema, validate_examples};
+use crate::{Outcome, compare_official, conformance, public_api, schema, validate_examples};
 
 pub(crate) fn run() -> Result<Outcome> {
     let warnings_fail = [("RUSTDOCFLAGS", "-D warnings")];
@@ -19,6 +19,7 @@ pub(crate) fn run() -> Result<Outcome> {
         ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
         ("public-api", public_api::run()?),
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
+        ("conformance", conformance::run_where_possible()?),
     ];
     let failed: Vec<_> =
         checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();

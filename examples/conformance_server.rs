@@ -70,20 +70,11 @@ async fn main() -> Result<()> {
 }
 
 fn server(sealer: Sealer) -> Result<Server> {
-    let mut builder = Server::builder("mrtr-conformance", env!("CARGO_PKG_VERSION")).sealer(sealer);
-    for offer in [
-        // First, since the suite calls the first tool of the list without arguments, and expects no question.
-        content::offer,
-        diagnostics::offer,
-        input_required::offer,
-        states::offer,
-        inputs::offer,
-        prompts::offer,
-        resources::offer,
-    ] {
-        builder = offer(builder)?;
-    }
-    Ok(builder.build()?)
+    let builder = Server::builder("mrtr-conformance", env!("CARGO_PKG_VERSION")).sealer(sealer);
+    // The content comes first: the suite calls the first tool of the list without arguments, and expects no question.
+    let builder = diagnostics::offer(content::offer(builder))?;
+    let builder = inputs::offer(states::offer(input_required::offer(builder)));
+    Ok(resources::offer(prompts::offer(builder)).build()?)
 }
 
 impl Options {

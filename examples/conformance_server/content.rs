@@ -3,21 +3,20 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use anyhow::Result;
 use mrtr_schema::{AudioContent, ContentBlock, EmbeddedResource, ImageContent};
 use mrtr_server::{Builder, Flow, Tool, ToolError};
 
 use crate::samples::{SILENCE, embedded, picture};
 
-pub(crate) fn offer(builder: Builder) -> Result<Builder> {
-    Ok(builder
+pub(crate) fn offer(builder: Builder) -> Builder {
+    builder
         .tool(Tool::new("test_simple_text", simple_text).description("Gives text"))
         .tool(Tool::new("test_image_content", image).description("Gives a picture"))
         .tool(Tool::new("test_audio_content", audio).description("Gives a sound"))
         .tool(Tool::new("test_embedded_resource", resource).description("Gives a resource"))
         .tool(Tool::new("test_multiple_content_types", mixed).description("Gives text, a picture and a resource"))
         .tool(Tool::new("test_error_handling", error).description("Fails"))
-        .tool(Tool::new("test_tool_with_progress", progress).description("Tells how far it has come")))
+        .tool(Tool::new("test_tool_with_progress", progress).description("Tells how far it has come"))
 }
 
 async fn simple_text(_: Flow) -> Result<&'static str, Infallible> {

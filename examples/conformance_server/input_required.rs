@@ -1,16 +1,15 @@
 //! Tools that ask before they finish: one input of each standard kind, several at once, and one after another.
 
-use anyhow::Result;
 use mrtr_schema::{CreateMessageParams, SamplingMessage};
 use mrtr_server::{Builder, Failure, Flow, StatePolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub(crate) fn offer(builder: Builder) -> Result<Builder> {
+pub(crate) fn offer(builder: Builder) -> Builder {
     let tool = |name: &str| format!("test_input_required_result_{name}");
     // It has nothing to carry, so a client may also answer before it is asked.
     let elicitation = Tool::new(tool("elicitation"), elicitation).state_policy(StatePolicy::WhenNeeded);
-    Ok(builder
+    builder
         .tool(elicitation.description("Asks a person"))
         .tool(Tool::new(tool("sampling"), sampling).description("Asks a model"))
         .tool(Tool::new(tool("list_roots"), list_roots).description("Asks for roots"))
@@ -18,7 +17,7 @@ pub(crate) fn offer(builder: Builder) -> Result<Builder> {
         .tool(Tool::new(tool("tampered_state"), confirmed).description("Asks, and has a state carried"))
         .tool(Tool::new(tool("multiple_inputs"), multiple_inputs).description("Asks three things at once"))
         .tool(Tool::new(tool("multi_round"), multi_round).description("Asks one thing after another"))
-        .tool(Tool::new(tool("capabilities"), capabilities).description("Asks what the client can be asked")))
+        .tool(Tool::new(tool("capabilities"), capabilities).description("Asks what the client can be asked"))
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -56,7 +55,7 @@ async fn list_roots(flow: Flow) -> Result<String, Failure> {
     Ok(format!("{} roots: {}", uris.len(), uris.join(", ")))
 }
 
-/// Also what may be done only once, with another guard around it.
+/// Also behind the tool whose states can be redeemed once.
 pub(crate) async fn confirmed(flow: Flow) -> Result<&'static str, Failure> {
     let Confirmation { ok } = flow.elicit("confirm", "Please confirm").await?;
     Ok(if ok { "state-ok" } else { "not confirmed" })

@@ -1,20 +1,19 @@
 //! Inputs beyond plain forms: a URL to visit, an application's own kind, and a model that calls tools.
 
-use anyhow::Result;
 use mrtr_schema::{CreateMessageParams, InputSchema, JsonObject, Method, NamespacedInput, SamplingMessage};
 use mrtr_server::{Builder, Failure, Flow, SamplingTools, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(crate) fn offer(builder: Builder) -> Result<Builder> {
-    Ok(builder
+pub(crate) fn offer(builder: Builder) -> Builder {
+    builder
         .tool(Tool::new("test_url_elicitation", url).description("Asks a person to visit a page"))
         .tool(Tool::new("test_namespaced_input", approval).description("Waits until somebody else has approved"))
         .tool(Tool::new("test_sampling_with_tools", weather).description("Asks a model that may call a tool"))
         .input_by_url::<Approval>(|pending, id| {
             let message = format!("{} must approve: {}", pending.approver, pending.action);
             (message, format!("https://example.com/approvals/{id}"))
-        }))
+        })
 }
 
 async fn url(flow: Flow) -> Result<&'static str, Failure> {

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use anyhow::Result;
 use mrtr_schema::{ContentBlock, PromptMessage, Role};
 use mrtr_server::{Builder, Completing, Failure, Flow, Prompt};
 use schemars::JsonSchema;
@@ -10,14 +9,14 @@ use serde::Deserialize;
 
 use crate::samples::{embedded, picture};
 
-pub(crate) fn offer(builder: Builder) -> Result<Builder> {
+pub(crate) fn offer(builder: Builder) -> Builder {
     let with_arguments = Prompt::new("test_prompt_with_arguments", with_arguments).complete("arg1", words);
-    Ok(builder
+    builder
         .prompt(Prompt::new("test_simple_prompt", simple).description("Says something"))
         .prompt(with_arguments.description("Repeats its arguments"))
         .prompt(Prompt::new("test_prompt_with_embedded_resource", with_resource).description("Shows a resource"))
         .prompt(Prompt::new("test_prompt_with_image", with_image).description("Shows a picture"))
-        .prompt(Prompt::new("test_input_required_result_prompt", with_question).description("Asks for its context")))
+        .prompt(Prompt::new("test_input_required_result_prompt", with_question).description("Asks for its context"))
 }
 
 async fn simple(_: Flow) -> Result<&'static str, Infallible> {

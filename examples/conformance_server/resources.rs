@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 
-use anyhow::Result;
 use mrtr_schema::{BlobResourceContents, ResourceContents};
 use mrtr_server::{Builder, Failure, Flow, Resource, ResourceTemplate};
 use schemars::JsonSchema;
@@ -12,14 +11,14 @@ use serde_json::json;
 use crate::input_required::UserName;
 use crate::samples::PIXEL;
 
-pub(crate) fn offer(builder: Builder) -> Result<Builder> {
-    Ok(builder
+pub(crate) fn offer(builder: Builder) -> Builder {
+    builder
         .resource(Resource::new("test://static-text", "static text", text).mime_type("text/plain"))
         .resource(Resource::new("test://static-binary", "static picture", bytes).mime_type("image/png"))
         .resource(Resource::new("test://input-required", "greeting", greeting).mime_type("text/plain"))
         .resource_template(
             ResourceTemplate::new("test://template/{id}/data", "data", data).mime_type("application/json"),
-        ))
+        )
 }
 
 async fn text(_: Flow) -> Result<&'static str, Infallible> {

@@ -13,7 +13,7 @@ use mrtr_client::{Asking, Builder, CallError, Client, FormRequest, PendingCall, 
 use mrtr_http::HttpTransport;
 use mrtr_schema::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitResult, ErrorCode, InputResponse, JsonObject,
-    Method, NamespacedInput, Revision, Role, SamplingContent, TextContent, ToolUseContent, Wire,
+    Method, NamespacedInput, Revision, Role, SamplingContent, TextContent, ToolUseContent,
 };
 use program::Program;
 use schemars::JsonSchema;

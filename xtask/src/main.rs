@@ -3,6 +3,7 @@
 mod bench;
 mod compare_official;
 mod conformance;
+mod doc_examples;
 mod fuzz;
 mod public_api;
 mod schema;
@@ -35,6 +36,8 @@ enum Command {
     PublicApi,
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
+    /// Lists public items without an example that runs, and fails for crates in which all have one
+    DocExamples,
     /// Measures speed, as ratios within one run
     Bench,
     /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
         Command::Conformance => conformance::run(),
+        Command::DocExamples => doc_examples::run(),
         Command::Bench => bench::run(),
         Command::Fuzz(options) => fuzz::run(&options),
     };

@@ -12,10 +12,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 use crate::Outcome;
-use crate::workspace::{print, root};
-
-/// Crates that nobody depends on.
-const PRIVATE: [&str; 2] = ["mrtr-bench", "mrtr-schema-derive"];
+use crate::workspace::{print, published_crates, root};
 
 pub(crate) fn run() -> Result<Outcome> {
     let path = root().join("xtask/public-api.json");
@@ -39,12 +36,7 @@ pub(crate) fn run() -> Result<Outcome> {
 
 fn items_with_value() -> Result<Vec<String>> {
     let mut items = Vec::new();
-    for entry in fs::read_dir(root().join("crates"))? {
-        let folder = entry?.path();
-        let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        if PRIVATE.contains(&name.as_str()) {
-            continue;
-        }
+    for (name, folder) in published_crates()? {
         for file in rust_files(&folder.join("src"))? {
             let source = fs::read_to_string(&file)?;
             let parsed = syn::parse_file(&source).with_context(|| format!("{} is not Rust", file.display()))?;

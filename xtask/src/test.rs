@@ -3,13 +3,25 @@
 use anyhow::Result;
 
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, conformance, public_api, schema, validate_examples};
+use crate::{Outcome, compare_official, conformance, doc_examples, public_api, schema, validate_examples};
+
+/// Crates with the features that somebody may want alone.
+const FEATURES: [&[&str]; 6] = [
+    &["mrtr-schema"],
+    &["mrtr-state"],
+    &["mrtr-state", "--features", "ring"],
+    &["mrtr-state", "--features", "sqlite"],
+    &["mrtr-http", "--features", "server"],
+    &["mrtr-http", "--features", "client"],
+];
 
 pub(crate) fn run() -> Result<Outcome> {
     let warnings_fail = [("RUSTDOCFLAGS", "-D warnings")];
     cargo(&["fmt", "--all", "--check"], &[])?;
     cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"], &[])?;
-    cargo(&["clippy", "--package", "mrtr-schema", "--no-default-features", "--", "-D", "warnings"], &[])?;
+    for features in FEATURES {
+        cargo(&[&["clippy", "--no-default-features", "--package"], features, &["--", "-D", "warnings"]].concat(), &[])?;
+    }
     cargo(&["doc", "--workspace", "--no-deps", "--all-features"], &warnings_fail)?;
     cargo(&["test", "--workspace", "--all-features"], &[])?;
 
@@ -18,6 +30,7 @@ pub(crate) fn run() -> Result<Outcome> {
         ("validate-examples", validate_examples::run(&validate_examples::Options::default())?),
         ("validate-examples --self-test", validate_examples::run(&validate_examples::Options::self_test())?),
         ("public-api", public_api::run()?),
+        ("doc-examples", doc_examples::run()?),
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
         ("conformance", conformance::run_where_possible()?),
     ];

@@ -1,6 +1,7 @@
 //! Where things are, and how cargo is called.
 
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,23 @@ use anyhow::{Context, Result, bail};
 /// The root of the workspace.
 pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Crates that nobody depends on.
+const PRIVATE: [&str; 2] = ["mrtr-bench", "mrtr-schema-derive"];
+
+/// The folders of the crates that others use, each named as its crate, in order.
+pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
+    let mut crates = Vec::new();
+    for entry in fs::read_dir(root().join("crates"))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !PRIVATE.contains(&name.as_str()) {
+            crates.push((name, entry.path()));
+        }
+    }
+    crates.sort();
+    Ok(crates)
 }
 
 /// The folder of a revision's schemas and examples.

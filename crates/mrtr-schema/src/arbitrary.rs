@@ -10,11 +10,28 @@ use crate::json::{Json, JsonObject, Members, Number};
 use crate::{Revision, Wire};
 
 /// Any short text, empty and non-ASCII included.
+///
+/// ```
+/// use proptest::{prop_assert, proptest};
+///
+/// proptest!(|(text in mrtr_schema::arbitrary::text())| {
+///     prop_assert!(text.chars().count() < 8);
+/// });
+/// ```
 pub fn text() -> BoxedStrategy<String> {
     vec(any::<char>(), 0..8).prop_map(String::from_iter).boxed()
 }
 
 /// Any number that JSON can spell, those that no machine type holds included.
+///
+/// ```
+/// use mrtr_schema::{Number, arbitrary};
+/// use proptest::{prop_assert_eq, proptest};
+///
+/// proptest!(|(number in arbitrary::number())| {
+///     prop_assert_eq!(Number::parse(&number.to_string()), Ok(number));
+/// });
+/// ```
 pub fn number() -> BoxedStrategy<Number> {
     let parse = |text: String| Number::parse(&text).expect("spelt as JSON spells numbers");
     prop_oneof![
@@ -28,6 +45,15 @@ pub fn number() -> BoxedStrategy<Number> {
 }
 
 /// Any JSON value, nested a little.
+///
+/// ```
+/// use mrtr_schema::{Json, arbitrary};
+/// use proptest::{prop_assert_eq, proptest};
+///
+/// proptest!(|(value in arbitrary::json())| {
+///     prop_assert_eq!(Json::parse(value.as_str()), Ok(value));
+/// });
+/// ```
 pub fn json() -> BoxedStrategy<Json> {
     let leaf = prop_oneof![
         Just("null".to_owned()),
@@ -45,6 +71,18 @@ pub fn json() -> BoxedStrategy<Json> {
 }
 
 /// Any JSON object.
+///
+/// ```
+/// use mrtr_schema::{CallToolParams, Revision, Wire, arbitrary};
+/// use proptest::{prop_assert_eq, proptest};
+///
+/// proptest!(|(arguments in arbitrary::json_object())| {
+///     let mut params = CallToolParams::new("echo");
+///     params.arguments = Some(arguments);
+///     let text = params.to_json(Revision::Sep2322).unwrap();
+///     prop_assert_eq!(CallToolParams::from_json(&text, Revision::Sep2322.strict()), Ok(params));
+/// });
+/// ```
 pub fn json_object() -> BoxedStrategy<JsonObject> {
     let members = object_text(json().prop_map(|value| value.as_str().to_owned()));
     members.prop_map(|text| JsonObject::parse(&text).expect("built as an object, with unique keys")).boxed()

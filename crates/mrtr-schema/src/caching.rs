@@ -38,6 +38,15 @@ impl CachingHints {
 }
 
 /// For whom a result may be kept.
+///
+/// ```
+/// use mrtr_schema::{CacheScope, CachingHints, DiscoverResult, ServerCapabilities};
+///
+/// let mut offer = DiscoverResult::new(["2026-07-28".to_owned()], ServerCapabilities::new());
+/// offer.caching = CachingHints::keep(60_000, CacheScope::Public);
+/// assert!(serde_json::to_string(&offer)?.contains(r#""ttlMs":60000,"cacheScope":"public""#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "as in HTTP, there is no third")]
 pub enum CacheScope {

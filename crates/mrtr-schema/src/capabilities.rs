@@ -70,12 +70,30 @@ impl ClientCapabilities {
     }
 
     /// Whether it declared an application's own kind of input.
+    ///
+    /// ```
+    /// use mrtr_schema::{ClientCapabilities, Method};
+    ///
+    /// let client: ClientCapabilities = serde_json::from_str(r#"{"extensions": {"com.example/approval": {}}}"#)?;
+    /// assert!(client.knows(&Method::from_static("com.example/approval")));
+    /// assert!(!client.knows(&Method::from_static("com.example/signature")));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn knows(&self, method: &Method) -> bool {
         self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(method.as_str()))
     }
 }
 
 /// How a client can put questions to a person.
+///
+/// ```
+/// use mrtr_schema::ClientCapabilities;
+///
+/// let urls_only: ClientCapabilities = serde_json::from_str(r#"{"elicitation": {"url": {}}}"#)?;
+/// assert!(urls_only.elicits_urls());
+/// assert!(!urls_only.elicits_forms(), "only a capability that says nothing further means forms");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ElicitationCapability {
@@ -89,6 +107,15 @@ pub struct ElicitationCapability {
 }
 
 /// How a client can ask a model.
+///
+/// ```
+/// use mrtr_schema::ClientCapabilities;
+///
+/// let client: ClientCapabilities = serde_json::from_str(r#"{"sampling": {"tools": {}}}"#)?;
+/// assert!(client.samples_with_tools());
+/// assert!(!client.samples_with_context());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct SamplingCapability {
@@ -102,6 +129,16 @@ pub struct SamplingCapability {
 }
 
 /// How a client lists its roots.
+///
+/// ```
+/// use mrtr_schema::{Revision, RootsCapability, Wire};
+///
+/// let mut roots = RootsCapability::new();
+/// roots.list_changed = Some(true);
+/// assert_eq!(roots.to_json(Revision::Sep2322)?, r#"{"listChanged":true}"#);
+/// assert_eq!(roots.to_json(Revision::Published)?, "{}", "no longer said there");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct RootsCapability {
@@ -150,6 +187,17 @@ pub struct ServerCapabilities {
 }
 
 /// A list that the server offers.
+///
+/// ```
+/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+///
+/// let mut prompts = ListChangedCapability::new();
+/// prompts.list_changed = Some(true);
+/// let mut server = ServerCapabilities::new();
+/// server.prompts = Some(prompts);
+/// assert_eq!(serde_json::to_string(&server)?, r#"{"prompts":{"listChanged":true}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ListChangedCapability {
@@ -161,6 +209,15 @@ pub struct ListChangedCapability {
 }
 
 /// Resources that the server offers.
+///
+/// ```
+/// use mrtr_schema::ResourcesCapability;
+///
+/// let mut resources = ResourcesCapability::new();
+/// resources.subscribe = Some(true);
+/// assert_eq!(serde_json::to_string(&resources)?, r#"{"subscribe":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ResourcesCapability {
@@ -174,6 +231,15 @@ pub struct ResourcesCapability {
 }
 
 /// How a server runs requests as tasks.
+///
+/// ```
+/// use mrtr_schema::{Revision, ServerCapabilities, Wire};
+///
+/// let offer = r#"{"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
+/// let server = ServerCapabilities::from_json(offer, Revision::Sep2322.strict())?;
+/// assert!(server.tasks.is_some_and(|tasks| tasks.list.is_none()), "it lists none");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTasksCapability {
@@ -189,6 +255,15 @@ pub struct ServerTasksCapability {
 }
 
 /// Which requests a server runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ServerTaskRequests, ToolTaskRequests};
+///
+/// let mut requests = ServerTaskRequests::new();
+/// requests.tools = Some(ToolTaskRequests::new());
+/// assert_eq!(serde_json::to_string(&requests)?, r#"{"tools":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTaskRequests {
@@ -200,6 +275,15 @@ pub struct ServerTaskRequests {
 }
 
 /// Which requests about tools a server runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{JsonObject, ToolTaskRequests};
+///
+/// let mut tools = ToolTaskRequests::new();
+/// tools.call = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&tools)?, r#"{"call":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ToolTaskRequests {
@@ -211,6 +295,15 @@ pub struct ToolTaskRequests {
 }
 
 /// How a client runs requests as tasks.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, Revision, Wire};
+///
+/// let offer = r#"{"tasks":{"list":{},"requests":{"sampling":{"createMessage":{}}}}}"#;
+/// let client = ClientCapabilities::from_json(offer, Revision::Draft202602.strict())?;
+/// assert!(client.tasks.is_some_and(|tasks| tasks.cancel.is_none()), "it calls none off");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTasksCapability {
@@ -226,6 +319,15 @@ pub struct ClientTasksCapability {
 }
 
 /// Which requests a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ClientTaskRequests, ElicitationTaskRequests};
+///
+/// let mut requests = ClientTaskRequests::new();
+/// requests.elicitation = Some(ElicitationTaskRequests::new());
+/// assert_eq!(serde_json::to_string(&requests)?, r#"{"elicitation":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTaskRequests {
@@ -239,6 +341,15 @@ pub struct ClientTaskRequests {
 }
 
 /// Which requests about elicitation a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ElicitationTaskRequests, JsonObject};
+///
+/// let mut elicitation = ElicitationTaskRequests::new();
+/// elicitation.create = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&elicitation)?, r#"{"create":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ElicitationTaskRequests {
@@ -250,6 +361,15 @@ pub struct ElicitationTaskRequests {
 }
 
 /// Which requests about sampling a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{JsonObject, SamplingTaskRequests};
+///
+/// let mut sampling = SamplingTaskRequests::new();
+/// sampling.create_message = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&sampling)?, r#"{"createMessage":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct SamplingTaskRequests {

@@ -17,6 +17,14 @@ use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_publish
 use crate::{Dialect, Feature, ReadError, RequestId, Revision};
 
 /// A kind of error: its code, and the data that it carries.
+///
+/// ```
+/// use mrtr_schema::{CodedError, ErrorCode, ErrorKind, InvalidParams};
+///
+/// assert_eq!(InvalidParams::CODE, ErrorCode::INVALID_PARAMS);
+/// let other_code = r#"{"code": -32601, "message": "There is no such method"}"#;
+/// assert!(serde_json::from_str::<CodedError<InvalidParams>>(other_code).is_err());
+/// ```
 pub trait ErrorKind: fmt::Debug + Clone + PartialEq + 'static {
     /// The code.
     const CODE: ErrorCode;
@@ -58,21 +66,89 @@ macro_rules! error_kinds {
 
 error_kinds! {
     /// The text is not JSON.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, ParseError};
+    ///
+    /// let error = CodedError::<ParseError>::new("Not JSON");
+    /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32700,"message":"Not JSON"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     ParseError = PARSE_ERROR, Some("ParseError"), None, Json, false;
     /// The JSON is not a request.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, InvalidRequest};
+    ///
+    /// let error = CodedError::<InvalidRequest>::new("Not a request");
+    /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32600,"message":"Not a request"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     InvalidRequest = INVALID_REQUEST, Some("InvalidRequestError"), None, Json, false;
     /// There is no such method.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, MethodNotFound};
+    ///
+    /// let error = CodedError::<MethodNotFound>::new("No such method");
+    /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32601,"message":"No such method"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     MethodNotFound = METHOD_NOT_FOUND, Some("MethodNotFoundError"), None, Json, false;
     /// The parameters are wrong.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, InvalidParams, Json};
+    ///
+    /// let error = CodedError::<InvalidParams>::new("Unknown tool").with_data(Json::of("fly").unwrap());
+    /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32602,"message":"Unknown tool","data":"fly"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     InvalidParams = INVALID_PARAMS, Some("InvalidParamsError"), None, Json, false;
     /// It is the server's fault.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, InternalError};
+    ///
+    /// let error = CodedError::<InternalError>::new("Something broke");
+    /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32603,"message":"Something broke"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     InternalError = INTERNAL_ERROR, Some("InternalError"), None, Json, false;
     /// A header does not match the body.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedErrorResponse, ErrorKind, HeaderMismatch, Revision, Wire};
+    ///
+    /// assert_eq!(HeaderMismatch::CODE.as_i64(), -32020);
+    /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Published), Some("HeaderMismatchError"));
+    /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Sep2322), None);
+    /// ```
     HeaderMismatch = HEADER_MISMATCH when Discovery, None, Some("HeaderMismatchError"), Json, false;
     /// The client did not declare what the request needs.
+    ///
+    /// ```
+    /// use mrtr_schema::{ClientCapabilities, CodedError, MissingCapabilityData, MissingRequiredClientCapability};
+    ///
+    /// let error = CodedError::<MissingRequiredClientCapability>::new("Forms are needed");
+    /// assert!(serde_json::to_string(&error).is_err(), "it must say what the client would have had to declare");
+    /// let needs = serde_json::from_str::<ClientCapabilities>(r#"{"elicitation":{"form":{}}}"#)?;
+    /// let error = error.with_data(MissingCapabilityData::new(needs));
+    /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32021,"#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     MissingRequiredClientCapability = MISSING_REQUIRED_CLIENT_CAPABILITY when Discovery,
         None, Some("MissingRequiredClientCapabilityError"), MissingCapabilityData, true;
     /// The protocol version is not one of the server's.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, UnsupportedProtocolVersion, UnsupportedVersionData};
+    ///
+    /// let data = UnsupportedVersionData::new("2024-11-05", ["2026-07-28".to_owned()]);
+    /// let error = CodedError::<UnsupportedProtocolVersion>::new("Unsupported").with_data(data);
+    /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32022,"#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     UnsupportedProtocolVersion = UNSUPPORTED_PROTOCOL_VERSION when Discovery,
         None, Some("UnsupportedProtocolVersionError"), UnsupportedVersionData, true;
 }
@@ -105,6 +181,14 @@ impl<K: ErrorKind> CodedError<K> {
     }
 
     /// The same error with data.
+    ///
+    /// ```
+    /// use mrtr_schema::{CodedError, InternalError, Json};
+    ///
+    /// let error = CodedError::<InternalError>::new("Something broke").with_data(Json::of("report-1").unwrap());
+    /// assert!(serde_json::to_string(&error)?.ends_with(r#""data":"report-1"}"#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     #[must_use]
     pub fn with_data(mut self, data: K::Data) -> Self {
         self.data = Some(data);
@@ -172,6 +256,17 @@ impl<K: ErrorKind> WireObject for CodedError<K> {
 serde_at_published_revision!(CodedError<K: ErrorKind>);
 
 /// A response that carries an error of one kind.
+///
+/// ```
+/// use mrtr_schema::{CodedError, CodedErrorResponse, HeaderMismatch};
+///
+/// let error = CodedError::<HeaderMismatch>::new("Mcp-Method says otherwise");
+/// assert_eq!(
+///     serde_json::to_string(&CodedErrorResponse::new(Some(1.into()), error))?,
+///     r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32020,"message":"Mcp-Method says otherwise"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CodedErrorResponse<K: ErrorKind> {

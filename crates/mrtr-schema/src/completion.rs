@@ -48,6 +48,14 @@ pub struct CompleteParams {
 required_params!(CompleteParams);
 
 /// What an argument belongs to.
+///
+/// ```
+/// use mrtr_schema::CompletionReference;
+///
+/// let reference: CompletionReference = serde_json::from_str(r#"{"type": "ref/prompt", "name": "code_review"}"#)?;
+/// assert!(matches!(reference, CompletionReference::Prompt(prompt) if prompt.name == "code_review"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(tag = "type")]
 #[non_exhaustive]
@@ -61,6 +69,14 @@ pub enum CompletionReference {
 }
 
 /// A prompt, by name.
+///
+/// ```
+/// use mrtr_schema::PromptReference;
+///
+/// let prompt = PromptReference::new("code_review");
+/// assert_eq!(serde_json::to_string(&prompt)?, r#"{"type":"ref/prompt","name":"code_review"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "PromptReference", tag(type = "ref/prompt"))]
 #[non_exhaustive]
@@ -75,6 +91,14 @@ pub struct PromptReference {
 }
 
 /// A resource or a family of resources, by URI.
+///
+/// ```
+/// use mrtr_schema::ResourceTemplateReference;
+///
+/// let logs = ResourceTemplateReference::new("file:///logs/{date}");
+/// assert_eq!(serde_json::to_string(&logs)?, r#"{"type":"ref/resource","uri":"file:///logs/{date}"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ResourceTemplateReference", tag(type = "ref/resource"))]
 #[non_exhaustive]
@@ -88,6 +112,14 @@ pub struct ResourceTemplateReference {
 }
 
 /// An argument, as far as it is typed.
+///
+/// ```
+/// use mrtr_schema::CompletionArgument;
+///
+/// let typed = CompletionArgument::new("language", "py");
+/// assert_eq!(serde_json::to_string(&typed)?, r#"{"name":"language","value":"py"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct CompletionArgument {
@@ -101,6 +133,14 @@ pub struct CompletionArgument {
 }
 
 /// What is known when an argument is typed.
+///
+/// ```
+/// use mrtr_schema::CompletionContext;
+///
+/// let known: CompletionContext = serde_json::from_str(r#"{"arguments": {"language": "python"}}"#)?;
+/// assert_eq!(known.arguments.unwrap()["language"], "python");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct CompletionContext {
@@ -112,6 +152,17 @@ pub struct CompletionContext {
 }
 
 /// What may follow.
+///
+/// ```
+/// use mrtr_schema::{CompleteResult, Completion, CompletionValues};
+///
+/// let result = CompleteResult::new(Completion::new(CompletionValues::first_of(["python"])));
+/// assert_eq!(
+///     serde_json::to_string(&result)?,
+///     r#"{"resultType":"complete","completion":{"values":["python"]}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CompleteResult")]
 #[non_exhaustive]
@@ -130,6 +181,16 @@ pub struct CompleteResult {
 }
 
 /// What may follow.
+///
+/// ```
+/// use mrtr_schema::{Completion, CompletionValues};
+///
+/// let mut some = Completion::new(CompletionValues::first_of(["python", "pytorch"]));
+/// some.total = Some(10);
+/// some.has_more = Some(true);
+/// assert_eq!(serde_json::to_string(&some)?, r#"{"values":["python","pytorch"],"total":10,"hasMore":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct Completion {

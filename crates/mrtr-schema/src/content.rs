@@ -13,6 +13,14 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision};
 use crate::{Dialect, Feature, Icon, ReadError, Revision};
 
 /// Who said something, or whom it is for.
+///
+/// ```
+/// use mrtr_schema::Role;
+///
+/// assert_eq!(serde_json::from_str::<Role>(r#""assistant""#)?, Role::Assistant);
+/// assert!(serde_json::from_str::<Role>(r#""system""#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[wire(name = "Role")]
 #[expect(clippy::exhaustive_enums, reason = "a conversation has two sides")]
@@ -61,6 +69,15 @@ impl ContentBlock {
 }
 
 /// Text.
+///
+/// ```
+/// use mrtr_schema::{ContentBlock, TextContent};
+///
+/// let text = TextContent::new("Hello");
+/// assert_eq!(serde_json::to_string(&text)?, r#"{"type":"text","text":"Hello"}"#);
+/// assert_eq!(ContentBlock::from(text), ContentBlock::text("Hello"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "TextContent", tag(type = "text"))]
 #[non_exhaustive]
@@ -78,6 +95,14 @@ pub struct TextContent {
 }
 
 /// An image.
+///
+/// ```
+/// use mrtr_schema::ImageContent;
+///
+/// let image = ImageContent::new("iVBORw0KGgo=", "image/png");
+/// assert_eq!(serde_json::to_string(&image)?, r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ImageContent", tag(type = "image"))]
 #[non_exhaustive]
@@ -98,6 +123,14 @@ pub struct ImageContent {
 }
 
 /// Sound.
+///
+/// ```
+/// use mrtr_schema::{AudioContent, ContentBlock};
+///
+/// let sound = r#"{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}"#;
+/// assert_eq!(serde_json::from_str::<ContentBlock>(sound)?, AudioContent::new("UklGRg==", "audio/wav").into());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "AudioContent", tag(type = "audio"))]
 #[non_exhaustive]
@@ -118,6 +151,18 @@ pub struct AudioContent {
 }
 
 /// A resource that the client can read or subscribe to.
+///
+/// ```
+/// use mrtr_schema::ResourceLink;
+///
+/// let mut link = ResourceLink::new("file:///src/main.rs", "main.rs");
+/// link.size = Some(1024);
+/// assert_eq!(
+///     serde_json::to_string(&link)?,
+///     r#"{"type":"resource_link","uri":"file:///src/main.rs","name":"main.rs","size":1024}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ResourceLink", tag(type = "resource_link"))]
 #[non_exhaustive]
@@ -148,6 +193,18 @@ pub struct ResourceLink {
 }
 
 /// A resource, embedded.
+///
+/// ```
+/// use mrtr_schema::{EmbeddedResource, ResourceContents, TextResourceContents};
+///
+/// let text = TextResourceContents::new("file:///README.md", "# Read me");
+/// let embedded = EmbeddedResource::new(ResourceContents::Text(text));
+/// assert_eq!(
+///     serde_json::to_string(&embedded)?,
+///     r##"{"type":"resource","resource":{"uri":"file:///README.md","text":"# Read me"}}"##,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "EmbeddedResource", tag(type = "resource"))]
 #[non_exhaustive]
@@ -165,6 +222,15 @@ pub struct EmbeddedResource {
 }
 
 /// What a resource holds: told apart by which of `text` and `blob` is there, since nothing else says.
+///
+/// ```
+/// use mrtr_schema::ResourceContents;
+///
+/// let text: ResourceContents = serde_json::from_str(r#"{"uri": "file:///a", "text": "Hello"}"#)?;
+/// assert!(matches!(text, ResourceContents::Text(_)));
+/// assert!(serde_json::from_str::<ResourceContents>(r#"{"uri": "file:///a"}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "a resource is text or it is not")]
 pub enum ResourceContents {
@@ -214,6 +280,15 @@ impl Wire for ResourceContents {
 serde_at_published_revision!(ResourceContents);
 
 /// A resource that is text.
+///
+/// ```
+/// use mrtr_schema::TextResourceContents;
+///
+/// let mut readme = TextResourceContents::new("file:///README.md", "# Read me");
+/// readme.mime_type = Some("text/markdown".into());
+/// assert!(serde_json::to_string(&readme)?.ends_with(r#""mimeType":"text/markdown"}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "TextResourceContents")]
 #[non_exhaustive]
@@ -234,6 +309,14 @@ pub struct TextResourceContents {
 }
 
 /// A resource that is bytes.
+///
+/// ```
+/// use mrtr_schema::BlobResourceContents;
+///
+/// let picture = BlobResourceContents::new("file:///logo.png", "iVBORw0KGgo=");
+/// assert_eq!(serde_json::to_string(&picture)?, r#"{"uri":"file:///logo.png","blob":"iVBORw0KGgo="}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "BlobResourceContents")]
 #[non_exhaustive]

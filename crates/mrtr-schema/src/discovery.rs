@@ -41,6 +41,16 @@ pub struct DiscoverResult {
 }
 
 /// Parameters of `initialize`, which opens a session.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, Implementation, InitializeParams, Revision, Wire};
+///
+/// let client = Implementation::new("editor", "2.1.0");
+/// let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), client);
+/// assert!(params.to_json(Revision::Sep2322)?.starts_with(r#"{"protocolVersion":"2025-11-25","capabilities":{}"#));
+/// assert_eq!(InitializeParams::name_in(Revision::Published), None, "it has no sessions");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "InitializeRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
@@ -65,6 +75,16 @@ pub struct InitializeParams {
 required_params!(InitializeParams);
 
 /// What a server answers to the opening of a session.
+///
+/// ```
+/// use mrtr_schema::{Implementation, InitializeResult, Revision, ServerCapabilities, Wire};
+///
+/// let server = Implementation::new("tracker", "1.4.0");
+/// let mut result = InitializeResult::new("2025-11-25", ServerCapabilities::new(), server);
+/// result.instructions = Some("Look a bug up before you change it.".into());
+/// assert!(!result.to_json(Revision::Draft202602)?.contains("resultType"), "the draft has none");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "InitializeResult", when = Feature::Sessions)]
 #[non_exhaustive]

@@ -44,6 +44,16 @@ pub struct ElicitRequest {
 }
 
 /// A form, or a URL: told apart by `mode`, which a form may leave out.
+///
+/// ```
+/// use mrtr_schema::ElicitParams;
+///
+/// let form = r#"{"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}"#;
+/// assert!(matches!(serde_json::from_str(form)?, ElicitParams::Form(_)), "a form may leave `mode` out");
+/// let url = r#"{"mode": "url", "message": "Please connect", "url": "https://example.com/connect"}"#;
+/// assert!(matches!(serde_json::from_str(url)?, ElicitParams::Url(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ElicitParams {
@@ -123,6 +133,15 @@ impl WireObject for ElicitParams {
 serde_at_published_revision!(ElicitParams);
 
 /// A form to fill in. Not for secrets: those go by URL (EL-1).
+///
+/// ```
+/// use mrtr_schema::{ElicitFormParams, Form};
+///
+/// let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#)?;
+/// let params = ElicitFormParams::ask("Your name?", form);
+/// assert!(serde_json::to_string(&params).unwrap().starts_with(r#"{"mode":"form","message":"Your name?","#));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ElicitRequestFormParams")]
 #[non_exhaustive]
@@ -149,6 +168,15 @@ impl ElicitFormParams {
 }
 
 /// The mode of a form.
+///
+/// ```
+/// use mrtr_schema::{ElicitFormParams, Form, FormMode};
+///
+/// let form = Form::parse(r#"{"type": "object", "properties": {}}"#)?;
+/// assert_eq!(ElicitFormParams::ask("Go on?", form.clone()).mode, Some(FormMode::Form));
+/// assert_eq!(ElicitFormParams::new("Go on?", form).mode, None, "which means the same");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "the other mode is a type of its own")]
 pub enum FormMode {
@@ -258,6 +286,12 @@ impl ElicitResult {
     }
 
     /// The person said no.
+    ///
+    /// ```
+    /// let no = mrtr_schema::ElicitResult::decline();
+    /// assert_eq!(serde_json::to_string(&no)?, r#"{"action":"decline"}"#);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn decline() -> Self {
         Self::new(ElicitAction::Decline)
     }
@@ -269,6 +303,18 @@ impl ElicitResult {
 }
 
 /// What the person did with the question.
+///
+/// ```
+/// use mrtr_schema::{ElicitAction, ElicitResult};
+///
+/// let said = |answer: ElicitResult| match answer.action {
+///     ElicitAction::Accept => "yes",
+///     ElicitAction::Decline => "no",
+///     ElicitAction::Cancel => "nothing",
+/// };
+/// assert_eq!(said(serde_json::from_str(r#"{"action": "cancel"}"#)?), "nothing");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "code that answers must handle all three (EL-5)")]
 pub enum ElicitAction {
@@ -281,6 +327,15 @@ pub enum ElicitAction {
 }
 
 /// A form as filled in: strings, numbers, booleans and lists of strings, by field.
+///
+/// ```
+/// use mrtr_schema::ElicitResult;
+///
+/// let answer: ElicitResult = serde_json::from_str(r#"{"action": "accept", "content": {"tags": ["a", "b"]}}"#)?;
+/// assert_eq!(answer.content.unwrap().as_object().as_str(), r#"{"tags": ["a", "b"]}"#);
+/// assert!(serde_json::from_str::<ElicitResult>(r#"{"action": "accept", "content": {"a": {}}}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormContent(JsonObject);
 

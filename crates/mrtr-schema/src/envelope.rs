@@ -71,6 +71,16 @@ impl<'a> Envelope<'a> {
 }
 
 /// The parameters of a message: the members of an object, each value still raw.
+///
+/// ```
+/// use mrtr_schema::Envelope;
+///
+/// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7,"_meta":{"a":1}}}"#;
+/// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
+/// assert_eq!(params.text("name").unwrap_err().to_string(), "$.name: expected a string, found a number");
+/// assert_eq!(params.meta().unwrap().unwrap().get("a").unwrap().get(), "1");
+/// # Ok::<(), mrtr_schema::EnvelopeError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RawParams<'a>(RawMembers<'a>);
 
@@ -107,6 +117,15 @@ impl<'a> RawParams<'a> {
 }
 
 /// Why bytes are not a message. The sender is to blame.
+///
+/// ```
+/// use mrtr_schema::{Envelope, ErrorCode};
+///
+/// assert_eq!(Envelope::parse(b"{").unwrap_err().code(), ErrorCode::PARSE_ERROR);
+/// let error = Envelope::parse(br#"{"id": 7, "method": "ping"}"#).unwrap_err();
+/// assert_eq!(error.to_string(), "not a message: `jsonrpc` is not \"2.0\"");
+/// assert_eq!(error.id(), Some(&7.into()));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EnvelopeError {

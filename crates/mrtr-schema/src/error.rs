@@ -23,6 +23,14 @@ pub struct ReadError {
 }
 
 /// What is wrong at a path.
+///
+/// ```
+/// use mrtr_schema::{Problem, Revision, Root, Wire};
+///
+/// let error = Root::from_json(r#"{"name": "Sources"}"#, Revision::Published.strict()).unwrap_err();
+/// assert_eq!(error.problem(), &Problem::Missing);
+/// assert_eq!(error.to_string(), "$.uri: required, but absent");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -77,6 +85,13 @@ impl ReadError {
     }
 
     /// The same error, seen from the object whose member `key` it is in.
+    ///
+    /// ```
+    /// use mrtr_schema::ReadError;
+    ///
+    /// let error = ReadError::refused("too small").in_member("amount").in_element(2).in_member("lines");
+    /// assert_eq!(error.to_string(), "$.lines[2].amount: too small");
+    /// ```
     #[must_use]
     pub fn in_member(mut self, key: impl Into<Cow<'static, str>>) -> Self {
         let key = match key.into() {
@@ -124,6 +139,14 @@ impl fmt::Display for Problem {
 }
 
 /// A path from the root of a message to one of its values, such as `$.params.content[0].type`.
+///
+/// ```
+/// use mrtr_schema::{ListRootsResult, Revision, Wire};
+///
+/// let roots = r#"{"roots": [{"uri": "file:///src"}, {"uri": null}]}"#;
+/// let error = ListRootsResult::from_json(roots, Revision::Published.strict()).unwrap_err();
+/// assert_eq!(error.path().to_string(), "$.roots[1].uri");
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JsonPath(Vec<Segment>); // innermost first: errors travel outwards
 

@@ -11,6 +11,15 @@ use crate::wire::{Wire, serde_at_published_revision};
 use crate::{ClientCapabilities, Dialect, ReadError, RequestId, Revision};
 
 /// A response that carries an error.
+///
+/// ```
+/// use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse};
+///
+/// let mut response = ErrorResponse::new(ErrorObject::new(ErrorCode::PARSE_ERROR, "Not JSON"));
+/// response.id = None; // it could not be read
+/// assert_eq!(serde_json::to_string(&response)?, r#"{"jsonrpc":"2.0","error":{"code":-32700,"message":"Not JSON"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "JSONRPCErrorResponse", tag(jsonrpc = "2.0"))]
 #[non_exhaustive]
@@ -65,12 +74,28 @@ impl ErrorObject {
 }
 
 /// Data that an error of one code carries.
+///
+/// ```
+/// use mrtr_schema::{ErrorData, ErrorObject, ResourceNotFoundData};
+///
+/// let error = ErrorObject::with_data("Not found", &ResourceNotFoundData::new("file:///gone"));
+/// assert_eq!(error.code, ResourceNotFoundData::CODE);
+/// ```
 pub trait ErrorData: Wire {
     /// The code.
     const CODE: ErrorCode;
 }
 
 /// What kind of error.
+///
+/// ```
+/// use mrtr_schema::ErrorCode;
+///
+/// assert_eq!(ErrorCode::INVALID_PARAMS.as_i64(), -32602);
+/// assert_eq!(serde_json::from_str::<ErrorCode>("-32602")?, ErrorCode::INVALID_PARAMS);
+/// assert_eq!(serde_json::to_string(&ErrorCode::new(-32099))?, "-32099");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorCode(i64);
 
@@ -130,6 +155,14 @@ impl Wire for ErrorCode {
 }
 
 /// Data of -32022: which versions would have done.
+///
+/// ```
+/// use mrtr_schema::UnsupportedVersionData;
+///
+/// let data = UnsupportedVersionData::new("2024-11-05", ["2026-07-28".to_owned()]);
+/// assert_eq!(serde_json::to_string(&data)?, r#"{"requested":"2024-11-05","supported":["2026-07-28"]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct UnsupportedVersionData {
@@ -147,6 +180,16 @@ impl ErrorData for UnsupportedVersionData {
 }
 
 /// Data of -32021: what the client would have had to declare.
+///
+/// ```
+/// use mrtr_schema::{ErrorObject, MissingCapabilityData};
+///
+/// let error = r#"{"code": -32021, "message": "-", "data": {"requiredCapabilities": {"sampling": {}}}}"#;
+/// let error: ErrorObject = serde_json::from_str(error)?;
+/// let data = error.data_as::<MissingCapabilityData>().unwrap().unwrap();
+/// assert!(data.required_capabilities.samples());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct MissingCapabilityData {
@@ -162,6 +205,14 @@ impl ErrorData for MissingCapabilityData {
 }
 
 /// Data of an error about a resource that is not there.
+///
+/// ```
+/// use mrtr_schema::{ErrorCode, ErrorObject, ResourceNotFoundData};
+///
+/// let error = ErrorObject::with_data("Not found", &ResourceNotFoundData::new("file:///gone"));
+/// assert_eq!(error.code, ErrorCode::INVALID_PARAMS);
+/// assert_eq!(error.data.unwrap().as_str(), r#"{"uri":"file:///gone"}"#);
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ResourceNotFoundData {

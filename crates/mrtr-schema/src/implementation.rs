@@ -62,6 +62,14 @@ pub struct Icon {
 }
 
 /// The background an icon was drawn for.
+///
+/// ```
+/// use mrtr_schema::{Icon, IconTheme};
+///
+/// let icon: Icon = serde_json::from_str(r#"{"src": "https://example.com/sun.png", "theme": "light"}"#)?;
+/// assert_eq!(icon.theme, Some(IconTheme::Light));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum IconTheme {

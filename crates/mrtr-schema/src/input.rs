@@ -165,6 +165,16 @@ impl From<NamespacedInputRequest> for InputRequest {
 }
 
 /// An input of a kind that the revision does not have.
+///
+/// ```
+/// use mrtr_schema::{InputRequest, Revision, Wire};
+///
+/// let asked = r#"{"method": "weather/guess"}"#;
+/// let read = InputRequest::from_json(asked, Revision::Published.lenient())?;
+/// assert!(matches!(read, InputRequest::Unknown(unknown) if unknown.method == "weather/guess"));
+/// assert!(InputRequest::from_json(asked, Revision::Published.strict()).is_err());
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(open)]
 #[non_exhaustive]
@@ -284,6 +294,15 @@ keyed_map!(InputResponses, InputResponse, "InputResponses");
 ///
 /// An answer does not say what it is. Only the request that stands under the same key can tell, so nothing here
 /// guesses; see [`answering`](Self::answering).
+///
+/// ```
+/// use mrtr_schema::{ElicitResult, InputResponse, Revision};
+///
+/// let answer = InputResponse::of(&ElicitResult::cancel(), Revision::Published)?;
+/// assert_eq!(serde_json::to_string(&answer)?, r#"{"action":"cancel"}"#);
+/// assert!(serde_json::from_str::<InputResponse>("true").is_err(), "an answer is an object");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputResponse(JsonObject);
 
@@ -329,6 +348,17 @@ impl InputResponse {
 }
 
 /// An answer, read as what was asked for.
+///
+/// ```
+/// use mrtr_schema::{Answer, CreateMessageParams, CreateMessageRequest, InputResponse, Revision, SamplingMessage};
+///
+/// let asked = CreateMessageRequest::new(CreateMessageParams::new([SamplingMessage::user("Hello")], 10_u64)).into();
+/// let said = r#"{"role": "assistant", "content": {"type": "text", "text": "Hi"}, "model": "m"}"#;
+/// let answer: InputResponse = serde_json::from_str(said)?;
+/// let Ok(Answer::Sample(result)) = answer.answering(&asked, Revision::Published.strict()) else { panic!() };
+/// assert_eq!(result.text().as_deref(), Some("Hi"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 #[non_exhaustive]
@@ -391,6 +421,15 @@ impl Wire for InputResponse {
 serde_at_published_revision!(InputResponse);
 
 /// An answer that an application defines: any object.
+///
+/// ```
+/// use mrtr_schema::{Json, NamespacedInputResponse};
+///
+/// let mut decision = NamespacedInputResponse::new();
+/// decision.extra.set("approved", Json::parse("true").unwrap());
+/// assert_eq!(serde_json::to_string(&decision)?, r#"{"approved":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "NamespacedInputResponse", when = Feature::NamespacedInputs, open)]
 #[non_exhaustive]

@@ -65,6 +65,13 @@ impl Json {
     }
 
     /// Reads it as a Rust type.
+    ///
+    /// ```
+    /// use mrtr_schema::Json;
+    ///
+    /// assert_eq!(Json::parse("[1, 2, 3]")?.to::<Vec<u8>>().unwrap(), [1, 2, 3]);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         serde_json::from_str(self.as_str())
     }
@@ -134,6 +141,19 @@ impl JsonObject {
     }
 
     /// Writes a Rust value as JSON, which must make an object.
+    ///
+    /// ```
+    /// use mrtr_schema::JsonObject;
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Place {
+    ///     city: &'static str,
+    /// }
+    ///
+    /// assert_eq!(JsonObject::of(&Place { city: "Paris" })?.as_str(), r#"{"city":"Paris"}"#);
+    /// assert!(JsonObject::of("Paris").is_err());
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, ReadError> {
         Self::from_raw(&serde_json::value::to_raw_value(value)?)
     }
@@ -145,6 +165,19 @@ impl JsonObject {
     }
 
     /// Reads it as a Rust type.
+    ///
+    /// ```
+    /// use mrtr_schema::JsonObject;
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Place {
+    ///     city: String,
+    /// }
+    ///
+    /// let arguments = JsonObject::parse(r#"{"city": "Paris"}"#)?;
+    /// assert_eq!(arguments.to::<Place>().unwrap().city, "Paris");
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
         self.0.to()
     }
@@ -199,6 +232,17 @@ impl Members {
     }
 
     /// Puts a value under a key, in place of the one that was there.
+    ///
+    /// ```
+    /// use mrtr_schema::{Json, Root};
+    ///
+    /// let mut root = Root::new("file:///src");
+    /// root.extra.set("x-colour", Json::of("red").unwrap());
+    /// root.extra.set("uri", Json::of("file:///etc").unwrap());
+    /// let text = serde_json::to_string(&root)?;
+    /// assert_eq!(text, r#"{"uri":"file:///src","x-colour":"red"}"#, "what the type names is not overridden");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Json>) {
         self.0.insert(key.into(), value.into());
     }

@@ -43,6 +43,15 @@ fn header(dialect: Dialect) -> String {
 }
 
 /// The definitions of one document, filled as types refer to each other.
+///
+/// ```
+/// use mrtr_schema::json_schema::Definitions;
+/// use mrtr_schema::{Revision, Role, Wire};
+///
+/// let mut definitions = Definitions::new(Revision::Published.strict());
+/// assert_eq!(definitions.reference::<Role>().get("$ref").unwrap(), "#/$defs/Role");
+/// assert_eq!(definitions.reference::<String>(), String::schema(&mut definitions), "it has no name of its own");
+/// ```
 #[derive(Debug)]
 pub struct Definitions {
     dialect: Dialect,

@@ -319,6 +319,15 @@ impl<C: Call> Wire for Response<C> {
 serde_at_published_revision!(Response<C: Call>);
 
 /// A response that carries a result of any method.
+///
+/// ```
+/// use mrtr_schema::{AnyResponse, ResultType};
+///
+/// let response = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"sealed"}}"#;
+/// let response: AnyResponse = serde_json::from_str(response)?;
+/// assert_eq!(response.result.result_type, ResultType::InputRequired);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "JSONRPCResultResponse", tag(jsonrpc = "2.0"))]
 #[non_exhaustive]
@@ -333,6 +342,17 @@ pub struct AnyResponse {
 }
 
 /// A response that carries an interim result: a type of its own where nothing else tells it apart.
+///
+/// ```
+/// use mrtr_schema::{InputRequiredResult, InterimResponse, RequestState, Revision, Wire};
+///
+/// let response = InterimResponse::new(1, InputRequiredResult::carry(RequestState::new("sealed")));
+/// assert_eq!(
+///     response.to_json(Revision::Draft202602)?,
+///     r#"{"jsonrpc":"2.0","id":1,"result":{"requestState":"sealed"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "JSONRPCIncompleteResultResponse", when = Feature::InterimByFields, tag(jsonrpc = "2.0"))]
 #[non_exhaustive]
@@ -347,6 +367,15 @@ pub struct InterimResponse {
 }
 
 /// A request of any method.
+///
+/// ```
+/// use mrtr_schema::AnyRequest;
+///
+/// let request: AnyRequest = serde_json::from_str(r#"{"jsonrpc": "2.0", "id": "a-1", "method": "tools/list"}"#)?;
+/// assert_eq!(request.method, "tools/list");
+/// assert!(request.params.is_none());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "JSONRPCRequest", tag(jsonrpc = "2.0"))]
 #[non_exhaustive]
@@ -363,6 +392,14 @@ pub struct AnyRequest {
 }
 
 /// A notification of any method.
+///
+/// ```
+/// use mrtr_schema::AnyNotification;
+///
+/// let initialized = AnyNotification::new("notifications/initialized");
+/// assert_eq!(serde_json::to_string(&initialized)?, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "JSONRPCNotification", tag(jsonrpc = "2.0"))]
 #[non_exhaustive]

@@ -130,6 +130,18 @@ impl RequestMeta {
 }
 
 /// Metadata of a result.
+///
+/// ```
+/// use mrtr_schema::{Implementation, ResultMeta};
+///
+/// let mut meta = ResultMeta::new();
+/// meta.server_info = Some(Implementation::new("tracker", "1.4.0"));
+/// assert_eq!(
+///     serde_json::to_string(&meta)?,
+///     r#"{"io.modelcontextprotocol/serverInfo":{"name":"tracker","version":"1.4.0"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ResultMetaObject", open)]
 #[non_exhaustive]
@@ -146,6 +158,15 @@ pub struct ResultMeta {
 }
 
 /// Metadata of a notification.
+///
+/// ```
+/// use mrtr_schema::NotificationMeta;
+///
+/// let mut meta = NotificationMeta::new();
+/// meta.subscription_id = Some(7.into());
+/// assert_eq!(serde_json::to_string(&meta)?, r#"{"io.modelcontextprotocol/subscriptionId":7}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "NotificationMetaObject", open)]
 #[non_exhaustive]
@@ -159,6 +180,14 @@ pub struct NotificationMeta {
 }
 
 /// How severe a log message is, as syslog grades it.
+///
+/// ```
+/// use mrtr_schema::LoggingLevel;
+///
+/// assert!(LoggingLevel::Emergency > LoggingLevel::Warning, "they are ordered by severity");
+/// assert_eq!(serde_json::to_string(&LoggingLevel::Notice)?, r#""notice""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Wire)]
 #[wire(name = "LoggingLevel")]
 #[expect(clippy::exhaustive_enums, reason = "RFC 5424 fixes the eight")]
@@ -182,6 +211,18 @@ pub enum LoggingLevel {
 }
 
 /// A token that ties progress notifications to a request: a string or an integer, chosen by the client.
+///
+/// ```
+/// use mrtr_schema::{ProgressToken, RequestMeta};
+///
+/// let meta: RequestMeta = serde_json::from_str(r#"{
+///     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+///     "io.modelcontextprotocol/clientCapabilities": {},
+///     "progressToken": "upload"
+/// }"#)?;
+/// assert_eq!(meta.progress_token, Some(ProgressToken("upload".into())));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ProgressToken(pub RequestId);
 
@@ -251,6 +292,14 @@ impl fmt::Display for MetaKey {
 }
 
 /// Why a text is not a key that an application may use.
+///
+/// ```
+/// use mrtr_schema::{MetaKey, MetaKeyError};
+///
+/// assert_eq!(MetaKey::new("tools.mcp.com/trace"), Err(MetaKeyError::Reserved));
+/// assert_eq!(MetaKey::new("com..example/trace"), Err(MetaKeyError::Prefix));
+/// assert_eq!(MetaKey::new("com.example/trace-"), Err(MetaKeyError::Name));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetaKeyError {

@@ -70,6 +70,14 @@ macro_rules! calls {
     )*) => {
         $(
             $(#[$doc])*
+            ///
+            /// ```
+            #[doc = concat!("use mrtr_schema::{Call, ", stringify!($call), "};")]
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($call), "::METHOD, ", stringify!($method), ");")]
+            #[doc = concat!("assert_eq!(", stringify!($call), "::REQUEST, ", stringify!($request), ");")]
+            #[doc = concat!("assert_eq!(", stringify!($call), "::RESPONSE, ", stringify!($response), ");")]
+            /// ```
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
             #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
             pub enum $call {}
@@ -188,6 +196,13 @@ macro_rules! notices {
     )*) => {
         $(
             $(#[$doc])*
+            ///
+            /// ```
+            #[doc = concat!("use mrtr_schema::{Notice, ", stringify!($notice), "};")]
+            ///
+            #[doc = concat!("assert_eq!(", stringify!($notice), "::METHOD, ", stringify!($method), ");")]
+            #[doc = concat!("assert_eq!(", stringify!($notice), "::NAME, ", stringify!($name), ");")]
+            /// ```
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
             #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
             pub enum $notice {}

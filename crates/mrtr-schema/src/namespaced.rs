@@ -101,6 +101,13 @@ impl fmt::Display for Method {
 }
 
 /// Why a text is not the method of an application's own input.
+///
+/// ```
+/// use mrtr_schema::{Method, MethodError};
+///
+/// assert_eq!(Method::new("sampling/createMessage"), Err(MethodError::NotNamespaced));
+/// assert_eq!(Method::new("dev.mcp/approval"), Err(MethodError::Reserved));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MethodError {
@@ -125,6 +132,16 @@ wire_text!(
 );
 
 /// Asks a client for an input that an application defines. Only for clients that declared its method (NS-2).
+///
+/// ```
+/// use mrtr_schema::{JsonObject, Method, NamespacedInputRequest, Revision, Wire};
+///
+/// let mut request = NamespacedInputRequest::new(Method::from_static("com.example/approval"));
+/// request.params = Some(JsonObject::parse(r#"{"approver":"Ada"}"#).unwrap());
+/// assert_eq!(serde_json::to_string(&request)?, r#"{"method":"com.example/approval","params":{"approver":"Ada"}}"#);
+/// assert_eq!(NamespacedInputRequest::name_in(Revision::Sep2322), None, "older revisions have no such inputs");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "NamespacedInputRequest", when = Feature::NamespacedInputs)]
 #[non_exhaustive]

@@ -37,6 +37,14 @@ pub struct ProgressParams {
 }
 
 /// A log message.
+///
+/// ```
+/// use mrtr_schema::{Json, LoggingLevel, LoggingMessageParams};
+///
+/// let message = LoggingMessageParams::new(LoggingLevel::Warning, Json::of("The disk is nearly full").unwrap());
+/// assert_eq!(serde_json::to_string(&message)?, r#"{"level":"warning","data":"The disk is nearly full"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "LoggingMessageNotificationParams")]
 #[non_exhaustive]
@@ -56,6 +64,16 @@ pub struct LoggingMessageParams {
 }
 
 /// Says that the result of a request is no longer wanted.
+///
+/// ```
+/// use mrtr_schema::{CancelledParams, Revision, Wire};
+///
+/// let mut params = CancelledParams::new();
+/// assert!(params.to_json(Revision::Published).is_err(), "it must say which request");
+/// params.request_id = Some(7.into());
+/// assert_eq!(params.to_json(Revision::Published)?, r#"{"requestId":7}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "CancelledNotificationParams")]
 #[non_exhaustive]
@@ -74,6 +92,14 @@ pub struct CancelledParams {
 }
 
 /// Parameters of `logging/setLevel`, in sessions.
+///
+/// ```
+/// use mrtr_schema::{LoggingLevel, Revision, SetLevelParams, Wire};
+///
+/// let params = SetLevelParams::new(LoggingLevel::Error);
+/// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"level":"error"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SetLevelRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
@@ -92,6 +118,14 @@ pub struct SetLevelParams {
 }
 
 /// Says that what a person did at a URL is done, in sessions.
+///
+/// ```
+/// use mrtr_schema::{ElicitationComplete, ElicitationCompleteParams, Notification, Revision, Wire};
+///
+/// let done = Notification::<ElicitationComplete>::new(ElicitationCompleteParams::new("e-1"));
+/// assert!(done.to_json(Revision::Sep2322)?.ends_with(r#""params":{"elicitationId":"e-1"}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ElicitationCompleteParams {

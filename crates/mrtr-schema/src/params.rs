@@ -15,6 +15,14 @@ use crate::wire::{Wire, WireObject, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// The parameters of a request or notification.
+///
+/// ```
+/// use mrtr_schema::{CallToolParams, Optional, PaginatedParams, Params, Revision};
+///
+/// assert_eq!(CallToolParams::absent_in(Revision::Sep2322), None, "a call must name its tool");
+/// assert!(Optional::<PaginatedParams>::absent_in(Revision::Sep2322).is_some());
+/// assert!(Optional::<PaginatedParams>::absent_in(Revision::Published).is_none(), "metadata must be there");
+/// ```
 pub trait Params: WireObject {
     /// What a message without `params` means, in revisions that allow it.
     fn absent_in(revision: Revision) -> Option<Self>;
@@ -123,6 +131,16 @@ macro_rules! required_params {
 pub(crate) use required_params;
 
 /// What turns any request into a retry, in the draft (TY-5). Later revisions have it only where a server may ask.
+///
+/// ```
+/// use mrtr_schema::{PaginatedParams, RequestState, Revision, Wire};
+///
+/// let mut retry = PaginatedParams::new();
+/// retry.retry.request_state = Some(RequestState::new("sealed"));
+/// assert_eq!(retry.to_json(Revision::Draft202602)?, r#"{"requestState":"sealed"}"#);
+/// assert_eq!(retry.to_json(Revision::Sep2322)?, "{}", "a list cannot be retried there");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(part)]
 #[non_exhaustive]
@@ -136,6 +154,15 @@ pub struct RetryAnywhere {
 }
 
 /// Parameters of a request that has nothing but metadata.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, RequestMeta, RequestParams, Revision};
+///
+/// let mut params = RequestParams::new();
+/// assert!(serde_json::to_string(&params).is_err(), "the published revision demands metadata");
+/// params.meta = Some(RequestMeta::declaring(Revision::Published, ClientCapabilities::new()));
+/// assert!(serde_json::to_string(&params).is_ok());
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "RequestParams")]
 #[non_exhaustive]
@@ -156,6 +183,15 @@ impl RequestOnly for RequestParams {}
 required_params!(RequestParams);
 
 /// Parameters of a request for one page of a list.
+///
+/// ```
+/// use mrtr_schema::{PaginatedParams, Revision, Wire};
+///
+/// let mut next = PaginatedParams::new();
+/// next.cursor = Some("page-2".into());
+/// assert_eq!(next.to_json(Revision::Sep2322)?, r#"{"cursor":"page-2"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "PaginatedRequestParams")]
 #[non_exhaustive]
@@ -176,6 +212,15 @@ pub struct PaginatedParams {
 impl RequestOnly for PaginatedParams {}
 
 /// Parameters of a notification that has nothing but metadata.
+///
+/// ```
+/// use mrtr_schema::{NotificationMeta, NotificationParams};
+///
+/// let mut params = NotificationParams::new();
+/// params.meta.get_or_insert_with(NotificationMeta::new).subscription_id = Some("s-1".into());
+/// assert_eq!(serde_json::to_string(&params)?, r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":"s-1"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "NotificationParams")]
 #[non_exhaustive]

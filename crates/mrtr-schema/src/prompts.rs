@@ -43,6 +43,15 @@ pub struct Prompt {
 }
 
 /// An argument of a prompt.
+///
+/// ```
+/// use mrtr_schema::PromptArgument;
+///
+/// let mut code = PromptArgument::new("code");
+/// code.required = Some(true);
+/// assert_eq!(serde_json::to_string(&code)?, r#"{"name":"code","required":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "PromptArgument")]
 #[non_exhaustive]
@@ -61,6 +70,17 @@ pub struct PromptArgument {
 }
 
 /// One message of a prompt.
+///
+/// ```
+/// use mrtr_schema::{ContentBlock, PromptMessage, Role};
+///
+/// let message = PromptMessage::new(Role::User, ContentBlock::text("Review this."));
+/// assert_eq!(
+///     serde_json::to_string(&message)?,
+///     r#"{"role":"user","content":{"type":"text","text":"Review this."}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "PromptMessage")]
 #[non_exhaustive]
@@ -75,6 +95,15 @@ pub struct PromptMessage {
 }
 
 /// Parameters of `prompts/get`, first attempts and retries alike.
+///
+/// ```
+/// use mrtr_schema::{GetPromptParams, Revision, Wire};
+///
+/// let mut params = GetPromptParams::new("code_review");
+/// params.arguments.get_or_insert_default().insert("language".into(), "python".into());
+/// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"name":"code_review","arguments":{"language":"python"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "GetPromptRequestParams")]
 #[non_exhaustive]
@@ -98,6 +127,15 @@ pub struct GetPromptParams {
 required_params!(GetPromptParams);
 
 /// A prompt, filled in.
+///
+/// ```
+/// use mrtr_schema::{ContentBlock, GetPromptResult, PromptMessage, Role};
+///
+/// let message = PromptMessage::new(Role::User, ContentBlock::text("Review this."));
+/// let result = GetPromptResult::new([message]);
+/// assert!(serde_json::to_string(&result)?.starts_with(r#"{"resultType":"complete","messages":[{"role":"user","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "GetPromptResult")]
 #[non_exhaustive]
@@ -118,6 +156,15 @@ pub struct GetPromptResult {
 }
 
 /// One page of a server's prompts.
+///
+/// ```
+/// use mrtr_schema::{CachingHints, ListPromptsResult, Prompt};
+///
+/// let mut page = ListPromptsResult::new([Prompt::new("code_review")]);
+/// assert!(serde_json::to_string(&page).is_err(), "it must say whether it may be kept");
+/// page.caching = CachingHints::do_not_keep();
+/// assert!(serde_json::to_string(&page).is_ok());
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ListPromptsResult")]
 #[non_exhaustive]

@@ -6,6 +6,24 @@ use crate::tasks::extension;
 use crate::*;
 
 /// Is shown each type in turn.
+///
+/// ```
+/// use mrtr_schema::registry::{TypeVisitor, visit_types};
+/// use mrtr_schema::{Revision, Wire};
+///
+/// struct Count(usize);
+///
+/// impl TypeVisitor for Count {
+///     fn visit<T: Wire>(&mut self, name: &'static str) {
+///         assert_eq!(T::name_in(Revision::Published), Some(name));
+///         self.0 += 1;
+///     }
+/// }
+///
+/// let mut count = Count(0);
+/// visit_types(Revision::Published, &mut count);
+/// assert!(count.0 > 100);
+/// ```
 pub trait TypeVisitor {
     /// Sees a type, and what the revision calls it.
     fn visit<T: Wire>(&mut self, name: &'static str);
@@ -247,6 +265,16 @@ impl<V: TypeVisitor> NoticeVisitor for Messages<'_, V> {
 }
 
 /// Which types a method has in a revision.
+///
+/// ```
+/// use mrtr_schema::Revision;
+/// use mrtr_schema::registry::method_types;
+///
+/// let methods = method_types(Revision::Published);
+/// let progress = methods.iter().find(|method| method.method == "notifications/progress").unwrap();
+/// assert_eq!(progress.request, "ProgressNotification");
+/// assert_eq!(progress.response, None);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodTypes {

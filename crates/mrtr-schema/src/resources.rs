@@ -49,6 +49,14 @@ pub struct Resource {
 }
 
 /// A family of resources, as a server describes it.
+///
+/// ```
+/// use mrtr_schema::ResourceTemplate;
+///
+/// let logs = ResourceTemplate::new("file:///logs/{date}", "logs");
+/// assert_eq!(serde_json::to_string(&logs)?, r#"{"uriTemplate":"file:///logs/{date}","name":"logs"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ResourceTemplate")]
 #[non_exhaustive]
@@ -77,6 +85,15 @@ pub struct ResourceTemplate {
 }
 
 /// Parameters of `resources/read`, first attempts and retries alike.
+///
+/// ```
+/// use mrtr_schema::{ReadResourceParams, RequestState, Revision, Wire};
+///
+/// let mut retry = ReadResourceParams::new("file:///secret");
+/// retry.request_state = Some(RequestState::new("sealed"));
+/// assert_eq!(retry.to_json(Revision::Sep2322)?, r#"{"uri":"file:///secret","requestState":"sealed"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ReadResourceRequestParams")]
 #[non_exhaustive]
@@ -97,6 +114,16 @@ pub struct ReadResourceParams {
 }
 
 /// What a resource holds, and for how long that may be kept.
+///
+/// ```
+/// use mrtr_schema::{CachingHints, ReadResourceResult, ResourceContents, TextResourceContents};
+///
+/// let contents = ResourceContents::Text(TextResourceContents::new("file:///a", "Hello"));
+/// let mut result = ReadResourceResult::new([contents]);
+/// result.caching = CachingHints::do_not_keep();
+/// assert!(serde_json::to_string(&result)?.ends_with(r#""ttlMs":0,"cacheScope":"private"}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ReadResourceResult")]
 #[non_exhaustive]
@@ -118,6 +145,16 @@ pub struct ReadResourceResult {
 }
 
 /// One page of a server's resources.
+///
+/// ```
+/// use mrtr_schema::ListResourcesResult;
+///
+/// let page = r#"{"resources": [{"uri": "file:///a", "name": "a"}], "nextCursor": "page-2"}"#;
+/// let page: ListResourcesResult = serde_json::from_str(page)?;
+/// assert_eq!(page.next_cursor.as_deref(), Some("page-2"));
+/// assert_eq!(page.caching.ttl_ms, Some(0), "a peer that does not say wants nothing kept");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ListResourcesResult")]
 #[non_exhaustive]
@@ -141,6 +178,14 @@ pub struct ListResourcesResult {
 }
 
 /// One page of a server's families of resources.
+///
+/// ```
+/// use mrtr_schema::{ListResourceTemplatesResult, ResourceTemplate, Revision, Wire};
+///
+/// let page = ListResourceTemplatesResult::new([ResourceTemplate::new("file:///logs/{date}", "logs")]);
+/// assert!(page.to_json(Revision::Draft202602)?.starts_with(r#"{"resourceTemplates":[{"uriTemplate":"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ListResourceTemplatesResult")]
 #[non_exhaustive]
@@ -164,6 +209,15 @@ pub struct ListResourceTemplatesResult {
 }
 
 /// Parameters of `resources/subscribe`, in sessions.
+///
+/// ```
+/// use mrtr_schema::{Revision, SubscribeParams, Wire};
+///
+/// let params = SubscribeParams::new("file:///a");
+/// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"uri":"file:///a"}"#);
+/// assert_eq!(SubscribeParams::name_in(Revision::Published), None, "it listens with a filter instead");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SubscribeRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
@@ -183,6 +237,14 @@ pub struct SubscribeParams {
 }
 
 /// Parameters of `resources/unsubscribe`, in sessions.
+///
+/// ```
+/// use mrtr_schema::{Request, Revision, Unsubscribe, UnsubscribeParams, Wire};
+///
+/// let request = Request::<Unsubscribe>::new(2, UnsubscribeParams::new("file:///a"));
+/// assert!(request.to_json(Revision::Sep2322)?.contains(r#""method":"resources/unsubscribe""#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "UnsubscribeRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
@@ -202,6 +264,14 @@ pub struct UnsubscribeParams {
 }
 
 /// Says which resource changed.
+///
+/// ```
+/// use mrtr_schema::{Notification, ResourceUpdated, ResourceUpdatedParams};
+///
+/// let changed = Notification::<ResourceUpdated>::new(ResourceUpdatedParams::new("file:///a"));
+/// assert!(serde_json::to_string(&changed)?.ends_with(r#""params":{"uri":"file:///a"}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ResourceUpdatedNotificationParams")]
 #[non_exhaustive]

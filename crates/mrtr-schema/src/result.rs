@@ -91,6 +91,15 @@ impl Wire for ResultType {
 serde_at_published_revision!(ResultType);
 
 /// The `resultType` of a result that is complete.
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, CompleteType};
+///
+/// let result: CallToolResult = serde_json::from_str(r#"{"content": []}"#)?;
+/// assert_eq!(result.result_type, CompleteType::Complete, "what an absent `resultType` means");
+/// assert!(serde_json::from_str::<CompleteType>(r#""input_required""#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "a result of another kind is another type")]
 pub enum CompleteType {
@@ -132,6 +141,15 @@ impl InputRequiredResult {
     }
 
     /// From requests and a state, or `None` where there is neither.
+    ///
+    /// ```
+    /// use mrtr_schema::{InputRequests, InputRequiredResult, RequestState};
+    ///
+    /// assert!(InputRequiredResult::from_parts(InputRequests::default(), None).is_none());
+    /// let state = RequestState::new("sealed");
+    /// let interim = InputRequiredResult::from_parts(InputRequests::default(), Some(state.clone())).unwrap();
+    /// assert_eq!(interim.into_parts().1, Some(state));
+    /// ```
     pub fn from_parts(requests: InputRequests, state: Option<RequestState>) -> Option<Self> {
         let input_requests = Some(requests).filter(|requests| !requests.is_empty());
         let interim = Interim { input_requests, request_state: state, ..Interim::default() };
@@ -346,6 +364,15 @@ fn kind_of_result(members: &RawMembers<'_>, dialect: Dialect) -> Result<ResultTy
 }
 
 /// A result that an extension defines.
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, Reply};
+///
+/// let reply: Reply<CallToolResult> = serde_json::from_str(r#"{"resultType": "task", "taskId": "t-1"}"#)?;
+/// let Reply::Extension(result) = reply else { panic!("an extension's") };
+/// assert_eq!(result.extra.get("taskId").unwrap().as_text().unwrap(), "t-1");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ExtensionResult", when = Feature::ResultTypeExtensions, open)]
 #[non_exhaustive]
@@ -361,6 +388,14 @@ pub struct ExtensionResult {
 }
 
 /// A `resultType` that an extension defines.
+///
+/// ```
+/// use mrtr_schema::ExtensionType;
+///
+/// assert_eq!(ExtensionType::new("task")?.as_str(), "task");
+/// assert!(ExtensionType::new("complete").is_err(), "the protocol's own");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ExtensionType(String);
 
@@ -388,6 +423,14 @@ wire_text!(
 );
 
 /// A result of which only the common members are known.
+///
+/// ```
+/// use mrtr_schema::{AnyResult, Revision, Wire};
+///
+/// assert_eq!(AnyResult::new().to_json(Revision::Draft202602)?, "{}");
+/// assert_eq!(AnyResult::new().to_json(Revision::Published)?, r#"{"resultType":"complete"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "Result", open)]
 #[non_exhaustive]

@@ -63,6 +63,13 @@ impl Revision {
     }
 
     /// What this revision calls a type that the published one calls `name`.
+    ///
+    /// ```
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert_eq!(Revision::Draft202602.type_name("InputRequiredResult"), "IncompleteResult");
+    /// assert_eq!(Revision::Published.type_name("InputRequiredResult"), "InputRequiredResult");
+    /// ```
     pub fn type_name(self, name: &'static str) -> &'static str {
         match (self, name) {
             (Self::Draft202602, "ElicitRequest") => "ElicitationCreateRequest",
@@ -99,6 +106,13 @@ impl FromStr for Revision {
 }
 
 /// There is no revision of that name.
+///
+/// ```
+/// use mrtr_schema::Revision;
+///
+/// let error = "2024-11-05".parse::<Revision>().unwrap_err();
+/// assert!(error.to_string().starts_with("unknown revision `2024-11-05`; there are"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown revision `{0}`; there are draft-2026-02, sep-2322 and 2026-07-28")]
 pub struct UnknownRevision(String);
@@ -121,6 +135,14 @@ pub struct Dialect {
 }
 
 /// Something that some revisions have and others do not.
+///
+/// ```
+/// use mrtr_schema::{Feature, Revision};
+///
+/// assert!(Revision::Sep2322.has(Feature::Sessions));
+/// assert!(!Revision::Published.has(Feature::Sessions));
+/// assert!(Revision::Published.has(Feature::TasksExtension) && !Revision::Published.has(Feature::CoreTasks));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Feature {

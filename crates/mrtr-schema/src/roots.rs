@@ -26,6 +26,15 @@ pub struct ListRootsRequest {
 }
 
 /// Parameters of a request for roots: nothing but metadata.
+///
+/// ```
+/// use mrtr_schema::{ListRootsParams, ListRootsRequest};
+///
+/// let mut request = ListRootsRequest::new();
+/// request.params = Some(ListRootsParams::new());
+/// assert_eq!(serde_json::to_string(&request)?, r#"{"method":"roots/list","params":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ListRootsParams {
@@ -61,6 +70,15 @@ pub struct ListRootsResult {
 }
 
 /// A folder or file that a server may work on.
+///
+/// ```
+/// use mrtr_schema::Root;
+///
+/// let mut root = Root::new("file:///home/ada/engine");
+/// root.name = Some("The engine".into());
+/// assert_eq!(serde_json::to_string(&root)?, r#"{"uri":"file:///home/ada/engine","name":"The engine"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "Root")]
 #[non_exhaustive]

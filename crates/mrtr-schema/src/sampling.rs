@@ -15,6 +15,14 @@ use crate::wire::Wire;
 use crate::{Dialect, Feature, ReadError, Revision, Tool};
 
 /// Asks a model for a completion.
+///
+/// ```
+/// use mrtr_schema::{CreateMessageParams, CreateMessageRequest, InputRequest, SamplingMessage};
+///
+/// let params = CreateMessageParams::new([SamplingMessage::user("Name a colour.")], 10_u64);
+/// let request = InputRequest::from(CreateMessageRequest::new(params));
+/// assert_eq!(request.method(), "sampling/createMessage");
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CreateMessageRequest", tag(method = "sampling/createMessage"))]
 #[non_exhaustive]
@@ -69,6 +77,17 @@ pub struct CreateMessageParams {
 impl CreateMessageParams {
     /// Checks the rules for tools (SA-1): each use is followed by its result, in a message of the user that holds
     /// results and nothing else.
+    ///
+    /// ```
+    /// use mrtr_schema::{
+    ///     CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolResultContent, ToolUseContent,
+    /// };
+    ///
+    /// let uses = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
+    /// let answers = SamplingContent::ToolResult(ToolResultContent::new("use-1", Vec::new()));
+    /// let messages = [SamplingMessage::new(Role::Assistant, uses), SamplingMessage::new(Role::User, answers)];
+    /// assert!(CreateMessageParams::new(messages, 100_u64).check_tool_results().is_ok());
+    /// ```
     pub fn check_tool_results(&self) -> Result<(), ToolResultsError> {
         let mut open = HashSet::new();
         for message in &self.messages {
@@ -98,6 +117,15 @@ impl CreateMessageParams {
 }
 
 /// Why the tool uses and tool results of a conversation do not match.
+///
+/// ```
+/// use mrtr_schema::{CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolUseContent};
+///
+/// let wants = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
+/// let params = CreateMessageParams::new([SamplingMessage::new(Role::Assistant, wants)], 100_u64);
+/// let error = params.check_tool_results().unwrap_err();
+/// assert_eq!(error.to_string(), "tool use `use-1` has no result in the message after it");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ToolResultsError {
@@ -116,6 +144,17 @@ pub enum ToolResultsError {
 }
 
 /// One message of a conversation with a model.
+///
+/// ```
+/// use mrtr_schema::SamplingMessage;
+///
+/// let message = SamplingMessage::user("Name a colour.");
+/// assert_eq!(
+///     serde_json::to_string(&message)?,
+///     r#"{"role":"user","content":{"type":"text","text":"Name a colour."}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SamplingMessage")]
 #[non_exhaustive]
@@ -145,6 +184,15 @@ impl SamplingMessage {
 }
 
 /// One piece of a conversation with a model.
+///
+/// ```
+/// use mrtr_schema::SamplingContent;
+///
+/// let block = r#"{"type": "tool_use", "id": "use-1", "name": "get_weather", "input": {"city": "Paris"}}"#;
+/// assert!(matches!(serde_json::from_str(block)?, SamplingContent::ToolUse(_)));
+/// assert!(serde_json::from_str::<SamplingContent>(r#"{"type": "resource_link"}"#).is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SamplingMessageContentBlock", tag = "type")]
 #[non_exhaustive]
@@ -177,6 +225,17 @@ impl SamplingContent {
 }
 
 /// The model wants a tool called.
+///
+/// ```
+/// use mrtr_schema::{JsonObject, ToolUseContent};
+///
+/// let wanted = ToolUseContent::new("use-1", "get_weather", JsonObject::parse(r#"{"city":"Paris"}"#).unwrap());
+/// assert_eq!(
+///     serde_json::to_string(&wanted)?,
+///     r#"{"type":"tool_use","id":"use-1","name":"get_weather","input":{"city":"Paris"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ToolUseContent", tag(type = "tool_use"))]
 #[non_exhaustive]
@@ -196,6 +255,17 @@ pub struct ToolUseContent {
 }
 
 /// What a tool returned to the model.
+///
+/// ```
+/// use mrtr_schema::{ContentBlock, ToolResultContent};
+///
+/// let result = ToolResultContent::new("use-1", [ContentBlock::text("Sunny")]);
+/// assert_eq!(
+///     serde_json::to_string(&result)?,
+///     r#"{"type":"tool_result","toolUseId":"use-1","content":[{"type":"text","text":"Sunny"}]}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ToolResultContent", tag(type = "tool_result"))]
 #[non_exhaustive]
@@ -217,6 +287,16 @@ pub struct ToolResultContent {
 }
 
 /// What kind of model a server would like; the client decides.
+///
+/// ```
+/// use mrtr_schema::{Fraction, ModelPreferences};
+///
+/// let mut fast = ModelPreferences::new();
+/// fast.speed_priority = Some(Fraction::try_from(0.9)?);
+/// assert_eq!(serde_json::to_string(&fast).unwrap(), r#"{"speedPriority":0.9}"#);
+/// assert!(serde_json::from_str::<ModelPreferences>(r#"{"costPriority": 2}"#).is_err(), "from 0 to 1");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ModelPreferences")]
 #[non_exhaustive]
@@ -235,6 +315,17 @@ pub struct ModelPreferences {
 }
 
 /// A model by name.
+///
+/// ```
+/// use mrtr_schema::{ModelHint, ModelPreferences};
+///
+/// let mut sonnet = ModelHint::new();
+/// sonnet.name = Some("sonnet".into());
+/// let mut preferences = ModelPreferences::new();
+/// preferences.hints = Some(vec![sonnet]);
+/// assert_eq!(serde_json::to_string(&preferences)?, r#"{"hints":[{"name":"sonnet"}]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ModelHint")]
 #[non_exhaustive]
@@ -247,6 +338,16 @@ pub struct ModelHint {
 }
 
 /// Whether the model must use a tool.
+///
+/// ```
+/// use mrtr_schema::{ToolChoice, ToolChoiceMode};
+///
+/// let mut choice = ToolChoice::new();
+/// assert_eq!(serde_json::to_string(&choice)?, "{}", "the model decides");
+/// choice.mode = Some(ToolChoiceMode::Required);
+/// assert_eq!(serde_json::to_string(&choice)?, r#"{"mode":"required"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ToolChoice")]
 #[non_exhaustive]
@@ -259,6 +360,14 @@ pub struct ToolChoice {
 }
 
 /// Whether the model must use a tool.
+///
+/// ```
+/// use mrtr_schema::{ToolChoice, ToolChoiceMode};
+///
+/// let choice: ToolChoice = serde_json::from_str(r#"{"mode": "none"}"#)?;
+/// assert_eq!(choice.mode, Some(ToolChoiceMode::None));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum ToolChoiceMode {
@@ -271,6 +380,13 @@ pub enum ToolChoiceMode {
 }
 
 /// Context of which servers to add to a sampling request.
+///
+/// ```
+/// use mrtr_schema::IncludeContext;
+///
+/// assert_eq!(serde_json::to_string(&IncludeContext::ThisServer)?, r#""thisServer""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum IncludeContext {

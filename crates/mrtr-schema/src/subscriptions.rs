@@ -37,6 +37,17 @@ pub struct SubscriptionFilter {
 }
 
 /// Parameters of `subscriptions/listen`.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, ListenParams, RequestMeta, Revision, SubscriptionFilter};
+///
+/// let mut filter = SubscriptionFilter::new();
+/// filter.resource_subscriptions = Some(vec!["file:///a".into()]);
+/// let mut params = ListenParams::new(filter);
+/// params.meta = Some(RequestMeta::declaring(Revision::Published, ClientCapabilities::new()));
+/// assert!(serde_json::to_string(&params)?.starts_with(r#"{"notifications":{"resourceSubscriptions":["file:///a"]}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SubscriptionsListenRequestParams", when = Feature::Discovery)]
 #[non_exhaustive]
@@ -52,6 +63,14 @@ pub struct ListenParams {
 }
 
 /// Says what the client is going to hear: the first message on the stream.
+///
+/// ```
+/// use mrtr_schema::{SubscriptionFilter, SubscriptionsAcknowledgedParams};
+///
+/// let params = SubscriptionsAcknowledgedParams::new(SubscriptionFilter::new());
+/// assert_eq!(serde_json::to_string(&params)?, r#"{"notifications":{}}"#, "the server took nothing on");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SubscriptionsAcknowledgedNotificationParams", when = Feature::Discovery)]
 #[non_exhaustive]
@@ -69,6 +88,17 @@ pub struct SubscriptionsAcknowledgedParams {
 required_params!(ListenParams, SubscriptionsAcknowledgedParams);
 
 /// Says that the server has ended the subscription.
+///
+/// ```
+/// use mrtr_schema::{ListenResult, ListenResultMeta};
+///
+/// let end = ListenResult::new(ListenResultMeta::new(7));
+/// assert_eq!(
+///     serde_json::to_string(&end)?,
+///     r#"{"resultType":"complete","_meta":{"io.modelcontextprotocol/subscriptionId":7}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SubscriptionsListenResult", when = Feature::Discovery)]
 #[non_exhaustive]
@@ -85,6 +115,13 @@ pub struct ListenResult {
 }
 
 /// Metadata of the end of a subscription.
+///
+/// ```
+/// use mrtr_schema::ListenResultMeta;
+///
+/// assert_eq!(ListenResultMeta::new("s-1").subscription_id, "s-1".into());
+/// assert!(serde_json::from_str::<ListenResultMeta>("{}").is_err(), "it must say which subscription");
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "SubscriptionsListenResultMetaObject", when = Feature::Discovery, open)]
 #[non_exhaustive]

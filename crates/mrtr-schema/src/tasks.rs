@@ -20,6 +20,15 @@ use crate::wire::{LARGEST_COUNT, Wire};
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// Where a task stands. `completed`, `failed` and `cancelled` are final.
+///
+/// ```
+/// use mrtr_schema::tasks::TaskStatus;
+///
+/// assert!(TaskStatus::Cancelled.is_final());
+/// assert!(!TaskStatus::InputRequired.is_final());
+/// assert_eq!(serde_json::to_string(&TaskStatus::InputRequired)?, r#""input_required""#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[wire(name = "TaskStatus")]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
@@ -45,6 +54,16 @@ impl TaskStatus {
 }
 
 /// Asks, in `params.task`, for a request to run as a task.
+///
+/// ```
+/// use mrtr_schema::tasks::TaskMetadata;
+/// use mrtr_schema::{CallToolParams, Revision, Wire};
+///
+/// let mut call = CallToolParams::new("train_model");
+/// call.task.get_or_insert_with(TaskMetadata::new).ttl = Some(60_000);
+/// assert_eq!(call.to_json(Revision::Sep2322)?, r#"{"name":"train_model","task":{"ttl":60000}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "TaskMetadata", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -57,6 +76,16 @@ pub struct TaskMetadata {
 }
 
 /// The task that a message belongs to, in `_meta`.
+///
+/// ```
+/// use mrtr_schema::tasks::RelatedTask;
+/// use mrtr_schema::{ResultMeta, Revision, Wire};
+///
+/// let mut meta = ResultMeta::new();
+/// meta.related_task = Some(RelatedTask::new("t-1"));
+/// assert_eq!(meta.to_json(Revision::Sep2322)?, r#"{"io.modelcontextprotocol/related-task":{"taskId":"t-1"}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "RelatedTaskMetadata", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -69,6 +98,15 @@ pub struct RelatedTask {
 }
 
 /// What is known of a task.
+///
+/// ```
+/// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus};
+///
+/// let now = "2026-01-27T03:32:48Z";
+/// let mut state = TaskState::new("t-1", TaskStatus::Working, now, now, Lifetime::Unlimited);
+/// state.poll_interval = Some(500);
+/// assert_eq!(state.created_at, state.last_updated_at, "nothing has happened yet");
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(part)]
 #[non_exhaustive]
@@ -112,6 +150,15 @@ pub struct Task {
 }
 
 /// For how long a task is kept: a number of milliseconds, or `null` for as long as the server likes.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::{Revision, Wire};
+///
+/// assert_eq!(Lifetime::from_json("null", Revision::Sep2322.strict())?, Lifetime::Unlimited);
+/// assert_eq!(Lifetime::from_json("60000", Revision::Sep2322.strict())?, Lifetime::Milliseconds(60_000));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "limited or not")]
 pub enum Lifetime {
@@ -150,6 +197,15 @@ impl Wire for Lifetime {
 }
 
 /// Whether a tool runs as a task.
+///
+/// ```
+/// use mrtr_schema::tasks::{TaskSupport, ToolExecution};
+///
+/// let mut execution = ToolExecution::new();
+/// execution.task_support = Some(TaskSupport::Optional);
+/// assert_eq!(serde_json::to_string(&execution)?, r#"{"taskSupport":"optional"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ToolExecution", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -162,6 +218,16 @@ pub struct ToolExecution {
 }
 
 /// Whether a tool runs as a task.
+///
+/// ```
+/// use mrtr_schema::tasks::TaskSupport;
+/// use mrtr_schema::{Revision, Tool, Wire};
+///
+/// let tool = r#"{"name": "train", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}"#;
+/// let tool = Tool::from_json(tool, Revision::Sep2322.strict())?;
+/// assert_eq!(tool.execution.unwrap().task_support, Some(TaskSupport::Required));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum TaskSupport {
@@ -174,6 +240,17 @@ pub enum TaskSupport {
 }
 
 /// Says, in place of a result, which task will have it.
+///
+/// ```
+/// use mrtr_schema::tasks::{CreateTaskResult, Lifetime, Task, TaskState, TaskStatus};
+/// use mrtr_schema::{Revision, Wire};
+///
+/// let now = "2026-01-27T03:32:48Z";
+/// let task = Task::new(TaskState::new("t-1", TaskStatus::Working, now, now, Lifetime::Unlimited));
+/// let text = CreateTaskResult::new(task).to_json(Revision::Draft202602)?;
+/// assert!(text.starts_with(r#"{"task":{"taskId":"t-1","status":"working","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CreateTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -192,6 +269,18 @@ pub struct CreateTaskResult {
 }
 
 /// Parameters of a request about one task.
+///
+/// ```
+/// use mrtr_schema::tasks::TaskParams;
+/// use mrtr_schema::{GetTask, Request, Revision, Wire};
+///
+/// let request = Request::<GetTask>::new(2, TaskParams::new("t-1"));
+/// assert_eq!(
+///     request.to_json(Revision::Sep2322)?,
+///     r#"{"jsonrpc":"2.0","id":2,"method":"tasks/get","params":{"taskId":"t-1"}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct TaskParams {
@@ -206,6 +295,17 @@ pub struct TaskParams {
 }
 
 /// Where a task stands.
+///
+/// ```
+/// use mrtr_schema::tasks::{GetTaskResult, Lifetime, TaskState, TaskStatus};
+/// use mrtr_schema::{Revision, Wire};
+///
+/// let now = "2026-01-27T03:32:48Z";
+/// let result = GetTaskResult::new(TaskState::new("t-1", TaskStatus::InputRequired, now, now, Lifetime::Unlimited));
+/// let text = result.to_json(Revision::Sep2322)?;
+/// assert!(text.starts_with(r#"{"resultType":"complete","taskId":"t-1","status":"input_required","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "GetTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -225,6 +325,17 @@ pub struct GetTaskResult {
 }
 
 /// Where a task stands once it was called off.
+///
+/// ```
+/// use mrtr_schema::tasks::CancelTaskResult;
+/// use mrtr_schema::{Revision, Wire};
+///
+/// let result = r#"{"resultType": "complete", "taskId": "t-1", "status": "cancelled", "ttl": null,
+///     "createdAt": "2026-01-27T03:32:48Z", "lastUpdatedAt": "2026-01-27T03:40:00Z"}"#;
+/// let result = CancelTaskResult::from_json(result, Revision::Sep2322.strict())?;
+/// assert!(result.state.status.is_final());
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CancelTaskResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -244,6 +355,17 @@ pub struct CancelTaskResult {
 }
 
 /// What the request that became a task would have returned; `tasks/result` answers with it, or with an interim result.
+///
+/// ```
+/// use mrtr_schema::tasks::TaskPayload;
+/// use mrtr_schema::{CallToolResult, ContentBlock, Reply, Revision, Wire};
+///
+/// let returned = CallToolResult::new([ContentBlock::text("Done")]).to_json(Revision::Sep2322)?;
+/// let reply = Reply::<TaskPayload>::from_json(&returned, Revision::Sep2322.strict()).unwrap();
+/// let Reply::Complete(payload) = reply else { panic!("complete") };
+/// assert!(payload.extra.get("content").is_some(), "the result of the tool, as it is");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "GetTaskPayloadResult", when = Feature::CoreTasks, open)]
 #[non_exhaustive]
@@ -260,6 +382,16 @@ pub struct TaskPayload {
 }
 
 /// One page of the caller's tasks.
+///
+/// ```
+/// use mrtr_schema::tasks::{ListTasksResult, Task};
+/// use mrtr_schema::{Revision, Wire};
+///
+/// let mut page = ListTasksResult::new(Vec::<Task>::new());
+/// page.next_cursor = Some("page-2".into());
+/// assert_eq!(page.to_json(Revision::Draft202602)?, r#"{"tasks":[],"nextCursor":"page-2"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "ListTasksResult", when = Feature::CoreTasks)]
 #[non_exhaustive]
@@ -327,6 +459,17 @@ impl TaskInputResponseParams {
 }
 
 /// Says how a task stands now.
+///
+/// ```
+/// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus, TaskStatusParams};
+/// use mrtr_schema::{Notification, Revision, TaskStatusChanged, Wire};
+///
+/// let now = "2026-01-27T03:32:48Z";
+/// let state = TaskState::new("t-1", TaskStatus::Completed, now, now, Lifetime::Unlimited);
+/// let notice = Notification::<TaskStatusChanged>::new(TaskStatusParams::new(state));
+/// assert!(notice.to_json(Revision::Sep2322)?.contains(r#""params":{"taskId":"t-1","status":"completed","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "TaskStatusNotificationParams", when = Feature::CoreTasks)]
 #[non_exhaustive]

@@ -57,6 +57,15 @@ pub struct Tool {
 }
 
 /// Hints on how a tool behaves. A client must not rely on those of a server that it does not trust.
+///
+/// ```
+/// use mrtr_schema::ToolAnnotations;
+///
+/// let mut hints = ToolAnnotations::new();
+/// hints.read_only_hint = Some(true);
+/// assert_eq!(serde_json::to_string(&hints)?, r#"{"readOnlyHint":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "ToolAnnotations")]
 #[non_exhaustive]
@@ -77,6 +86,15 @@ pub struct ToolAnnotations {
 }
 
 /// The JSON Schema of a tool's arguments, kept as its author wrote it. The arguments are an object, and it says so.
+///
+/// ```
+/// use mrtr_schema::InputSchema;
+///
+/// let schema = InputSchema::parse(r#"{"type": "object", "x-order": 1.50}"#)?;
+/// assert_eq!(schema.as_object().as_str(), r#"{"type": "object", "x-order": 1.50}"#);
+/// assert!(InputSchema::parse(r#"{"type": "array"}"#).is_err());
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputSchema(JsonObject);
 
@@ -100,6 +118,15 @@ impl InputSchema {
 }
 
 /// The JSON Schema of a tool's structured content, kept as its author wrote it.
+///
+/// ```
+/// use mrtr_schema::{OutputSchema, Revision, Wire};
+///
+/// let list = OutputSchema::parse(r#"{"type":"array"}"#).unwrap();
+/// assert_eq!(list.to_json(Revision::Published)?, r#"{"type":"array"}"#);
+/// assert!(list.to_json(Revision::Sep2322).is_err(), "an object there");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSchema(JsonObject);
 

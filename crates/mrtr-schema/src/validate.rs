@@ -58,15 +58,42 @@ impl fmt::Debug for SchemaCheck {
 }
 
 /// Why a document is not a schema that values can be checked against.
+///
+/// ```
+/// use mrtr_schema::{Json, SchemaCheck};
+///
+/// let elsewhere = Json::parse(r#"{"$ref": "https://example.com/schema.json"}"#)?;
+/// let error = SchemaCheck::new(elsewhere.as_raw()).unwrap_err();
+/// assert!(error.to_string().starts_with("not a usable JSON Schema: "), "nothing is ever fetched");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not a usable JSON Schema: {0}")]
 pub struct SchemaError(String);
 
 /// Everything that is wrong with a value, up to a bound.
+///
+/// ```
+/// use mrtr_schema::{Form, JsonObject};
+///
+/// let form = r#"{"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "boolean"}}}"#;
+/// let violations = Form::parse(form)?.check(&JsonObject::parse(r#"{"a": 1.5, "b": 1}"#)?).unwrap_err();
+/// assert_eq!(violations.iter().count(), 2);
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violations(Vec<Violation>);
 
 /// One thing that is wrong with a value.
+///
+/// ```
+/// use mrtr_schema::{Form, JsonObject};
+///
+/// let form = Form::parse(r#"{"type": "object", "properties": {"tag": {"type": "string", "maxLength": 3}}}"#)?;
+/// let violations = form.check(&JsonObject::parse(r#"{"tag": "long"}"#)?).unwrap_err();
+/// assert_eq!(violations.iter().next().unwrap().path.to_string(), "$.tag");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {

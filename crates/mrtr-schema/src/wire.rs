@@ -32,6 +32,13 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     const WHEN: Option<Feature> = None;
 
     /// What a revision calls it, if it has a type of that name.
+    ///
+    /// ```
+    /// use mrtr_schema::{InputRequiredResult, ListRootsRequest, Revision, Wire};
+    ///
+    /// assert_eq!(InputRequiredResult::name_in(Revision::Draft202602), Some("IncompleteResult"));
+    /// assert_eq!(ListRootsRequest::name_in(Revision::Draft202602), None, "roots were no input yet");
+    /// ```
     fn name_in(revision: Revision) -> Option<&'static str> {
         let exists = Self::WHEN.is_none_or(|feature| revision.has(feature));
         Self::NAME.filter(|_| exists).map(|name| revision.type_name(name))
@@ -62,6 +69,16 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
 }
 
 /// A wire type that is an object, and so can be read from members that were already taken apart.
+///
+/// ```
+/// use mrtr_schema::{RawMembers, Revision, Root, WireObject};
+///
+/// let members = RawMembers::parse(r#"{"uri": "file:///src"}"#)?;
+/// assert!(members.get("uri").is_some(), "looked at before it is read");
+/// let root = Root::read_members(members, Revision::Published.strict())?;
+/// assert_eq!(root.uri, "file:///src");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 pub trait WireObject: Wire {
     /// Reads it.
     fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError>;

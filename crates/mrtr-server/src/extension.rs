@@ -1,16 +1,18 @@
 //! What others add to a server: methods of their own, and calls that they take over.
 
 use std::fmt;
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
+use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
 use mrtr_state::{Lineage, Sealer};
 
+use crate::failure::Kind;
+use crate::product::Product;
 use crate::run::Ran;
 use crate::server::Inner;
 use crate::subscription::ExtensionNotices;
-use crate::{Caller, Context, Failure, Journal, Output, ProtocolError, RunContext};
+use crate::{Caller, Context, Failure, Journal, ProtocolError, RunContext};
 
 /// Something that extends a server, such as tasks.
 #[async_trait]
@@ -85,17 +87,32 @@ pub struct ToolCall {
 
 impl ToolCall {
     /// Runs the tool over the journal. `adjust` makes the run what the runner wants: a task, with a sink.
+    ///
+    /// Fails if the server or the tool is gone.
     pub async fn run(
         &self,
         journal: Journal,
         adjust: impl FnOnce(RunContext) -> RunContext,
-    ) -> Result<Ran<Output>, Failure> {
-        let server = self.host.0.upgrade().ok_or_else(|| Failure::misuse("the server is gone"))?;
+    ) -> Result<Ran<CallToolResult>, Failure> {
+        let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let mut context = RunContext::new(std::sync::Arc::clone(&server.shared), self.revision, self.lineage);
+        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage);
         context.capabilities = self.capabilities.clone();
         context.caller = self.caller.clone();
-        Ok(tool.run(&self.arguments, journal, adjust(context)).await)
+        Ok(tool.run(&self.arguments, journal, adjust(context)).await.settled())
+    }
+
+    /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.
+    pub fn failed(&self, Failure(kind): Failure) -> Result<CallToolResult, ProtocolError> {
+        let failed = match kind {
+            Kind::Tool(text) => CallToolResult::failed(text),
+            Kind::Protocol(error) => return Err(error),
+            Kind::Internal(error) => match self.host.server() {
+                Ok(server) => server.shared.internal(&self.tool, &*error),
+                Err(_) => Err(crate::dispatch::internal_error()),
+            },
+        };
+        failed.map_err(ProtocolError::from)
     }
 }
 
@@ -110,6 +127,27 @@ impl fmt::Debug for ToolCall {
 pub struct Host(pub(crate) Weak<Inner>);
 
 impl Host {
+    /// A call that was kept, to be run again: of the published revision, from nobody in particular, by a client that
+    /// declared nothing, unless its members are set to what they were.
+    pub fn call(&self, tool: impl Into<String>, arguments: Json, lineage: Lineage) -> ToolCall {
+        ToolCall {
+            host: self.clone(),
+            tool: tool.into(),
+            arguments,
+            task: None,
+            journal: Journal::default(),
+            lineage,
+            revision: Revision::default(),
+            capabilities: ClientCapabilities::default(),
+            caller: None,
+            tenant: None,
+        }
+    }
+
+    fn server(&self) -> Result<Arc<Inner>, Failure> {
+        self.0.upgrade().ok_or_else(|| Failure::misuse("the server is gone"))
+    }
+
     /// What the server seals with, while there is a server.
     pub fn sealer(&self) -> Option<Sealer> {
         self.0.upgrade().map(|server| server.shared.sealer.clone())

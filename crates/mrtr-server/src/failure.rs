@@ -153,7 +153,8 @@ impl Error for ProtocolError {}
 /// - Every other error is for whoever runs the server: it goes to the log under a reference, and the caller gets the
 ///   reference alone.
 ///
-/// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one.
+/// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one. So does a [`FlowError`]
+/// such as a refusal. An error with `#[error(transparent)]` hides its cause, and is for the log: give it a text.
 ///
 /// ```
 /// use mrtr_server::{Failure, ToolError};

@@ -20,7 +20,6 @@ use mrtr_schema::{
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sha2::{Digest, Sha256};
 
 pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
 pub use join::{Join, Joinable};
@@ -128,7 +127,7 @@ impl Flow {
     ///     Ok(format!("{} has {} roots", login.name, roots.len()))
     /// }
     /// ```
-    pub fn join<J: Join>(&self, all: J) -> J::Future {
+    pub fn join<'a, J: Join<'a>>(&'a self, all: J) -> J::Future {
         all.join()
     }
 
@@ -207,14 +206,11 @@ impl Flow {
         if !self.run.gives_key() {
             return pending().await;
         }
-        let mut digest = Sha256::new();
-        digest.update(b"mrtr idempotency key");
-        digest.update(self.run.context.flow_id().as_bytes());
-        digest.update(self.name(name));
-        short_hex(&digest.finalize())
+        self.run.context.derived_id("mrtr idempotency key", &self.name(name))
     }
 
-    /// A random id for a question, made when it is first wanted and the same from then on: for URLs and callbacks.
+    /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. Whoever does
+    /// not know the flow's own id, which is random and sealed, cannot guess it.
     pub fn interaction_id(&self, key: impl Display) -> String {
         self.run.interaction_id(&self.name(key))
     }
@@ -316,7 +312,7 @@ impl Flow {
 }
 
 /// The first 128 bits of a digest, as text.
-fn short_hex(digest: &[u8]) -> String {
+pub(crate) fn short_hex(digest: &[u8]) -> String {
     digest.iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
         for nibble in [byte >> 4, byte & 15] {
             text.extend(char::from_digit(nibble.into(), 16));

@@ -25,9 +25,6 @@ pub struct Journal {
     /// reason for one: most are answers to nothing.
     #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) loose: IndexMap<String, Box<RawValue>>,
-    /// Ids of interactions outside the flow, by question.
-    #[serde(rename = "i", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) interactions: IndexMap<String, String>,
     /// How often a pinned question was asked again because its wording had changed.
     #[serde(rename = "r", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) rewordings: IndexMap<String, u32>,
@@ -40,7 +37,7 @@ pub struct Journal {
     /// What a handler on the low road wants back.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(crate) carried: Option<Box<RawValue>>,
-    /// Whether somebody outside may hold an idempotency key of this flow.
+    /// Whether somebody outside may hold an id that follows from this flow's.
     #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) gave_keys: bool,
 }
@@ -101,7 +98,6 @@ impl Journal {
             && self.visits.is_empty()
             && self.decisions.is_empty()
             && self.sheds == 0
-            && self.interactions.is_empty()
             && self.rewordings.is_empty()
             && self.progress.is_none()
             && self.carried.is_none()
@@ -142,7 +138,7 @@ impl Journal {
     pub(crate) fn size(&self) -> usize {
         let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
         let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
-        let names = self.visits.iter().chain(self.interactions.values()).map(String::len);
+        let names = self.visits.iter().map(String::len);
         let rest = [&self.progress, &self.carried].into_iter().flatten();
         let rest = rest.chain(self.decisions.values()).chain(self.loose.values()).map(|value| value.get().len());
         answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()

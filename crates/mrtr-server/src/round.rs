@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use mrtr_schema::{
     ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
 };
-use mrtr_state::{Binding, FlowId, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
@@ -22,7 +22,7 @@ use crate::product::Product;
 use crate::run::{JournalSink, Outcome, Question, Ran, run};
 use crate::shed::Running;
 use crate::tool::Settings;
-use crate::{Failure, Journal, Output, ProtocolError, RunContext, Server, StatePolicy, gate, metrics};
+use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, gate, metrics};
 use sealed::{FlowState, Pending};
 
 /// A request whose handler is a flow, taken apart.
@@ -202,23 +202,13 @@ impl<'a> Round<'a> {
         let running = Running::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
-        let Ran { outcome, mut journal, must_carry, read, .. } = ran;
+        let Ran { outcome, journal, must_carry, read, .. } = ran.settled();
         Span::current().record("answered", field::debug(&read));
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
-            Outcome::Done(Output::Complete(mut result)) => {
+            Outcome::Done(mut result) => {
                 finish(&mut result);
                 self.complete(result, "done")
-            }
-            Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
-                self.failed::<R>(Failure::misuse("the handler asked for nothing and had nothing carried"))
-            }
-            Outcome::Done(Output::InputRequired(asked)) => {
-                let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
-                let must_carry = must_carry || asked.state.is_some() || questions.iter().any(Question::needs_state);
-                journal.carried = asked.state.map(|state| state.as_raw().to_owned());
-                journal.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
-                self.interim::<R>(questions, journal, must_carry, &binding, lineage, now)
             }
             Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, lineage, now),
             Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, lineage, now),
@@ -325,18 +315,11 @@ impl<'a> Round<'a> {
                 Err(error.into_object())
             }
             Kind::Internal(error) => {
-                let (what, reference) = (R::WHAT, self.reference());
-                tracing::error!(%reference, name = self.name, error = with_causes(&*error), "a {what} failed");
+                let shared = &self.server.0.shared;
+                let failed = shared.internal::<R>(self.name, &*error);
                 self.concluded("internal_error");
-                let failed = R::failed(format!("The {what} failed (reference {reference})"))?;
-                self.server.write(&failed, false, self.revision())
+                self.server.write(&failed?, false, self.revision())
             }
         }
-    }
-
-    /// By which a caller and a line in the log find each other.
-    fn reference(&self) -> FlowId {
-        let shared = &self.server.0.shared;
-        shared.sealer.begin(shared.clock.now()).flow()
     }
 }

@@ -15,7 +15,7 @@ use mrtr_schema::{ElicitParams, InputRequest};
 pub(crate) use core::{Begin, Evaluation, Run};
 
 use crate::flow::Flow;
-use crate::{Failure, Journal, RunContext};
+use crate::{Failure, Journal, Output, RunContext};
 
 /// How a run ended.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub struct Question {
 
 impl Question {
     /// One that a handler put together itself.
-    pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
+    fn by_hand((key, request): (String, InputRequest)) -> Self {
         Self { key, request, optional: false, valid_for: None, pinned: None }
     }
 
@@ -78,6 +78,32 @@ impl Question {
             InputRequest::Namespaced(_) => true,
             _ => false,
         }
+    }
+}
+
+impl<R> Ran<Output<R>> {
+    /// Makes questions by hand ordinary ones: whoever runs a flow need not know by which road it asks.
+    pub(crate) fn settled(self) -> Ran<R> {
+        let Self { outcome, mut journal, mut must_carry, read } = self;
+        let outcome = match outcome {
+            Outcome::Done(Output::Complete(result)) => Outcome::Done(result),
+            Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
+                Outcome::Failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
+            }
+            Outcome::Done(Output::InputRequired(asked)) => {
+                let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
+                must_carry |= asked.state.is_some() || questions.iter().any(Question::needs_state);
+                journal.carried = asked.state.map(|state| state.as_raw().to_owned());
+                journal.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
+                if questions.is_empty() { Outcome::Yielded } else { Outcome::Waiting(questions) }
+            }
+            Outcome::Waiting(questions) => Outcome::Waiting(questions),
+            Outcome::IntoTask => Outcome::IntoTask,
+            Outcome::Yielded => Outcome::Yielded,
+            Outcome::Abandoned => Outcome::Abandoned,
+            Outcome::Failed(failure) => Outcome::Failed(failure),
+        };
+        Ran { outcome, journal, must_carry, read }
     }
 }
 

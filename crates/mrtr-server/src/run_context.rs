@@ -2,19 +2,24 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::error::Error;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use mrtr_schema::{ClientCapabilities, Form, FormError, Revision};
+use mrtr_schema::{ClientCapabilities, ErrorObject, Form, FormError, Revision};
 use mrtr_state::{DEFAULT_LIMIT, FlowId, Lineage, Sealer};
 use schemars::JsonSchema;
+use sha2::{Digest, Sha256};
 
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
+use crate::failure::with_causes;
 use crate::fallback::Fallbacks;
+use crate::flow::short_hex;
 use crate::notify::Notifier;
+use crate::product::Product;
 use crate::run::JournalSink;
 use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 
@@ -59,6 +64,19 @@ impl Shared {
             changes: Changes::new(),
             fallbacks: Fallbacks::default(),
         }
+    }
+}
+
+impl Shared {
+    /// Keeps an error of a handler's for the log, and gives the caller a reference to it.
+    pub(crate) fn internal<R: Product>(&self, name: &str, error: &(dyn Error + 'static)) -> Result<R, ErrorObject> {
+        let (what, reference) = (R::WHAT, self.fresh_id());
+        tracing::error!(%reference, name, error = with_causes(error), "a {what} failed");
+        R::failed(format!("The {what} failed (reference {reference})"))
+    }
+
+    fn fresh_id(&self) -> FlowId {
+        self.sealer.begin(self.clock.now()).flow()
     }
 }
 
@@ -112,8 +130,13 @@ impl RunContext {
         self.lineage.flow()
     }
 
-    pub(crate) fn fresh_id(&self) -> String {
-        self.shared.sealer.begin(self.shared.clock.now()).flow().to_string()
+    /// An id for this flow and this name, the same in every run, and known to nobody who does not know the flow's.
+    pub(crate) fn derived_id(&self, purpose: &str, name: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update(purpose);
+        digest.update(self.flow_id().as_bytes());
+        digest.update(name);
+        short_hex(&digest.finalize())
     }
 }
 

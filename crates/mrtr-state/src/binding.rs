@@ -88,6 +88,17 @@ impl<'a> Binding<'a> {
 }
 
 /// Who sent a request: a subject, and who vouches for it.
+///
+/// ```
+/// use mrtr_state::{Principal, Refusal};
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let from = |subject| binding.clone().principal(Principal { issuer: "https://id.example.com", subject });
+/// let state = sealer.seal(&cart, &from("ann"), noon)?;
+/// assert_eq!(sealer.open::<Cart>(&state, &from("bob"), noon).unwrap_err(), Refusal::OtherPrincipal);
+/// assert_eq!(sealer.open::<Cart>(&state, &binding, noon).unwrap_err(), Refusal::OtherPrincipal, "from nobody");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is who somebody is")]
 pub struct Principal<'a> {

@@ -10,6 +10,17 @@ use mrtr_schema::RawMembers;
 const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
 
 /// Why no digest could be made: two readers might read such values differently.
+///
+/// ```
+/// use mrtr_schema::RawMembers;
+/// use mrtr_state::{DigestError, ParamsDigest};
+///
+/// let twice = RawMembers::parse(r#"{"arguments": {"to": "Ann", "to": "Bob"}}"#)?;
+/// assert_eq!(ParamsDigest::of(&twice).unwrap_err(), DigestError::DuplicateKey);
+/// let half = RawMembers::parse(r#"{"name": "\ud83d"}"#)?;
+/// assert_eq!(ParamsDigest::of(&half).unwrap_err(), DigestError::NotText);
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
@@ -83,6 +94,14 @@ impl AnswersDigest {
     }
 
     /// For stores: a digest that was kept.
+    ///
+    /// ```
+    /// use mrtr_state::AnswersDigest;
+    ///
+    /// let digest = AnswersDigest::of(None)?;
+    /// assert_eq!(AnswersDigest::from_bytes(*digest.as_bytes()), digest);
+    /// # Ok::<(), mrtr_state::DigestError>(())
+    /// ```
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

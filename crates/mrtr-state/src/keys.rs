@@ -46,6 +46,13 @@ impl Key {
     }
 
     /// A key whose secret is written in base64, of either alphabet, padded or not.
+    ///
+    /// ```
+    /// use mrtr_state::{Key, KeyError};
+    ///
+    /// assert!(Key::from_base64("2026-11", "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=").is_ok());
+    /// assert!(matches!(Key::from_base64("2026-11", "not base64!"), Err(KeyError::NotBase64(_))));
+    /// ```
     pub fn from_base64(id: impl Into<String>, secret: &str) -> Result<Self, KeyError> {
         let id = KeyId::new(id)?;
         let mut decoded = Zeroizing::new(Vec::with_capacity(secret.len()));
@@ -85,6 +92,14 @@ const STANDARD_BASE64: GeneralPurpose = GeneralPurpose::new(&STANDARD, EITHER_PA
 const URL_SAFE_BASE64: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, EITHER_PADDING);
 
 /// What a token calls its key: 1 to 32 of `A–Z a–z 0–9 _ -`. No secret.
+///
+/// ```
+/// use mrtr_state::KeyId;
+///
+/// assert_eq!(KeyId::new("2026-11")?.as_str(), "2026-11");
+/// assert!(KeyId::new("2026.11").is_err(), "in a token, a dot ends the name");
+/// # Ok::<(), mrtr_state::KeyError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeyId(String);
 
@@ -153,6 +168,19 @@ impl KeyRing {
     /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
     ///
     /// Whoever has a leaked key can date what they forge as they like: drop the key itself as well.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_state::{Key, KeyRing, Refusal, Sealer};
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let keys = KeyRing::new(Key::new("2026-11", [7; 32])?);
+    /// let sealer = Sealer::new(keys.clone(), "shop-eu")?;
+    /// let state = sealer.seal(&cart, &binding, noon)?;
+    /// sealer.replace_keys(keys.reject_issued_before(noon + Duration::from_secs(1)));
+    /// assert_eq!(sealer.open::<Cart>(&state, &binding, noon).unwrap_err(), Refusal::BeforeCutOff);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn reject_issued_before(mut self, moment: Timestamp) -> Self {
         self.cut_off = Some(moment);
@@ -208,6 +236,14 @@ pub trait KeySource: Send + Sync {
 }
 
 /// What is wrong with keys as they were given. Never says what the secret is.
+///
+/// ```
+/// use mrtr_state::{Key, KeyError, KeyRing};
+///
+/// let error = Key::new("2026-11", [7; 16]).unwrap_err();
+/// assert_eq!(error.to_string(), "key 2026-11 has 16 bytes; at least 32 are needed");
+/// assert!(matches!("secret".parse::<KeyRing>(), Err(KeyError::NotAKey)));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {

@@ -5,6 +5,17 @@ use std::time::Duration;
 use crate::Timestamp;
 
 /// How far ahead another instance's clock may be: a state from further in the future is refused.
+///
+/// ```
+/// use mrtr_state::{ALLOWED_SKEW, Refusal};
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let ahead = sealer.seal(&cart, &binding, noon + ALLOWED_SKEW)?;
+/// assert!(sealer.open::<Cart>(&ahead, &binding, noon).is_ok());
+/// let further = sealer.seal(&cart, &binding, noon + 2 * ALLOWED_SKEW)?;
+/// assert_eq!(sealer.open::<Cart>(&further, &binding, noon).unwrap_err(), Refusal::FromTheFuture);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub const ALLOWED_SKEW: Duration = Duration::from_mins(1);
 
 /// How long states and flows live.

@@ -6,6 +6,18 @@ use std::time::Duration;
 use crate::Timestamp;
 
 /// A flow's place in time: the same from its first round to its last, the round number aside.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::{Sealer, Timestamp};
+///
+/// let noon = Timestamp::from_millis(1_785_240_000_000);
+/// let flow = Sealer::this_process_only().begin(noon);
+/// assert_eq!((flow.round(), flow.started()), (1, noon));
+/// let in_a_week = noon + Duration::from_hours(7 * 24);
+/// assert_eq!(flow.lasting_until(in_a_week).ends(), in_a_week);
+/// assert_eq!(flow.lasting_until(noon).ends(), flow.ends(), "never earlier");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lineage {
     pub(crate) flow: FlowId,
@@ -15,6 +27,19 @@ pub struct Lineage {
 }
 
 impl Lineage {
+    /// A flow that was kept, to go on from there: for whoever stores flows rather than seals them.
+    ///
+    /// ```
+    /// use mrtr_state::{FlowId, Lineage, Sealer, Timestamp};
+    ///
+    /// let begun = Sealer::this_process_only().begin(Timestamp::from_millis(1_785_240_000_000));
+    /// let kept = *begun.flow().as_bytes();
+    /// assert_eq!(Lineage::restore(FlowId::from_bytes(kept), begun.started(), begun.ends(), begun.round()), begun);
+    /// ```
+    pub fn restore(flow: FlowId, started: Timestamp, ends: Timestamp, round: u32) -> Self {
+        Self { flow, started, ends, round }
+    }
+
     /// The flow.
     pub fn flow(&self) -> FlowId {
         self.flow
@@ -114,9 +139,38 @@ macro_rules! random_id {
 
 random_id! {
     /// A flow: 128 random bits, the same in all its rounds.
+    ///
+    /// ```
+    /// use mrtr_state::{Sealer, Timestamp};
+    ///
+    /// let noon = Timestamp::from_millis(1_785_240_000_000);
+    /// let sealer = Sealer::this_process_only();
+    /// let (one, other) = (sealer.begin(noon).flow(), sealer.begin(noon).flow());
+    /// assert_ne!(one, other);
+    /// assert_eq!(one.to_string().len(), 32, "in hexadecimal");
+    /// ```
     FlowId
 }
+impl FlowId {
+    /// A flow that was kept. Bytes that are not random make ids that can be guessed.
+    pub fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+}
+
 random_id! {
     /// A sealed state: the first 128 bits of its nonce, which is new each time one is sealed.
+    ///
+    /// ```
+    /// use mrtr_state::Stamp;
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let first = sealer.open::<Cart>(&sealer.seal(&cart, &binding, noon)?, &binding, noon)?;
+    /// let next = sealer.seal_as(&cart, &binding, Stamp::of(first.next_round()), noon)?;
+    /// let next = sealer.open::<Cart>(&next, &binding, noon)?;
+    /// assert_eq!(first.lineage().flow(), next.lineage().flow());
+    /// assert_ne!(first.token(), next.token());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     TokenId
 }

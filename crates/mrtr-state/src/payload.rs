@@ -65,6 +65,28 @@ impl<T: JsonPayload> Payload for T {
 }
 
 /// Why a payload could not be written or read: any error will do.
+///
+/// ```
+/// use mrtr_state::{Payload, PayloadError};
+///
+/// struct Page(u8);
+///
+/// impl Payload for Page {
+///     const KIND: &'static str = "com.example/page";
+///
+///     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+///         out.push(self.0);
+///         Ok(())
+///     }
+///
+///     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+///         let [page] = bytes else { return Err("not one byte".into()) };
+///         Ok(Self(*page))
+///     }
+/// }
+///
+/// assert_eq!(Page::read(&[]).err().unwrap().to_string(), "not one byte");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct PayloadError(Box<dyn std::error::Error + Send + Sync>);

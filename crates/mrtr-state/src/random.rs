@@ -7,6 +7,24 @@ use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 
 /// A source of random bytes. Nonces come from it: it must never give the same bytes twice.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU8, Ordering};
+/// use mrtr_state::{Random, Sealer, Timestamp};
+///
+/// /// For tests: the same ids in every run.
+/// struct Counting(AtomicU8);
+///
+/// impl Random for Counting {
+///     fn fill(&self, bytes: &mut [u8]) {
+///         bytes.fill(self.0.fetch_add(1, Ordering::Relaxed));
+///     }
+/// }
+///
+/// let sealer = Sealer::this_process_only().random(Counting(AtomicU8::new(1)));
+/// assert_eq!(sealer.begin(Timestamp::from_millis(0)).flow().as_bytes(), &[1; 16]);
+/// assert_eq!(sealer.begin(Timestamp::from_millis(0)).flow().as_bytes(), &[2; 16]);
+/// ```
 pub trait Random: Send + Sync {
     /// Fills a buffer.
     fn fill(&self, bytes: &mut [u8]);
@@ -17,6 +35,16 @@ pub trait Random: Send + Sync {
 /// A system call for each nonce would cost more than sealing a small state; a generator that a child shares with its
 /// parent would give both the same nonces. Comparing the process id costs a quarter of the former and rules out the
 /// latter.
+///
+/// ```
+/// use mrtr_state::{ProcessRandom, Random};
+///
+/// let random = ProcessRandom::new();
+/// let [mut one, mut other] = [[0; 24]; 2];
+/// random.fill(&mut one);
+/// random.fill(&mut other);
+/// assert_ne!(one, other);
+/// ```
 pub struct ProcessRandom(Mutex<Generator>);
 
 struct Generator {

@@ -6,6 +6,18 @@ use crate::digest::DigestError;
 use crate::payload::PayloadError;
 
 /// Why a state was refused: for the log and the metrics. The client learns nothing but [`Refusal::to_error`].
+///
+/// ```
+/// use mrtr_schema::RequestState;
+/// use mrtr_state::Refusal;
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let refusal = sealer.open::<Cart>(&RequestState::new("made up"), &binding, noon).unwrap_err();
+/// assert_eq!(refusal, Refusal::Malformed);
+/// assert_eq!(refusal.label(), "malformed", "for the metrics");
+/// assert_eq!(refusal.to_error().message, "The request state is not valid", "for the client");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -105,6 +117,16 @@ impl Refusal {
 }
 
 /// Why a state could not be sealed. We are to blame, or whoever wrote the handler.
+///
+/// ```
+/// use mrtr_state::SealError;
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let cart = Cart { items: vec!["tea".into(); 1000] };
+/// let sealed = sealer.limit(1024).seal(&cart, &binding, noon);
+/// assert!(matches!(sealed, Err(SealError::TooLong { limit: 1024, .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {

@@ -59,12 +59,31 @@ pub struct Sealer {
 }
 
 /// The longest state that is sealed or opened unless [`Sealer::limit`] says otherwise.
+///
+/// ```
+/// use mrtr_state::{DEFAULT_LIMIT, Sealer};
+///
+/// let sealer = Sealer::this_process_only();
+/// assert_eq!(sealer.longest_state(), DEFAULT_LIMIT);
+/// assert_eq!(sealer.limit(8 * 1024).longest_state(), 8 * 1024);
+/// ```
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
 impl Sealer {
     /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes.
     ///
     /// Two deployments that were given the same keys by mistake do not open each other's states.
+    ///
+    /// ```
+    /// use mrtr_state::{Key, KeyRing, Refusal, Sealer};
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let keys = KeyRing::new(Key::new("2026-11", [7; 32])?);
+    /// let state = Sealer::new(keys.clone(), "shop-eu")?.seal(&cart, &binding, noon)?;
+    /// let elsewhere = Sealer::new(keys, "shop-us")?;
+    /// assert_eq!(elsewhere.open::<Cart>(&state, &binding, noon).unwrap_err(), Refusal::OtherAudience);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn new(keys: KeyRing, audience: impl Into<String>) -> Result<Self, KeyError> {
         let audience = audience.into();
         if audience.is_empty() || audience.len() > 255 {
@@ -82,12 +101,29 @@ impl Sealer {
     }
 
     /// Takes audience and keys from an environment variable: `AUDIENCE=ID:BASE64[,ID:BASE64…]`.
+    ///
+    /// ```
+    /// use mrtr_state::{KeyError, Sealer};
+    ///
+    /// // SHOP_KEYS="shop-eu=2026-11:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=" would do.
+    /// assert!(matches!(Sealer::from_env("SHOP_KEYS"), Err(KeyError::NoVariable(_))));
+    /// ```
     pub fn from_env(variable: &str) -> Result<Self, KeyError> {
         let text = std::env::var(variable).map_err(|_| KeyError::NoVariable(variable.to_owned()))?;
         Self::from_text(&Zeroizing::new(text))
     }
 
     /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
+    ///
+    /// ```
+    /// use mrtr_state::Sealer;
+    ///
+    /// let folder = tempfile::tempdir()?;
+    /// let path = folder.path().join("keys");
+    /// std::fs::write(&path, "shop-eu = 2026-11:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=\n")?;
+    /// assert_eq!(Sealer::from_file(&path)?.audience(), "shop-eu");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, KeyError> {
         let path = path.as_ref();
         let text =
@@ -105,6 +141,26 @@ impl Sealer {
     }
 
     /// Takes the keys from a source, such as a KMS.
+    ///
+    /// ```
+    /// use mrtr_state::{Key, KeyRing, KeySource, Sealer};
+    ///
+    /// struct Vault;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl KeySource for Vault {
+    ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
+    ///         Ok(KeyRing::new(Key::new("2026-11", [7; 32])?))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), mrtr_state::KeyError> {
+    /// let sealer = Sealer::from_source(&Vault, "shop-eu").await?;
+    /// assert_eq!(sealer.audience(), "shop-eu");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn from_source(source: &dyn KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         Self::new(keys, audience)
@@ -136,6 +192,18 @@ impl Sealer {
     }
 
     /// Lets states and flows live shorter or longer.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_state::{Lifetimes, Refusal};
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let sealer = sealer.lifetimes(Lifetimes { round: Duration::from_mins(5), ..Lifetimes::default() });
+    /// let state = sealer.seal(&cart, &binding, noon)?;
+    /// let late = noon + Duration::from_mins(5);
+    /// assert_eq!(sealer.open::<Cart>(&state, &binding, late).unwrap_err(), Refusal::Expired);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn lifetimes(self, lifetimes: Lifetimes) -> Self {
         Self { lifetimes, ..self }
@@ -148,11 +216,44 @@ impl Sealer {
     }
 
     /// Goes on with other keys, in all clones at once.
+    ///
+    /// ```
+    /// use mrtr_state::{Key, KeyRing, Sealer};
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let (old, new) = (Key::new("2026-11", [7; 32])?, Key::new("2026-12", [8; 32])?);
+    /// let sealer = Sealer::new(KeyRing::new(old.clone()), "shop-eu")?;
+    /// let state = sealer.seal(&cart, &binding, noon)?;
+    /// sealer.replace_keys(KeyRing::new(new).also_opens(old)?);
+    /// assert_eq!(sealer.open::<Cart>(&state, &binding, noon)?.key().as_str(), "2026-11");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replace_keys(&self, keys: KeyRing) {
         self.keys.store(Arc::new(PreparedRing::new(keys, &*self.codec)));
     }
 
     /// Goes on with the keys that the source has now. If it fails, the keys stay as they were.
+    ///
+    /// ```
+    /// use mrtr_state::{Key, KeyError, KeyRing, KeySource, Sealer};
+    ///
+    /// struct Unreachable;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl KeySource for Unreachable {
+    ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
+    ///         Err("the vault does not answer".into())
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), KeyError> {
+    /// let sealer = Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "shop-eu")?;
+    /// assert!(matches!(sealer.reload(&Unreachable).await, Err(KeyError::Source(_))));
+    /// assert!(format!("{sealer:?}").contains("2026-11"), "it seals on with the key it has");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn reload(&self, source: &dyn KeySource) -> Result<(), KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         self.replace_keys(keys);
@@ -347,6 +448,22 @@ impl fmt::Debug for Sealer {
 }
 
 /// A state that was opened: ours, fresh, and for the request it came with. Nothing but [`Sealer::open`] makes one.
+///
+/// ```
+/// use mrtr_state::Stamp;
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let state = sealer.seal(&cart, &binding, noon)?;
+/// let opened = sealer.open::<Cart>(&state, &binding, noon)?;
+/// assert_eq!((opened.lineage().round(), opened.issued()), (1, noon));
+///
+/// let stamp = Stamp::of(opened.next_round());
+/// let mut cart = opened.into_payload();
+/// cart.items.push("milk".into());
+/// let next = sealer.seal_as(&cart, &binding, stamp, noon)?;
+/// assert_eq!(sealer.open::<Cart>(&next, &binding, noon)?.lineage().round(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Opened<P> {
     payload: P,
     lineage: Lineage,

@@ -96,6 +96,17 @@ pub trait SingleUse: Send + Sync + 'static {
 }
 
 /// A token about to be redeemed; made by [`Opened::redemption`](crate::Opened::redemption) alone.
+///
+/// ```
+/// use mrtr_state::ALLOWED_SKEW;
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// assert_eq!(redemption.keep_until(), opened.expires() + 2 * ALLOWED_SKEW);
+/// assert!(!redemption.may_be_forgotten(opened.expires()));
+/// assert!(redemption.may_be_forgotten(opened.expires() + ALLOWED_SKEW));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redemption {
     pub(crate) key: UseKey,
@@ -134,6 +145,18 @@ impl Redemption {
 }
 
 /// What a token is known by: a digest of audience, principal and token id.
+///
+/// ```
+/// use mrtr_schema::RawMembers;
+/// use mrtr_state::AnswersDigest;
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let answers = RawMembers::parse(r#"{"how": {"action": "accept"}}"#)?;
+/// let other_answers = opened.redemption(AnswersDigest::of(Some(&answers))?);
+/// assert_eq!(redemption.key(), other_answers.key(), "the token is the same");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UseKey(pub(crate) [u8; 32]);
 
@@ -153,6 +176,19 @@ impl fmt::Debug for UseKey {
 }
 
 /// What became of a request to redeem a token.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::Claim;
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// assert!(matches!(store.claim(&redemption, lease, now).await?, Claim::Running(_)));
+/// store.commit(&holder, b"paid", now).await?;
+/// assert_eq!(store.claim(&redemption, lease, now).await?, Claim::Committed(b"paid".to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
 pub enum Claim {
@@ -167,6 +203,19 @@ pub enum Claim {
 }
 
 /// Whoever holds a claim, with a number that is higher than those of all earlier holders of the token.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::Claim;
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(first, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// let Claim::Taken(second, _) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+/// assert_eq!(first.key(), second.key());
+/// assert!(first.fence() < second.fence());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     key: UseKey,
@@ -191,6 +240,19 @@ impl Holder {
 }
 
 /// A claim that somebody else holds.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::Claim;
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// let Claim::Running(running) = store.claim(&redemption, lease, now).await? else { panic!("somebody is at it") };
+/// assert_eq!(running.lapses(), now + lease);
+/// assert_eq!(running.holder(), &holder);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Running {
     holder: Holder,
@@ -215,6 +277,21 @@ impl Running {
 }
 
 /// What is known of a step of an earlier holder.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::{Claim, StepRecord};
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// store.mark_started(&holder, "charge", now).await?;
+/// store.record(&holder, "charge", b"charge-1", now).await?;
+/// // The holder dies here.
+/// let Claim::Taken(_, records) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+/// assert_eq!(records, [StepRecord::new("charge", Some(b"charge-1".to_vec()))]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StepRecord {
@@ -232,6 +309,20 @@ impl StepRecord {
 }
 
 /// What giving a claim up left behind.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::{Claim, Release};
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// assert_eq!(store.release(&holder, now).await?, Release::Forgotten);
+/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("as if new") };
+/// store.mark_started(&holder, "charge", now).await?;
+/// assert_eq!(store.release(&holder, now).await?, Release::Kept);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a step has started, or none has")]
 pub enum Release {
@@ -242,6 +333,19 @@ pub enum Release {
 }
 
 /// Why a store did not do what it was asked.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::{Claim, GuardError};
+///
+#[doc = include_str!("../doc/redeeming.txt")]
+/// let Claim::Taken(slow, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
+/// let Claim::Taken(quick, _) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+/// store.commit(&quick, b"paid", now + lease).await?;
+/// assert!(matches!(store.commit(&slow, b"paid", now + lease).await, Err(GuardError::Lost)));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {

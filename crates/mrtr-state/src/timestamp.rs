@@ -29,6 +29,15 @@ impl Timestamp {
     }
 
     /// How long ago `earlier` was; nothing if it is still to come.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_state::Timestamp;
+    ///
+    /// let noon = Timestamp::from_millis(1_785_240_000_000);
+    /// assert_eq!((noon + Duration::from_secs(60)).since(noon), Duration::from_secs(60));
+    /// assert_eq!(noon.since(noon + Duration::from_secs(60)), Duration::ZERO);
+    /// ```
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }

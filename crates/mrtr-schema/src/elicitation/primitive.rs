@@ -159,6 +159,16 @@ fn lists_titles(field: &RawMembers<'_>) -> bool {
 }
 
 /// A field of text.
+///
+/// ```
+/// use mrtr_schema::StringSchema;
+///
+/// let mut user_name = StringSchema::new();
+/// user_name.title = Some("User name".into());
+/// user_name.max_length = Some(39);
+/// assert_eq!(serde_json::to_string(&user_name)?, r#"{"type":"string","title":"User name","maxLength":39}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "StringSchema", tag(type = "string"))]
 #[non_exhaustive]
@@ -181,6 +191,14 @@ pub struct StringSchema {
 }
 
 /// What the text of a field must look like.
+///
+/// ```
+/// use mrtr_schema::{StringFormat, StringSchema};
+///
+/// let field: StringSchema = serde_json::from_str(r#"{"type": "string", "format": "date-time"}"#)?;
+/// assert_eq!(field.format, Some(StringFormat::DateTime));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum StringFormat {
@@ -196,6 +214,15 @@ pub enum StringFormat {
 }
 
 /// A field that holds a number.
+///
+/// ```
+/// use mrtr_schema::{NumberKind, NumberSchema};
+///
+/// let mut age = NumberSchema::new(NumberKind::Integer);
+/// age.minimum = Some(18.into());
+/// assert_eq!(serde_json::to_string(&age)?, r#"{"type":"integer","minimum":18}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "NumberSchema")]
 #[non_exhaustive]
@@ -219,6 +246,14 @@ pub struct NumberSchema {
 }
 
 /// Any number, or whole ones.
+///
+/// ```
+/// use mrtr_schema::{NumberKind, NumberSchema};
+///
+/// let price: NumberSchema = serde_json::from_str(r#"{"type": "number", "maximum": 99.95}"#)?;
+/// assert_eq!(price.kind, NumberKind::Number);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "JSON Schema has these two")]
 pub enum NumberKind {
@@ -229,6 +264,15 @@ pub enum NumberKind {
 }
 
 /// A field that holds yes or no.
+///
+/// ```
+/// use mrtr_schema::BooleanSchema;
+///
+/// let mut agreed = BooleanSchema::new();
+/// agreed.default = Some(false);
+/// assert_eq!(serde_json::to_string(&agreed)?, r#"{"type":"boolean","default":false}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "BooleanSchema", tag(type = "boolean"))]
 #[non_exhaustive]
@@ -245,6 +289,14 @@ pub struct BooleanSchema {
 }
 
 /// A field that holds one of several values.
+///
+/// ```
+/// use mrtr_schema::UntitledSingleSelectEnumSchema;
+///
+/// let colour = UntitledSingleSelectEnumSchema::new(["red".to_owned(), "green".to_owned()]);
+/// assert_eq!(serde_json::to_string(&colour)?, r#"{"type":"string","enum":["red","green"]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "UntitledSingleSelectEnumSchema", tag(type = "string"))]
 #[non_exhaustive]
@@ -264,6 +316,14 @@ pub struct UntitledSingleSelectEnumSchema {
 }
 
 /// A field that holds one of several values, each with a title.
+///
+/// ```
+/// use mrtr_schema::{EnumOption, TitledSingleSelectEnumSchema};
+///
+/// let colour = TitledSingleSelectEnumSchema::new([EnumOption::new("#f00", "Red")]);
+/// assert_eq!(serde_json::to_string(&colour)?, r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"}]}"##);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "TitledSingleSelectEnumSchema", tag(type = "string"))]
 #[non_exhaustive]
@@ -283,6 +343,14 @@ pub struct TitledSingleSelectEnumSchema {
 }
 
 /// A value to choose, and how to call it.
+///
+/// ```
+/// use mrtr_schema::EnumOption;
+///
+/// assert_eq!(serde_json::to_string(&EnumOption::new("#f00", "Red"))?, r##"{"const":"#f00","title":"Red"}"##);
+/// assert!(serde_json::from_str::<EnumOption>(r##"{"const": "#f00"}"##).is_err(), "it needs a title");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct EnumOption {
@@ -304,6 +372,19 @@ impl EnumOption {
 }
 
 /// A field that holds some of several values.
+///
+/// ```
+/// use mrtr_schema::{UntitledMultiSelectEnumSchema, UntitledOptions};
+///
+/// let options = UntitledOptions::new(["red".to_owned(), "green".to_owned()]);
+/// let mut colours = UntitledMultiSelectEnumSchema::new(options);
+/// colours.min_items = Some(1);
+/// assert_eq!(
+///     serde_json::to_string(&colours)?,
+///     r#"{"type":"array","minItems":1,"items":{"type":"string","enum":["red","green"]}}"#,
+/// );
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "UntitledMultiSelectEnumSchema", tag(type = "array"))]
 #[non_exhaustive]
@@ -326,6 +407,14 @@ pub struct UntitledMultiSelectEnumSchema {
 }
 
 /// The values of a field that holds some of them.
+///
+/// ```
+/// use mrtr_schema::UntitledOptions;
+///
+/// let options = UntitledOptions::new(["red".to_owned()]);
+/// assert_eq!(serde_json::to_string(&options)?, r#"{"type":"string","enum":["red"]}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(tag(type = "string"))]
 #[non_exhaustive]
@@ -339,6 +428,15 @@ pub struct UntitledOptions {
 }
 
 /// A field that holds some of several values, each with a title.
+///
+/// ```
+/// use mrtr_schema::{EnumOption, PrimitiveSchema, TitledMultiSelectEnumSchema, TitledOptions};
+///
+/// let options = TitledOptions::new([EnumOption::new("#f00", "Red"), EnumOption::new("#0f0", "Green")]);
+/// let colours = serde_json::to_string(&TitledMultiSelectEnumSchema::new(options))?;
+/// assert!(matches!(serde_json::from_str(&colours)?, PrimitiveSchema::TitledMultiSelect(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "TitledMultiSelectEnumSchema", tag(type = "array"))]
 #[non_exhaustive]
@@ -361,6 +459,14 @@ pub struct TitledMultiSelectEnumSchema {
 }
 
 /// The values and titles of a field that holds some of them.
+///
+/// ```
+/// use mrtr_schema::{EnumOption, TitledOptions};
+///
+/// let options = TitledOptions::new([EnumOption::new("#f00", "Red")]);
+/// assert_eq!(serde_json::to_string(&options)?, r##"{"anyOf":[{"const":"#f00","title":"Red"}]}"##);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct TitledOptions {
@@ -376,6 +482,15 @@ pub struct TitledOptions {
 ///
 /// The older spelling, still in use: `enumNames` is not JSON Schema. Use
 /// [`TitledSingleSelectEnumSchema`] for new forms.
+///
+/// ```
+/// use mrtr_schema::PrimitiveSchema;
+///
+/// let colour = r##"{"type": "string", "enum": ["#f00"], "enumNames": ["Red"]}"##;
+/// let PrimitiveSchema::LegacyTitledSelect(colour) = serde_json::from_str(colour)? else { panic!("legacy") };
+/// assert_eq!(colour.enum_names.unwrap(), ["Red"]);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "LegacyTitledEnumSchema", tag(type = "string"))]
 #[non_exhaustive]

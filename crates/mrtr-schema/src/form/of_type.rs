@@ -15,6 +15,18 @@ use crate::json::Members;
 use crate::{Revision, Wire};
 
 /// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
+///
+/// ```
+/// use mrtr_schema::{Form, FormError};
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Order {
+///     lines: Vec<(String, u32)>,
+/// }
+///
+/// assert!(matches!(Form::of::<Order>(), Err(FormError::Field { field, .. }) if field == "lines"));
+/// assert!(matches!(Form::of::<String>(), Err(FormError::Type { .. })));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FormError {

@@ -42,6 +42,14 @@ impl Number {
     }
 
     /// The integer, if it is one that fits, however it is spelt: `100`, `100.0` and `1e2` are the same.
+    ///
+    /// ```
+    /// use mrtr_schema::Number;
+    ///
+    /// assert_eq!(Number::parse("1e2")?.as_i64(), Some(100));
+    /// assert_eq!(Number::parse("1.5")?.as_i64(), None);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
     pub fn as_i64(&self) -> Option<i64> {
         integer(self.as_str())
     }

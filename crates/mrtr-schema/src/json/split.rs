@@ -11,6 +11,16 @@ use crate::wire::Wire;
 use crate::{Dialect, ReadError};
 
 /// The members of one object, in order, each value still raw. Duplicate keys are refused.
+///
+/// ```
+/// use mrtr_schema::RawMembers;
+///
+/// let members = RawMembers::parse(r#"{"name": "pay", "arguments": {"amount": 1e2}}"#)?;
+/// assert_eq!(members.text("name")?.as_deref(), Some("pay"));
+/// assert_eq!(members.get("arguments").unwrap().get(), r#"{"amount": 1e2}"#);
+/// assert!(RawMembers::parse(r#"{"name": "pay", "name": "steal"}"#).is_err());
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct RawMembers<'a> {
     members: Vec<Member<'a>>,

@@ -18,9 +18,29 @@ use crate::wire::{Part, Wire, WireObject, serde_at_published_revision, write_obj
 use crate::{Dialect, Feature, ReadError, Revision};
 
 /// The extension's name, under which both sides declare it.
+///
+/// ```
+/// use mrtr_schema::tasks::extension;
+/// use mrtr_schema::{ClientCapabilities, JsonObject};
+///
+/// let mut client = ClientCapabilities::new();
+/// client.extensions.get_or_insert_default().insert(extension::NAME.into(), JsonObject::default());
+/// assert_eq!(serde_json::to_string(&client)?, r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 pub const NAME: &str = "io.modelcontextprotocol/tasks";
 
 /// What is known of a task, wherever it stands.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::TaskFacts;
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let mut facts = TaskFacts::new("t-1", now, now, Lifetime::Milliseconds(60_000));
+/// facts.poll_interval_ms = Some(500);
+/// assert!(facts.status_message.is_none());
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(part)]
 #[non_exhaustive]
@@ -40,6 +60,16 @@ pub struct TaskFacts {
 }
 
 /// A task, without what belongs to where it stands.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::{Task, TaskFacts};
+/// use mrtr_schema::tasks::{Lifetime, TaskStatus};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let task = Task::new(TaskStatus::Working, TaskFacts::new("t-1", now, now, Lifetime::Unlimited));
+/// assert!(serde_json::to_string(&task)?.contains(r#""ttlMs":null"#), "never left out");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "Task", when = Feature::TasksExtension)]
 #[non_exhaustive]
@@ -99,6 +129,15 @@ impl DetailedTask {
     }
 
     /// Where it stands.
+    ///
+    /// ```
+    /// use mrtr_schema::tasks::Lifetime;
+    /// use mrtr_schema::tasks::extension::{CancelledTask, DetailedTask, TaskFacts};
+    ///
+    /// let now = "2026-08-01T12:00:00Z";
+    /// let task = DetailedTask::from(CancelledTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited)));
+    /// assert!(task.status().is_final());
+    /// ```
     pub fn status(&self) -> TaskStatus {
         match self {
             Self::Working(_) => TaskStatus::Working,
@@ -123,6 +162,16 @@ impl DetailedTask {
 }
 
 /// A task that goes on.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{TaskFacts, WorkingTask};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let task = WorkingTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited));
+/// assert!(serde_json::to_string(&task)?.starts_with(r#"{"status":"working","taskId":"t-1","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "WorkingTask", when = Feature::TasksExtension, tag(status = "working"))]
 #[non_exhaustive]
@@ -136,6 +185,19 @@ pub struct WorkingTask {
 }
 
 /// A task that waits for input.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{InputRequiredTask, TaskFacts};
+/// use mrtr_schema::{InputRequests, ListRootsRequest};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let mut asks = InputRequests::default();
+/// asks.insert("roots-1", ListRootsRequest::new());
+/// let task = InputRequiredTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited), asks);
+/// assert!(serde_json::to_string(&task)?.ends_with(r#""inputRequests":{"roots-1":{"method":"roots/list"}}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "InputRequiredTask", when = Feature::TasksExtension, tag(status = "input_required"))]
 #[non_exhaustive]
@@ -151,6 +213,20 @@ pub struct InputRequiredTask {
 }
 
 /// A task that has a result.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{CompletedTask, TaskFacts};
+/// use mrtr_schema::{CallToolResult, ContentBlock, JsonObject};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let mut failure = CallToolResult::new([ContentBlock::text("The printer is on fire")]);
+/// failure.is_error = Some(true);
+/// let facts = TaskFacts::new("t-1", now, now, Lifetime::Unlimited);
+/// let task = CompletedTask::new(facts, JsonObject::of(&failure)?);
+/// assert!(task.result.get("isError").is_some(), "a tool that failed has a result all the same");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CompletedTask", when = Feature::TasksExtension, tag(status = "completed"))]
 #[non_exhaustive]
@@ -166,6 +242,18 @@ pub struct CompletedTask {
 }
 
 /// A task that has no result, and never will.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{FailedTask, TaskFacts};
+/// use mrtr_schema::{ErrorCode, ErrorObject};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "Something broke");
+/// let task = FailedTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited), error);
+/// assert!(serde_json::to_string(&task)?.ends_with(r#""error":{"code":-32603,"message":"Something broke"}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "FailedTask", when = Feature::TasksExtension, tag(status = "failed"))]
 #[non_exhaustive]
@@ -181,6 +269,15 @@ pub struct FailedTask {
 }
 
 /// A task that somebody called off.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::DetailedTask;
+///
+/// let task = r#"{"status": "cancelled", "taskId": "t-1", "ttlMs": null,
+///     "createdAt": "2026-08-01T12:00:00Z", "lastUpdatedAt": "2026-08-01T12:05:00Z"}"#;
+/// assert!(matches!(serde_json::from_str(task)?, DetailedTask::Cancelled(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CancelledTask", when = Feature::TasksExtension, tag(status = "cancelled"))]
 #[non_exhaustive]
@@ -194,6 +291,16 @@ pub struct CancelledTask {
 }
 
 /// The `resultType` of a result that is a task.
+///
+/// ```
+/// use mrtr_schema::ResultType;
+/// use mrtr_schema::tasks::extension::TaskType;
+///
+/// let word = serde_json::to_string(&TaskType::Task)?;
+/// assert_eq!(word, r#""task""#);
+/// assert!(matches!(serde_json::from_str(&word)?, ResultType::Extension(_)));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "a result of another kind is another type")]
 pub enum TaskType {
@@ -203,6 +310,17 @@ pub enum TaskType {
 }
 
 /// Says, in place of a result, which task will have it.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::{CreateTaskResult, TaskFacts, TaskType};
+/// use mrtr_schema::tasks::{Lifetime, TaskStatus};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let facts = TaskFacts::new("t-1", now, now, Lifetime::Unlimited);
+/// let result = CreateTaskResult::new(TaskType::Task, TaskStatus::Working, facts);
+/// assert!(serde_json::to_string(&result)?.starts_with(r#"{"resultType":"task","status":"working","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[wire(name = "CreateTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]
@@ -223,6 +341,17 @@ pub struct CreateTaskResult {
 }
 
 /// A task with all that belongs to where it stands, as the result of `tasks/get`.
+///
+/// ```
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{GetTaskResult, TaskFacts, WorkingTask};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let task = WorkingTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited));
+/// let result = GetTaskResult { task: task.into(), meta: None };
+/// assert!(serde_json::to_string(&result)?.starts_with(r#"{"resultType":"complete","status":"working","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct GetTaskResult {
     /// The task. What the result has beyond it is kept there.
@@ -244,6 +373,20 @@ struct ResultMembers {
 }
 
 /// Says how a task stands now: what `tasks/get` would say.
+///
+/// ```
+/// use mrtr_schema::NotificationMeta;
+/// use mrtr_schema::tasks::Lifetime;
+/// use mrtr_schema::tasks::extension::{CancelledTask, TaskFacts, TaskNotificationParams};
+///
+/// let now = "2026-08-01T12:00:00Z";
+/// let task = CancelledTask::new(TaskFacts::new("t-1", now, now, Lifetime::Unlimited)).into();
+/// let mut meta = NotificationMeta::new();
+/// meta.subscription_id = Some(7.into());
+/// let text = serde_json::to_string(&TaskNotificationParams { task, meta: Some(meta) })?;
+/// assert!(text.starts_with(r#"{"_meta":{"io.modelcontextprotocol/subscriptionId":7},"status":"cancelled","#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskNotificationParams {
     /// The task. What the notification has beyond it is kept there.
@@ -313,6 +456,17 @@ task_with!(TaskNotificationParams, "TaskStatusNotificationParams", NotificationM
     this => NotificationMembers { meta: this.meta.clone() });
 
 /// Parameters of `tasks/update`: answers to what a task asked.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::UpdateTaskParams;
+/// use mrtr_schema::{ElicitResult, InputResponse, InputResponses, Revision};
+///
+/// let mut answers = InputResponses::default();
+/// answers.insert("name", InputResponse::of(&ElicitResult::decline(), Revision::Published)?);
+/// let params = UpdateTaskParams::new("t-1", answers);
+/// assert!(serde_json::to_string(&params).is_err(), "like every request it must carry metadata");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct UpdateTaskParams {
@@ -331,6 +485,13 @@ pub struct UpdateTaskParams {
 required_params!(UpdateTaskParams, TaskNotificationParams);
 
 /// Says that answers have arrived.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::UpdateTaskResult;
+///
+/// assert_eq!(serde_json::to_string(&UpdateTaskResult::new())?, r#"{"resultType":"complete"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "UpdateTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]
@@ -347,6 +508,14 @@ pub struct UpdateTaskResult {
 }
 
 /// Says that a call to cancel has arrived.
+///
+/// ```
+/// use mrtr_schema::tasks::extension::CancelTaskResult;
+///
+/// let result = CancelTaskResult::new();
+/// assert_eq!(serde_json::to_string(&result)?, r#"{"resultType":"complete"}"#, "where the task stands is not said");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[wire(name = "CancelTaskResult", when = Feature::TasksExtension)]
 #[non_exhaustive]

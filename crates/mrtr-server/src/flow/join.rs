@@ -1,58 +1,44 @@
 //! Several questions and steps at once: questions first, so that they are all open before any step starts.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use mrtr_schema::NamespacedInput;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::ask::{Ask, Asking, Mode};
 use super::step::{Step, Work};
-use super::{QuestionKind, UrlAsk, UrlUntil};
+use super::{AskUntil, QuestionKind, UrlAsk, UrlUntil};
 use crate::{Failure, FlowError};
 
 /// Something that can stand in [`Flow::join`](super::Flow::join): a question or a step.
-pub trait Joinable {
+pub trait Joinable<'a> {
     /// What it gives.
-    type Item;
-
-    /// It, being awaited.
-    type Future: Future + Send;
-
-    /// Whether it is polled before steps are.
-    #[doc(hidden)]
-    const ASKS: bool;
+    type Item: Send + 'a;
 
     #[doc(hidden)]
-    fn begin(self) -> Pin<Box<Self::Future>>;
-
-    #[doc(hidden)]
-    fn item(output: <Self::Future as Future>::Output) -> Result<Self::Item, FlowError>;
+    fn slot(self) -> Slot<'a, Self::Item>;
 }
 
-impl<'a, Q, M> Joinable for Ask<'a, Q, M>
+impl<'a, Q, M> Joinable<'a> for Ask<'a, Q, M>
 where
-    Q: QuestionKind + Unpin + Send,
-    M: Mode + Unpin,
+    Q: QuestionKind + Unpin + Send + 'a,
+    M: Mode + Unpin + 'a,
+    M::Joined<Q::Value>: Send + 'a,
     Asking<'a, Q, M>: Send,
 {
     type Item = M::Joined<Q::Value>;
-    type Future = Asking<'a, Q, M>;
 
-    const ASKS: bool = true;
-
-    fn begin(self) -> Pin<Box<Self::Future>> {
-        Box::pin(self.into_future())
-    }
-
-    fn item(output: M::Output<Q::Value>) -> Result<Self::Item, FlowError> {
-        M::joined(output)
+    fn slot(self) -> Slot<'a, Self::Item> {
+        let mut asking = self.into_future();
+        Slot::question(poll_fn(move |cx| Pin::new(&mut asking).poll(cx).map(M::joined)))
     }
 }
 
-impl<'a, W, F, T, E> Joinable for Step<'a, W>
+impl<'a, W, F, T, E> Joinable<'a> for Step<'a, W>
 where
     W: Work<'a, Future = F>,
     F: Future<Output = Result<T, E>> + Send + 'a,
@@ -60,62 +46,70 @@ where
     E: Into<Failure> + Send + 'a,
 {
     type Item = T;
-    type Future = Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>;
 
-    const ASKS: bool = false;
-
-    fn begin(self) -> Pin<Box<Self::Future>> {
-        Box::pin(self.into_future())
-    }
-
-    fn item(output: Result<T, FlowError>) -> Result<T, FlowError> {
-        output
+    fn slot(self) -> Slot<'a, T> {
+        Slot { asks: false, future: Some(self.into_future()), output: None }
     }
 }
 
-macro_rules! joinable_url {
-    ($($ask:ty $(, $done:ident, $future:ident)?;)*) => {$(
-        impl<'a $(, $done, $future)?> Joinable for $ask
-        $(where $done: FnMut() -> $future + Send + 'a, $future: Future<Output = bool> + Send + 'a)?
-        {
-            type Item = ();
-            type Future = Pin<Box<dyn Future<Output = Result<(), FlowError>> + Send + 'a>>;
+impl<'a> Joinable<'a> for UrlAsk<'a> {
+    type Item = ();
 
-            const ASKS: bool = true;
-
-            fn begin(self) -> Pin<Box<Self::Future>> {
-                Box::pin(self.into_future())
-            }
-
-            fn item(output: Result<(), FlowError>) -> Result<(), FlowError> {
-                output
-            }
-        }
-    )*};
+    fn slot(self) -> Slot<'a, ()> {
+        Slot::question(self.into_future())
+    }
 }
-joinable_url! {
-    UrlAsk<'a>;
-    UrlUntil<'a, D>, D, F;
+
+impl<'a, D, F> Joinable<'a> for UrlUntil<'a, D>
+where
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = bool> + Send + 'a,
+{
+    type Item = ();
+
+    fn slot(self) -> Slot<'a, ()> {
+        Slot::question(self.into_future())
+    }
+}
+
+impl<'a, I, D, F> Joinable<'a> for AskUntil<'a, I, D>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Params: Send + Sync,
+    I::Response: Send + 'a,
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = Option<I::Response>> + Send + 'a,
+{
+    type Item = I::Response;
+
+    fn slot(self) -> Slot<'a, I::Response> {
+        let mut asking = self.into_future();
+        Slot::question(poll_fn(move |cx| asking.as_mut().poll(cx).map(Ok)))
+    }
 }
 
 /// A tuple of questions and steps.
-pub trait Join {
+pub trait Join<'a> {
     /// All of them, being awaited.
-    type Future: Future + Send;
+    type Future: Future + Send + 'a;
 
     #[doc(hidden)]
     fn join(self) -> Self::Future;
 }
 
-/// One of several: still on its way, or here.
-struct Slot<J: Joinable> {
-    future: Option<Pin<Box<J::Future>>>,
-    output: Option<J::Item>,
+/// One of several: still on its way, or here. Its own type is gone, so that what waits for several things is `Send`
+/// whatever they borrow.
+pub struct Slot<'a, T> {
+    /// Whether it is polled before steps are.
+    asks: bool,
+    #[expect(clippy::type_complexity, reason = "this is the name for it")]
+    future: Option<Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>>,
+    output: Option<T>,
 }
 
-impl<J: Joinable> Slot<J> {
-    fn new(one: J) -> Self {
-        Self { future: Some(one.begin()), output: None }
+impl<'a, T> Slot<'a, T> {
+    fn question(question: impl Future<Output = Result<T, FlowError>> + Send + 'a) -> Self {
+        Self { asks: true, future: Some(Box::pin(question)), output: None }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), FlowError> {
@@ -123,47 +117,50 @@ impl<J: Joinable> Slot<J> {
             && let Poll::Ready(output) = future.as_mut().poll(cx)
         {
             self.future = None;
-            self.output = Some(J::item(output)?);
+            self.output = Some(output?);
         }
         Ok(())
     }
 }
 
+impl<T> fmt::Debug for Slot<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Slot")
+    }
+}
+
 macro_rules! join_of_tuples {
     ($($joined:ident: $($one:ident $place:tt)*;)*) => {$(
-        impl<$($one),*> Join for ($($one,)*)
-        where
-            $($one: Joinable, $one::Item: Send + Unpin,)*
-        {
-            type Future = $joined<$($one),*>;
+        impl<'a, $($one: Joinable<'a>),*> Join<'a> for ($($one,)*) {
+            type Future = $joined<'a, $($one::Item),*>;
 
             fn join(self) -> Self::Future {
-                $joined { slots: ($(Slot::new(self.$place),)*), failed: None }
+                $joined { slots: ($(self.$place.slot(),)*), failed: None }
             }
         }
 
         /// A tuple of questions and steps, being awaited.
-        pub struct $joined<$($one: Joinable),*> {
-            slots: ($(Slot<$one>,)*),
+        pub struct $joined<'a, $($one),*> {
+            slots: ($(Slot<'a, $one>,)*),
             failed: Option<FlowError>,
         }
 
-        impl<$($one: Joinable),*> fmt::Debug for $joined<$($one),*> {
+        impl<$($one),*> fmt::Debug for $joined<'_, $($one),*> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(stringify!($joined))
             }
         }
 
-        impl<$($one),*> Future for $joined<$($one),*>
-        where
-            $($one: Joinable, $one::Item: Send + Unpin,)*
-        {
-            type Output = Result<($($one::Item,)*), FlowError>;
+        /// What it gives is never pinned.
+        impl<$($one),*> Unpin for $joined<'_, $($one),*> {}
+
+        impl<$($one),*> Future for $joined<'_, $($one),*> {
+            type Output = Result<($($one,)*), FlowError>;
 
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 let this = &mut *self;
                 for asks in [true, false] {
-                    $(if $one::ASKS == asks && let Err(error) = this.slots.$place.poll(cx) {
+                    $(if this.slots.$place.asks == asks && let Err(error) = this.slots.$place.poll(cx) {
                         this.failed.get_or_insert(error);
                     })*
                 }

@@ -1,6 +1,6 @@
 //! A model that calls tools: turn by turn, each turn an answer, each turn's tools a step.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::Pin;
 
@@ -135,14 +135,8 @@ impl<'a, 'b> ToolLoop<'a, 'b> {
         let Self { flow, key, mut params, tools } = self;
         let turns = tools.turns.unwrap_or(TURNS);
         for turn in 1..=turns {
-            let answer = flow.sample(format!("{key}.{turn}"), params.clone()).await?;
-            let uses: Vec<ToolUseContent> = answer
-                .content
-                .iter()
-                .filter_map(
-                    |content| if let SamplingContent::ToolUse(using) = content { Some(using.clone()) } else { None },
-                )
-                .collect();
+            let answer = flow.sample(format!("{key}.{turn}"), params.clone()).validate(can_be_answered).await?;
+            let uses: Vec<ToolUseContent> = uses(&answer).cloned().collect();
             if uses.is_empty() {
                 return Ok(answer);
             }
@@ -164,6 +158,22 @@ impl<'a, 'b> ToolLoop<'a, 'b> {
         }
         Err(FlowError::TooManyTurns { key, turns })
     }
+}
+
+fn uses(answer: &CreateMessageResult) -> impl Iterator<Item = &ToolUseContent> {
+    answer
+        .content
+        .iter()
+        .filter_map(|content| if let SamplingContent::ToolUse(using) = content { Some(using) } else { None })
+}
+
+/// Whether the next turn may repeat what the model said: its uses of tools are told apart, and it gives no results.
+fn can_be_answered(answer: &CreateMessageResult) -> Result<(), &'static str> {
+    let mut ids = HashSet::new();
+    if answer.content.iter().any(|content| matches!(content, SamplingContent::ToolResult(_))) {
+        return Err("a model does not give the results of tools");
+    }
+    if uses(answer).all(|using| ids.insert(&using.id)) { Ok(()) } else { Err("two uses of tools have the same id") }
 }
 
 impl<'a> IntoFuture for ToolLoop<'a, '_> {

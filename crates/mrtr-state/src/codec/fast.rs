@@ -9,6 +9,17 @@ use super::{Codec, NONCE_LENGTH, SealingKey, Subkey};
 /// What a sealer uses by default with the feature `ring`. Its tokens are those of [`XChaCha`](super::XChaCha).
 ///
 /// ring keeps a copy of each token's derived key on its stack and does not wipe it; the ring's own keys are wiped.
+///
+/// ```
+/// use mrtr_state::codec::{FastXChaCha, XChaCha};
+/// use mrtr_state::{Key, KeyRing, Sealer};
+///
+#[doc = include_str!("../../doc/sealing.txt")]
+/// let sealer = Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "shop-eu")?;
+/// let state = sealer.clone().codec(FastXChaCha::default()).seal(&cart, &binding, noon)?;
+/// assert!(sealer.codec(XChaCha::default()).open::<Cart>(&state, &binding, noon).is_ok());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct FastXChaCha;

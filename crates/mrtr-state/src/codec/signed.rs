@@ -10,6 +10,19 @@ use super::{Codec, NONCE_LENGTH, SealingKey, Subkey};
 /// Every client, proxy and log that sees such a state can read all of it. It is for states whose content is no secret
 /// from the client and that people want to read while debugging; everything else belongs under
 /// [`XChaCha`](super::XChaCha).
+///
+/// ```
+/// use base64::Engine;
+/// use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+/// use mrtr_state::codec::Signed;
+///
+#[doc = include_str!("../../doc/sealing.txt")]
+/// let state = sealer.codec(Signed::default()).seal(&cart, &binding, noon)?;
+/// let signed = state.untrusted_text().rsplit('.').next().unwrap();
+/// let bytes = BASE64_URL_SAFE_NO_PAD.decode(signed)?;
+/// assert!(String::from_utf8_lossy(&bytes).contains(r#"{"items":["tea"]}"#), "anybody can read it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct Signed;

@@ -8,6 +8,15 @@ use super::{Codec, NONCE_LENGTH, SealingKey, Subkey};
 /// Confidential and authenticated: ciphertext and tag. What a sealer uses by default.
 ///
 /// The nonce has 192 random bits: no counter is shared, and none can repeat by chance.
+///
+/// ```
+/// use mrtr_state::codec::XChaCha;
+///
+#[doc = include_str!("../../doc/sealing.txt")]
+/// let state = sealer.codec(XChaCha::default()).seal(&cart, &binding, noon)?;
+/// assert!(state.untrusted_text().starts_with("mrtr1x.process."));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
 pub struct XChaCha;

@@ -57,6 +57,26 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
 
 /// Checks what two values that share their entries, such as those of two processes, promise besides.
 ///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// use mrtr_state::SqliteSingleUse;
+/// use mrtr_state::single_use::contract;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("single-use.sqlite");
+/// contract::check_shared(async |now| {
+///     let open = || SqliteSingleUse::open(&path, now).expect("it is a file that both may use");
+///     (open(), open())
+/// })
+/// .await;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "sqlite"))]
+/// # fn main() {}
+/// ```
+///
 /// # Panics
 ///
 /// Panics where the stores break a promise.

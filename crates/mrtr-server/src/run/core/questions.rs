@@ -93,9 +93,12 @@ impl Run {
         *times
     }
 
-    /// The handler dropped an open question, as `select!` does: it must not get any further.
+    /// The handler dropped an open question, as `select!` does: it must not get any further. A panic drops it as well,
+    /// and is a matter of its own.
     pub(crate) fn dropped_open_question(&self) {
-        self.state().passed_over = true;
+        if !std::thread::panicking() {
+            self.state().passed_over = true;
+        }
     }
 
     fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {
@@ -135,16 +138,11 @@ impl Run {
         state.must_carry = true;
     }
 
-    /// An id for an interaction outside the flow: made once, and carried.
+    /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
+    /// of which nothing is left but its steps.
     pub(crate) fn interaction_id(&self, key: &str) -> String {
-        let mut state = self.state();
-        state.must_carry = true;
-        if let Some(id) = state.journal.interactions.get(key) {
-            return id.clone();
-        }
-        let id = self.context.fresh_id();
-        state.journal.interactions.insert(key.to_owned(), id.clone());
-        id
+        self.state().journal.gave_keys = true;
+        self.context.derived_id("mrtr interaction id", key)
     }
 
     pub(crate) fn carried(&self) -> Option<Box<RawValue>> {

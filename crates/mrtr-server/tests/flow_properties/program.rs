@@ -1,0 +1,264 @@
+//! Small programs: trees of questions, steps and the ways to put them together, and one handler that runs them.
+
+use std::future::ready;
+use std::pin::Pin;
+
+use mrtr_schema::{CreateMessageParams, SamplingMessage};
+use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind};
+use proptest::prelude::*;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::task::yield_now;
+
+use crate::world::World;
+
+#[derive(Debug, Clone)]
+pub(crate) enum Op {
+    Ask(Ask),
+    Step(Step),
+    Key,
+    Yield,
+    /// `flow.join` of a form and a step, either way round.
+    Join(Step, bool),
+    /// `flow.join` of two forms.
+    JoinForms,
+    /// `tokio::join!`.
+    Both(Vec<Op>, Vec<Op>),
+    /// `select!` that drops the question for the sake of a branch that is ready.
+    Select(Ask, Vec<Op>),
+    /// A step that `select!` drops half-way.
+    Abandon,
+    Scope(Vec<Op>),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask {
+    pub(crate) kind: Kind,
+    pub(crate) mode: Mode,
+    pub(crate) pinned: bool,
+    /// Whether the handler goes on after a refusal.
+    pub(crate) swallowed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    Form,
+    Roots,
+    Sample,
+    Url,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Mode {
+    Required,
+    ByAction,
+    Optional,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    fails: bool,
+    pauses: u8,
+}
+
+pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
+    let leaf = prop_oneof![
+        4 => any_ask().prop_map(Op::Ask),
+        3 => any_step().prop_map(Op::Step),
+        1 => Just(Op::Key),
+        1 => Just(Op::Yield),
+        2 => (any_step(), any::<bool>()).prop_map(|(step, step_first)| Op::Join(step, step_first)),
+        1 => Just(Op::JoinForms),
+        1 => Just(Op::Abandon),
+    ];
+    let op = leaf.prop_recursive(2, 8, 3, |op| {
+        let ops = || prop::collection::vec(op.clone(), 1..3);
+        prop_oneof![
+            (ops(), ops()).prop_map(|(left, right)| Op::Both(left, right)),
+            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Select(ask, rest)),
+            ops().prop_map(Op::Scope),
+        ]
+    });
+    prop::collection::vec(op, 1..5)
+}
+
+fn any_ask() -> impl Strategy<Value = Ask> {
+    let kind =
+        prop_oneof![4 => Just(Kind::Form), 1 => Just(Kind::Roots), 1 => Just(Kind::Sample), 1 => Just(Kind::Url)];
+    let mode = prop_oneof![3 => Just(Mode::Required), 1 => Just(Mode::ByAction), 1 => Just(Mode::Optional)];
+    let ask = |(kind, mode, pinned, swallowed)| Ask { kind, mode, pinned, swallowed };
+    (kind, mode, prop::bool::weighted(0.2), any::<bool>()).prop_map(ask)
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    (prop::bool::weighted(0.2), 0..3_u8).prop_map(|(fails, pauses)| Step { fails, pauses })
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Form {
+    value: String,
+}
+
+/// The handler of every program.
+pub(crate) async fn run(flow: Flow) -> Result<String, Failure> {
+    let world = flow.state::<World>().clone();
+    world.enter(&format!("{flow:?}"));
+    interpret(&flow, &world.program(), Place::default(), &world).await?;
+    Ok("done".into())
+}
+
+/// Where in the program something stands.
+#[derive(Clone, Default)]
+struct Place {
+    /// Scopes, as they stand before names.
+    prefix: String,
+    path: String,
+    /// The questions that come before it.
+    after: Vec<String>,
+}
+
+impl Place {
+    fn inside(&self, part: impl std::fmt::Display) -> Self {
+        Self { path: format!("{}{part}.", self.path), ..self.clone() }
+    }
+
+    fn full(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
+    }
+}
+
+fn interpret<'a>(
+    flow: &'a Flow,
+    ops: &'a [Op],
+    mut place: Place,
+    world: &'a World,
+) -> Pin<Box<dyn Future<Output = Result<(), FlowError>> + Send + 'a>> {
+    Box::pin(async move {
+        for (number, op) in ops.iter().enumerate() {
+            let name = format!("{}{number}", place.path);
+            match op {
+                Op::Ask(asked) => {
+                    ask(flow, *asked, &name, &place, world).await?;
+                    place.after.push(place.full(&name));
+                }
+                Op::Step(done) => drop(flow.step(&name, step(*done, &name, &place, world)).await.map(|_| {
+                    world.stepped(&place.full(&name));
+                })),
+                Op::Key => world.key(&place.full(&name), flow.idempotency_key(&name).await),
+                Op::Yield => flow.yield_point(&number).await,
+                Op::Join(done, step_first) => {
+                    let form = form(flow, &format!("{name}f"), &place, world);
+                    let done = flow.step(&name, step(*done, &name, &place, world));
+                    // A failure of either is swallowed.
+                    if *step_first {
+                        flow.join((done, form)).await.ok();
+                    } else {
+                        flow.join((form, done)).await.ok();
+                    }
+                    place.after.push(place.full(&format!("{name}f")));
+                }
+                Op::JoinForms => {
+                    let ask = |end| form(flow, &format!("{name}{end}"), &place, world).answer();
+                    flow.join((ask("a"), ask("b"))).await?;
+                    for end in ["a", "b"] {
+                        place.after.push(place.full(&format!("{name}{end}")));
+                    }
+                }
+                Op::Both(left, right) => {
+                    let inside = place.inside(number);
+                    let (left, right) = tokio::join!(
+                        interpret(flow, left, inside.inside("l"), world),
+                        interpret(flow, right, inside.inside("r"), world)
+                    );
+                    left.and(right)?;
+                }
+                Op::Select(asked, rest) => {
+                    let mut past = place.inside(number);
+                    past.after.push(place.full(&name));
+                    tokio::select! {
+                        biased;
+                        answered = ask(flow, *asked, &name, &place, world) => answered?,
+                        () = ready(()) => interpret(flow, rest, past, world).await?,
+                    }
+                    place.after.push(place.full(&name));
+                }
+                Op::Abandon => {
+                    let work = async {
+                        world.begun(&place.full(&name));
+                        world.effect(&place.full(&name), &place.after);
+                        std::future::pending::<Result<(), Failure>>().await
+                    };
+                    tokio::select! {
+                        biased;
+                        _ = flow.step(&name, work) => world.stepped(&place.full(&name)),
+                        () = ready(()) => {}
+                    }
+                }
+                Op::Scope(inner) => {
+                    let scope = flow.scope(number);
+                    let mut inside = place.inside(number);
+                    inside.prefix = format!("{}{number}/", place.prefix);
+                    interpret(&scope, inner, inside, world).await?;
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// A step's work: it takes effect outside, after a while, and may fail all the same.
+async fn step(step: Step, name: &str, place: &Place, world: &World) -> Result<u8, &'static str> {
+    world.begun(&place.full(name));
+    for _ in 0..step.pauses {
+        yield_now().await;
+    }
+    world.effect(&place.full(name), &place.after);
+    if step.fails { Err("it fails") } else { Ok(step.pauses) }
+}
+
+async fn ask(flow: &Flow, ask: Ask, name: &str, place: &Place, world: &World) -> Result<(), FlowError> {
+    let (full, seen) = (place.full(name), world.clone());
+    let key = full.clone();
+    let answered = match ask.kind {
+        Kind::Form => {
+            let mut form = form(flow, name, place, world);
+            if ask.pinned {
+                form = form.pinned();
+            }
+            in_mode(form, ask.mode).await
+        }
+        Kind::Roots => {
+            in_mode(flow.roots(name).validate(move |roots| seen.consumed(&key, &roots[0].uri)), ask.mode).await
+        }
+        Kind::Sample => {
+            let params = CreateMessageParams::new([SamplingMessage::user("Which?")], 10_u64);
+            in_mode(flow.sample(name, params).validate(move |answer| seen.consumed(&key, &answer.model)), ask.mode)
+                .await
+        }
+        Kind::Url => {
+            let done = || async { world.is_visited(&full) };
+            flow.elicit_url(name, "Go", "https://example.com").until(done).await
+        }
+    };
+    if ask.swallowed { Ok(()) } else { answered }
+}
+
+async fn in_mode<Q>(ask: mrtr_server::Ask<'_, Q>, mode: Mode) -> Result<(), FlowError>
+where
+    Q: QuestionKind + Unpin + Send,
+{
+    match mode {
+        Mode::Required => drop(ask.await?),
+        Mode::Optional => drop(ask.optional().await),
+        Mode::ByAction => drop(ask.answer().await),
+    }
+    Ok(())
+}
+
+/// A form that some answers will not do for, and that tells the world of those that do, as soon as they are read.
+fn form<'a>(flow: &'a Flow, name: &str, place: &Place, world: &World) -> mrtr_server::Ask<'a, FormQuestion<Form>> {
+    let (key, world) = (place.full(name), world.clone());
+    flow.elicit::<Form>(name, "Which?").validate(move |form| {
+        if form.value.starts_with("bad") { Err("not that one") } else { world.consumed(&key, &form.value) }
+    })
+}

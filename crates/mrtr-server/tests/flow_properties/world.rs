@@ -1,0 +1,112 @@
+//! What happened: every run, in order, with what it did, read and asked, and from which state it went on.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use crate::program::Op;
+
+/// Everything outside a flow. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct World(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    program: Arc<[Op]>,
+    runs: Vec<Run>,
+    visited: HashSet<String>,
+}
+
+/// One run of the handler.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Run {
+    /// The run whose reply carried the state that this one went on from.
+    pub(crate) parent: Option<usize>,
+    /// The answers that came with the request: key and value.
+    pub(crate) brought: Vec<(String, String)>,
+    pub(crate) flow: Option<String>,
+    pub(crate) events: Vec<Event>,
+    /// What the reply asked.
+    pub(crate) asked: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Event {
+    /// A step's work began.
+    Begun(String),
+    /// A step took effect, after these questions.
+    Effect { step: String, after: Vec<String> },
+    /// A step gave its outcome, now or from the journal.
+    Stepped(String),
+    /// An answer was read.
+    Consumed { key: String, value: String },
+    /// An idempotency key was handed out.
+    Key { name: String, key: String },
+}
+
+impl World {
+    pub(crate) fn of(program: Vec<Op>) -> Self {
+        Self(Arc::new(Mutex::new(Inner { program: program.into(), ..Inner::default() })))
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.0.lock().unwrap()
+    }
+
+    pub(crate) fn program(&self) -> Arc<[Op]> {
+        Arc::clone(&self.inner().program)
+    }
+
+    pub(crate) fn runs(&self) -> Vec<Run> {
+        self.inner().runs.clone()
+    }
+
+    /// A request is about to be sent.
+    pub(crate) fn begin(&self, parent: Option<usize>, brought: Vec<(String, String)>) -> usize {
+        let mut inner = self.inner();
+        inner.runs.push(Run { parent, brought, ..Run::default() });
+        inner.runs.len() - 1
+    }
+
+    pub(crate) fn replied(&self, asked: Vec<String>) {
+        self.inner().runs.last_mut().unwrap().asked = asked;
+    }
+
+    pub(crate) fn enter(&self, flow: &str) {
+        self.inner().runs.last_mut().unwrap().flow = Some(flow.to_owned());
+    }
+
+    fn happen(&self, event: Event) {
+        self.inner().runs.last_mut().unwrap().events.push(event);
+    }
+
+    pub(crate) fn begun(&self, step: &str) {
+        self.happen(Event::Begun(step.to_owned()));
+    }
+
+    pub(crate) fn effect(&self, step: &str, after: &[String]) {
+        self.happen(Event::Effect { step: step.to_owned(), after: after.to_vec() });
+    }
+
+    pub(crate) fn stepped(&self, step: &str) {
+        self.happen(Event::Stepped(step.to_owned()));
+    }
+
+    /// An answer will do.
+    #[expect(clippy::unnecessary_wraps, reason = "it is what a check gives")]
+    pub(crate) fn consumed(&self, key: &str, value: &str) -> Result<(), &'static str> {
+        self.happen(Event::Consumed { key: key.to_owned(), value: value.to_owned() });
+        Ok(())
+    }
+
+    pub(crate) fn key(&self, name: &str, key: String) {
+        self.happen(Event::Key { name: name.to_owned(), key });
+    }
+
+    pub(crate) fn is_visited(&self, key: &str) -> bool {
+        self.inner().visited.contains(key)
+    }
+
+    pub(crate) fn visit(&self, key: &str) {
+        self.inner().visited.insert(key.to_owned());
+    }
+}

@@ -1,0 +1,326 @@
+//! A keeper of flows in memory: rows, runs over them, and what a restart or a crash leaves.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+
+use async_trait::async_trait;
+use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
+use mrtr_server::{
+    Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, Ran, SinkError,
+    ToolCall,
+};
+use mrtr_state::{FlowId, Lineage, Timestamp};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What is kept, over restarts: rows by id. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Kept(Arc<Mutex<HashMap<String, Row>>>, watch::Sender<()>);
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self(Arc::default(), watch::Sender::new(()))
+    }
+}
+
+/// Everything in it could stand in a table: texts, bytes and numbers.
+#[derive(Clone)]
+struct Row {
+    tool: String,
+    arguments: String,
+    capabilities: String,
+    flow: [u8; 16],
+    times: [u64; 2],
+    /// Which run has it; an earlier one writes nothing any more.
+    fence: u64,
+    journal: String,
+    /// Steps of the run, since the journal was written.
+    steps: Vec<(String, Option<String>)>,
+    asked: Vec<Asked>,
+    /// Answers that came while it was running.
+    answers: Vec<(String, String)>,
+    running: bool,
+    done: Option<(String, bool)>,
+}
+
+#[derive(Clone)]
+struct Asked {
+    key: String,
+    pinned: Option<String>,
+    optional: bool,
+}
+
+impl From<&Question> for Asked {
+    fn from(question: &Question) -> Self {
+        Self { key: question.key.clone(), pinned: question.pinned.clone(), optional: question.optional }
+    }
+}
+
+#[derive(Debug, PartialEq)]
+pub(crate) enum Status {
+    Working { asked: Vec<String> },
+    Waiting { asked: Vec<String> },
+    Done { text: String, failed: bool },
+}
+
+/// The extension. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Keeper {
+    kept: Kept,
+    host: Arc<OnceLock<Host>>,
+    runs: Arc<Mutex<HashMap<String, Vec<JoinHandle<()>>>>>,
+}
+
+impl Keeper {
+    pub(crate) fn over(kept: &Kept) -> Self {
+        Self { kept: kept.clone(), host: Arc::default(), runs: Arc::default() }
+    }
+
+    fn rows(&self) -> MutexGuard<'_, HashMap<String, Row>> {
+        self.kept.0.lock().unwrap()
+    }
+
+    fn change<T>(&self, id: &str, change: impl FnOnce(&mut Row) -> T) -> T {
+        let changed = change(self.rows().get_mut(id).unwrap());
+        self.kept.1.send_replace(());
+        changed
+    }
+
+    /// Keeps a call under its flow's id, if it is not kept yet, and runs it.
+    fn keep(&self, call: &ToolCall) -> Json {
+        let id = call.lineage.flow().to_string();
+        let is_new = !self.rows().contains_key(&id);
+        if is_new {
+            let row = Row {
+                tool: call.tool.clone(),
+                arguments: call.arguments.as_str().to_owned(),
+                capabilities: serde_json::to_string(&call.capabilities).unwrap(),
+                flow: *call.lineage.flow().as_bytes(),
+                times: [call.lineage.started().as_millis(), call.lineage.ends().as_millis()],
+                fence: 0,
+                journal: serde_json::to_string(&call.journal).unwrap(),
+                steps: Vec::new(),
+                asked: Vec::new(),
+                answers: Vec::new(),
+                running: false,
+                done: None,
+            };
+            self.rows().insert(id.clone(), row);
+            self.start(&id);
+        }
+        Json::of(&json!({ "resultType": "com.example/kept", "id": id })).unwrap()
+    }
+
+    /// Starts a run of what the row says.
+    fn start(&self, id: &str) {
+        let row = self.change(id, |row| {
+            row.fence += 1;
+            row.running = true;
+            row.asked.clear();
+            row.clone()
+        });
+        let (keeper, id) = (self.clone(), id.to_owned());
+        let run = {
+            let id = id.clone();
+            tokio::spawn(async move { keeper.run(&id, row).await })
+        };
+        self.runs.lock().unwrap().entry(id).or_default().push(run);
+    }
+
+    async fn run(&self, id: &str, row: Row) {
+        let mut journal: Journal = serde_json::from_str(&row.journal).unwrap();
+        for (step, outcome) in &row.steps {
+            journal.replay(step, outcome.as_deref()).unwrap();
+        }
+        let [started, ends] = row.times.map(Timestamp::from_millis);
+        let lineage = Lineage::restore(FlowId::from_bytes(row.flow), started, ends, 1);
+        let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), lineage);
+        call.capabilities = serde_json::from_str(&row.capabilities).unwrap();
+        let sink = Arc::new(Sink { keeper: self.clone(), id: id.to_owned(), fence: row.fence });
+        let ran = call.run(journal, |context| context.as_task(1 << 20).sink(sink)).await;
+        self.conclude(id, row.fence, &call, ran);
+    }
+
+    fn conclude(&self, id: &str, fence: u64, call: &ToolCall, ran: Result<Ran<CallToolResult>, Failure>) {
+        let Ok(Ran { outcome, journal, .. }) = ran else { return };
+        let again = self.change(id, |row| {
+            if row.fence != fence {
+                return false;
+            }
+            row.journal = serde_json::to_string(&journal).unwrap();
+            row.steps.clear();
+            row.running = false;
+            match outcome {
+                Outcome::Done(result) => row.done = Some((text(&result), result.is_error == Some(true))),
+                Outcome::Failed(failure) => {
+                    row.done = Some(
+                        call.failed(failure)
+                            .map_or_else(|error| (error.to_string(), true), |result| (text(&result), true)),
+                    );
+                }
+                Outcome::Waiting(questions) => row.asked = questions.iter().map(Asked::from).collect(),
+                Outcome::Yielded => return true,
+                Outcome::IntoTask | Outcome::Abandoned => unreachable!("it is a task, and holds the fence"),
+            }
+            row.take_answers()
+        });
+        if again {
+            self.start(id);
+        }
+    }
+
+    /// Answers a question; if nothing runs, the next run starts.
+    pub(crate) fn answer(&self, id: &str, key: &str, answer: &Value) {
+        let starts = self.change(id, |row| {
+            row.answers.push((key.to_owned(), answer.to_string()));
+            !row.running && row.take_answers()
+        });
+        if starts {
+            self.start(id);
+        }
+    }
+
+    /// Goes on without answers to what is optional.
+    pub(crate) fn go_on_without_answers(&self, id: &str) {
+        self.change(id, |row| {
+            let mut journal: Journal = serde_json::from_str(&row.journal).unwrap();
+            row.asked.iter().filter(|asked| asked.optional).for_each(|asked| journal.skip(&*asked.key));
+            row.journal = serde_json::to_string(&journal).unwrap();
+        });
+        self.start(id);
+    }
+
+    /// The process dies: its runs are dropped where they are.
+    pub(crate) fn crash(&self, id: &str) {
+        for run in self.runs.lock().unwrap().remove(id).into_iter().flatten() {
+            run.abort();
+        }
+    }
+
+    /// Takes a flow over from whoever ran it.
+    pub(crate) fn recover(&self, id: &str) {
+        self.change(id, |row| {
+            row.take_answers();
+        });
+        self.start(id);
+    }
+
+    pub(crate) fn status(&self, id: &str) -> Status {
+        let row = &self.rows()[id];
+        let asked = row.asked.iter().map(|asked| asked.key.clone()).collect();
+        match &row.done {
+            Some((text, failed)) => Status::Done { text: text.clone(), failed: *failed },
+            None if row.running => Status::Working { asked },
+            None => Status::Waiting { asked },
+        }
+    }
+
+    /// Waits for a status.
+    pub(crate) async fn until(&self, id: &str, is_it: impl Fn(&Status) -> bool) -> Status {
+        let mut changes = self.kept.1.subscribe();
+        loop {
+            let status = self.status(id);
+            if is_it(&status) {
+                return status;
+            }
+            changes.changed().await.unwrap();
+        }
+    }
+
+    /// Waits until no run of it is left.
+    pub(crate) async fn ended(&self, id: &str) {
+        let runs = self.runs.lock().unwrap().remove(id);
+        for run in runs.into_iter().flatten() {
+            run.await.unwrap();
+        }
+    }
+}
+
+impl Row {
+    /// Puts answers to what was asked into the journal; says whether there were any.
+    fn take_answers(&mut self) -> bool {
+        let mut journal: Journal = serde_json::from_str(&self.journal).unwrap();
+        let mut any = false;
+        for (key, answer) in self.answers.drain(..) {
+            if let Some(asked) = self.asked.iter().find(|asked| asked.key == key) {
+                journal.answer(key, RawValue::from_string(answer).unwrap(), asked.pinned.clone());
+                any = true;
+            }
+        }
+        self.journal = serde_json::to_string(&journal).unwrap();
+        any
+    }
+}
+
+fn text(result: &CallToolResult) -> String {
+    match &result.content[..] {
+        [ContentBlock::Text(text)] => text.text.clone(),
+        other => format!("{other:?}"),
+    }
+}
+
+struct Sink {
+    keeper: Keeper,
+    id: String,
+    fence: u64,
+}
+
+#[async_trait]
+impl JournalSink for Sink {
+    async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
+        self.keeper.change(&self.id, |row| {
+            if row.fence != self.fence {
+                return Err(SinkError::Lost);
+            }
+            match entry {
+                Entry::StepStarted { step } => row.steps.push((step.to_owned(), None)),
+                Entry::StepFinished { step, outcome } => row.steps.push((step.to_owned(), Some(outcome.to_owned()))),
+                other => panic!("{other:?} is new"),
+            }
+            Ok(())
+        })
+    }
+
+    fn asked(&self, question: &Question) {
+        self.keeper.change(&self.id, |row| {
+            if row.fence == self.fence {
+                row.asked.push(question.into());
+            }
+        });
+    }
+}
+
+#[async_trait]
+impl Extension for Keeper {
+    fn name(&self) -> &'static str {
+        "com.example/keeper"
+    }
+
+    fn capability(&self, _: Revision) -> Option<JsonObject> {
+        Some(JsonObject::default())
+    }
+
+    fn attached(&self, host: Host) {
+        self.host.set(host).unwrap_or_else(|_| panic!("a keeper serves one server"));
+    }
+
+    async fn handle(
+        &self,
+        _: &str,
+        _: &RawParams<'_>,
+        _: &Context,
+        _: &ClientCapabilities,
+    ) -> Result<Json, ProtocolError> {
+        Err(ProtocolError::invalid_params("a keeper has no methods"))
+    }
+
+    async fn take_over(&self, call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+        Ok(call.task.is_some().then(|| self.keep(call)))
+    }
+
+    async fn continue_as_task(&self, call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+        Ok(Some(self.keep(call)))
+    }
+}

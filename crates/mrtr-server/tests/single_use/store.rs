@@ -1,0 +1,149 @@
+//! Stores to guard with, and one around them that stops or fails where a test wants it to.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_server::Clock;
+use mrtr_server::testing::FixedClock;
+use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse};
+use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp};
+use tempfile::TempDir;
+use tokio::sync::Notify;
+
+/// Both stores, by name, with the folder in which one of them lives.
+pub(crate) fn stores(clock: &FixedClock) -> Vec<(&'static str, Arc<dyn SingleUse>, Option<TempDir>)> {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = SqliteSingleUse::open(folder.path().join("used.sqlite"), clock.now()).unwrap();
+    vec![("memory", Arc::new(MemorySingleUse::new(clock.now())), None), ("sqlite", Arc::new(sqlite), Some(folder))]
+}
+
+/// Counts the places where a run may be cut short, and stops at one of them. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Wire(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    passed: AtomicUsize,
+    stop_at: AtomicUsize,
+    reached: Notify,
+    go_on: Notify,
+}
+
+impl Wire {
+    /// From here on, stops at the place with this number, counted from 1; never for 0.
+    pub(crate) fn set(&self, place: usize) {
+        self.0.passed.store(0, Ordering::SeqCst);
+        self.0.stop_at.store(place, Ordering::SeqCst);
+    }
+
+    /// A place where a run may be cut short.
+    pub(crate) async fn place(&self) {
+        let place = self.0.passed.fetch_add(1, Ordering::SeqCst) + 1;
+        if place == self.0.stop_at.load(Ordering::SeqCst) {
+            self.0.reached.notify_one();
+            self.0.go_on.notified().await;
+        }
+    }
+
+    /// Waits until so many places were passed.
+    pub(crate) async fn passed(&self, places: usize) {
+        while self.0.passed.load(Ordering::SeqCst) < places {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Waits until the place is reached.
+    pub(crate) async fn reached(&self) {
+        self.0.reached.notified().await;
+    }
+
+    /// Lets whoever stopped go on.
+    pub(crate) fn go_on(&self) {
+        self.0.go_on.notify_one();
+    }
+}
+
+/// A store with a place before and after each verb, some of which may be told to fail once.
+pub(crate) struct Wired {
+    pub(crate) inner: Arc<dyn SingleUse>,
+    pub(crate) wire: Wire,
+    pub(crate) failures: Failures,
+}
+
+/// Verbs that fail the next time, or every time. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Failures {
+    once: Arc<Mutex<HashSet<&'static str>>>,
+    no_renewal: Arc<AtomicBool>,
+    renewals: Arc<AtomicUsize>,
+}
+
+impl Failures {
+    pub(crate) fn fail_once(&self, verb: &'static str) {
+        self.once.lock().unwrap().insert(verb);
+    }
+
+    /// How often claims were renewed.
+    pub(crate) fn renewals(&self) -> usize {
+        self.renewals.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn never_renew(&self) {
+        self.no_renewal.store(true, Ordering::SeqCst);
+    }
+
+    fn check(&self, verb: &'static str) -> Result<(), GuardError> {
+        let never = verb == "renew" && self.no_renewal.load(Ordering::SeqCst);
+        if never || self.once.lock().unwrap().remove(verb) {
+            return Err(GuardError::Store("the disk is full".into()));
+        }
+        Ok(())
+    }
+}
+
+macro_rules! wired {
+    ($self:ident, $verb:ident($($argument:expr),*)) => {{
+        $self.wire.place().await;
+        $self.failures.check(stringify!($verb))?;
+        let done = $self.inner.$verb($($argument),*).await;
+        $self.wire.place().await;
+        done
+    }};
+}
+
+#[async_trait]
+impl SingleUse for Wired {
+    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
+        wired!(self, claim(redemption, lease, now))
+    }
+
+    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
+        self.failures.check("renew")?;
+        let renewed = self.inner.renew(holder, lease, now).await;
+        self.failures.renewals.fetch_add(1, Ordering::SeqCst);
+        renewed
+    }
+
+    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
+        wired!(self, mark_started(holder, step, now))
+    }
+
+    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
+        wired!(self, record(holder, step, outcome, now))
+    }
+
+    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
+        wired!(self, commit(holder, reply, now))
+    }
+
+    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
+        wired!(self, release(holder, now))
+    }
+
+    async fn ended(&self, running: &Running) -> Result<(), GuardError> {
+        self.inner.ended(running).await
+    }
+}

@@ -1,0 +1,28 @@
+//! `cargo xtask doc-examples`: public items whose page shows no example that runs.
+
+mod exports;
+mod source;
+
+use anyhow::Result;
+
+use crate::Outcome;
+use crate::workspace::{print, published_crates};
+
+/// The crates of which every public item must have one.
+const COMPLETE: [&str; 2] = ["mrtr-schema", "mrtr-state"];
+
+pub(crate) fn run() -> Result<Outcome> {
+    let mut outcome = Outcome::Passed;
+    for (name, folder) in published_crates()? {
+        let items = exports::of_crate(&name.replace('-', "_"), &folder)?;
+        let missing: Vec<_> = items.iter().filter(|item| !item.has_example).collect();
+        for item in &missing {
+            print(&format!("{}: no example", item.path))?;
+        }
+        print(&format!("{name}: {} of {} public items have an example", items.len() - missing.len(), items.len()))?;
+        if !missing.is_empty() && COMPLETE.contains(&name.as_str()) {
+            outcome = Outcome::Failed;
+        }
+    }
+    Ok(outcome)
+}

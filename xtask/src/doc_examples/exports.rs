@@ -1,0 +1,228 @@
+//! What a crate exports: its public items, by the paths at which others find them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use syn::Item;
+
+use super::source::{self, Definition, Example, Export};
+
+/// A public item.
+pub(super) struct Exported {
+    /// The shortest path at which it is found.
+    pub(super) path: String,
+    pub(super) has_example: bool,
+}
+
+/// Every public item of the crate in this folder.
+pub(super) fn of_crate(name: &str, folder: &Path) -> Result<Vec<Exported>> {
+    let mut tree = Tree::default();
+    let source = folder.join("src");
+    tree.read(&source.join("lib.rs"), Vec::new(), &source)?;
+    let mut found = Vec::new();
+    tree.list(&[], name, &mut found);
+
+    let mut shortest: BTreeMap<(Vec<String>, String), Exported> = BTreeMap::new();
+    for (home, definition, path) in found {
+        let has_example = match &definition.example {
+            Example::Own(is_there) => *is_there,
+            Example::MadeBy(maker) => tree.showing.contains(maker),
+        };
+        let exported = shortest
+            .entry((home, definition.name.clone()))
+            .or_insert_with(|| Exported { path: path.clone(), has_example });
+        if path.len() < exported.path.len() {
+            exported.path = path;
+        }
+    }
+    let mut items: Vec<_> = shortest.into_values().collect();
+    items.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(items)
+}
+
+/// The modules of a crate, by their paths.
+#[derive(Default)]
+struct Tree {
+    modules: BTreeMap<Vec<String>, Module>,
+    /// Macros that write an example for what they make.
+    showing: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Module {
+    definitions: Vec<Definition>,
+    exports: Vec<Export>,
+    /// The public modules in it.
+    children: Vec<String>,
+}
+
+/// Where an item is defined, the item, and where it is found.
+type Found<'a> = (Vec<String>, &'a Definition, String);
+
+impl Tree {
+    /// Reads the file of a module, and those of the modules in it, which lie in `folder`.
+    fn read(&mut self, file: &Path, module: Vec<String>, folder: &Path) -> Result<()> {
+        let text = fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        let parsed = syn::parse_file(&text).with_context(|| format!("{} is not Rust", file.display()))?;
+        self.add(parsed.items, module, folder)
+    }
+
+    fn add(&mut self, items: Vec<Item>, path: Vec<String>, folder: &Path) -> Result<()> {
+        let mut module = Module::default();
+        for item in items {
+            module.definitions.extend(source::definition(&item));
+            match item {
+                Item::Use(item) if source::is_public(&item.vis) => module.exports.extend(source::exports(&item.tree)),
+                Item::Macro(item) if item.mac.path.is_ident("macro_rules") => self.add_macro(&item),
+                Item::Macro(item) => module.definitions.extend(source::made_by(&item)),
+                Item::Mod(item) if !source::is_marked(&item.attrs, "cfg", "test") => {
+                    let name = item.ident.to_string();
+                    let within = folder.join(&name);
+                    let inner = path.iter().cloned().chain([name.clone()]).collect();
+                    match item.content {
+                        Some((_, items)) => self.add(items, inner, &within)?,
+                        None => self.read(&file_of(folder, &name)?, inner, &within)?,
+                    }
+                    if source::is_public(&item.vis) {
+                        module.children.push(name);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.modules.entry(path).or_default().take_in(module);
+        Ok(())
+    }
+
+    /// A macro that is exported stands at the root, wherever it is defined.
+    fn add_macro(&mut self, item: &syn::ItemMacro) {
+        let Some(name) = item.ident.as_ref().map(ToString::to_string) else { return };
+        if source::is_marked(&item.attrs, "macro_export", "") {
+            let example = Example::Own(source::has_example(&source::docs(&item.attrs)));
+            self.modules.entry(Vec::new()).or_default().definitions.push(Definition { name: name.clone(), example });
+        }
+        if source::writes_example(item.mac.tokens.clone()) {
+            self.showing.insert(name);
+        }
+    }
+
+    /// Notes what a module shows to those who see it under a path.
+    fn list<'a>(&'a self, at: &[String], shown: &str, found: &mut Vec<Found<'a>>) {
+        let Some(module) = self.modules.get(at) else { return };
+        for definition in &module.definitions {
+            found.push((at.to_vec(), definition, format!("{shown}::{}", definition.name)));
+        }
+        for child in &module.children {
+            self.list(&joined(at, child), &format!("{shown}::{child}"), found);
+        }
+        for export in &module.exports {
+            let target = export.target(at);
+            match &export.name {
+                Some(name) => self.resolve(&target, &format!("{shown}::{name}"), found),
+                None => self.list(&target, shown, found),
+            }
+        }
+    }
+
+    /// Notes what a path stands for: a module, an item, or what a module gives on. Other crates' items are theirs.
+    fn resolve<'a>(&'a self, target: &[String], shown: &str, found: &mut Vec<Found<'a>>) {
+        if self.modules.contains_key(target) {
+            return self.list(target, shown, found);
+        }
+        let Some((name, home)) = target.split_last() else { return };
+        let Some(module) = self.modules.get(home) else { return };
+        let here = module.definitions.iter().filter(|definition| definition.name == *name);
+        found.extend(here.map(|definition| (home.to_vec(), definition, shown.to_owned())));
+        for export in &module.exports {
+            let target = export.target(home);
+            match &export.name {
+                Some(given) if given == name => self.resolve(&target, shown, found),
+                Some(_) => {}
+                None => self.resolve(&joined(&target, name), shown, found),
+            }
+        }
+    }
+}
+
+impl Module {
+    fn take_in(&mut self, other: Self) {
+        self.definitions.extend(other.definitions);
+        self.exports.extend(other.exports);
+        self.children.extend(other.children);
+    }
+}
+
+fn joined(path: &[String], name: &str) -> Vec<String> {
+    path.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
+}
+
+fn file_of(folder: &Path, module: &str) -> Result<PathBuf> {
+    let places = [folder.join(format!("{module}.rs")), folder.join(module).join("mod.rs")];
+    match places.into_iter().find(|place| place.exists()) {
+        Some(file) => Ok(file),
+        None => bail!("module {module} has no file in {}", folder.display()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The items of a crate with these files, those without an example marked.
+    fn items(files: &[(&str, &str)]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let file = folder.path().join("src").join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let items = of_crate("shop", folder.path()).unwrap();
+        items.into_iter().map(|item| if item.has_example { item.path } else { item.path + " lacks one" }).collect()
+    }
+
+    #[test]
+    fn what_others_can_name_is_listed_and_nothing_else() {
+        let library = "
+            mod cart; pub mod pay; mod list;
+            pub use cart::{Cart, Line as CartLine, Price};
+            pub use list::*;
+            pub use serde::Serialize;
+            #[cfg(test)] mod tests;
+            struct Private; pub(crate) struct Inside;";
+        let cart = "mod price; pub use price::Price; pub struct Cart; pub struct Line; pub struct NotExported;";
+        let pay = "pub use crate::cart::Cart; pub fn pay() {} pub mod by { pub trait Card {} } use super::Hidden;";
+        let files = [
+            ("lib.rs", library),
+            ("cart.rs", cart),
+            ("cart/price.rs", "pub enum Price {}"),
+            ("pay/mod.rs", pay),
+            ("list.rs", "pub const LONGEST: usize = 1; pub type List = (); const SHORTEST: usize = 0;"),
+        ];
+        let expected = ["Cart", "CartLine", "LONGEST", "List", "Price", "pay::by::Card", "pay::pay"];
+        assert_eq!(items(&files), expected.map(|name| format!("shop::{name} lacks one")));
+    }
+
+    #[test]
+    fn an_example_stands_with_an_item_or_in_the_macro_that_makes_it() {
+        let library = "
+            /// ```\n/// ```
+            pub struct Shown;
+            macro_rules! plain { ($(#[$doc:meta])* $name:ident) => { $(#[$doc])* pub struct $name; } }
+            macro_rules! showing { ($(#[$doc:meta])* $name:ident) => {
+                $(#[$doc])*
+                /// ```\n/// ```
+                pub struct $name;
+            } }
+            plain! { /// One.
+                One }
+            plain! { /// Two.\n/// ```\n/// ```
+                Two }
+            showing! { /// Three.
+                Three }
+            #[macro_export] macro_rules! exported { () => {} }";
+        let expected = ["One lacks one", "Shown", "Three", "Two", "exported lacks one"];
+        assert_eq!(items(&[("lib.rs", library)]), expected.map(|name| format!("shop::{name}")));
+    }
+}

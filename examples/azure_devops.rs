@@ -26,15 +26,18 @@ async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
     Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
 }
 
-fn server() -> Result<Server> {
-    Ok(Server::builder("tracker", env!("CARGO_PKG_VERSION"))
+#[tokio::main]
+async fn main() -> Result<()> {
+    let server = Server::builder("tracker", env!("CARGO_PKG_VERSION"))
         .sealer(Sealer::from_env("MRTR_STATE_KEYS")?)
         .state(Tracker::default())
         .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
-        .build()?)
+        .build()?;
+    let address = std::env::var("TRACKER_ADDRESS").unwrap_or("127.0.0.1:8000".into());
+    Ok(mrtr_http::serve(address, server).await?)
 }
 
-// ---- What plays the tracker and its client.
+// ---- What plays the tracker.
 
 /// Stands in for Azure DevOps.
 #[derive(Default)]
@@ -55,20 +58,4 @@ impl Tracker {
         println!("tracker: #{duplicate} is linked to #{original} ({} links made)", links.len());
         Ok(())
     }
-}
-
-#[tokio::main]
-async fn main() -> Result<()> {
-    use mrtr_server::testing::Client;
-    use serde_json::json;
-
-    let server = server()?;
-    let arguments = json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } });
-    let call = Client::new(&server).call_tool("update_work_item", arguments).await;
-    println!("asked: {:?}", call.asked());
-    let call = call.accept("resolution", json!({ "resolution": "Duplicate" })).send().await;
-    println!("asked: {:?}", call.asked());
-    let call = call.accept("duplicate_of", json!({ "duplicateOfId": 4301 })).send().await;
-    println!("done: {}", call.expect_text());
-    Ok(())
 }

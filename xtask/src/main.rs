@@ -2,6 +2,7 @@
 
 mod bench;
 mod compare_official;
+mod conformance;
 mod doc_examples;
 mod fuzz;
 mod public_api;
@@ -33,6 +34,8 @@ enum Command {
     CompareOfficial(compare_official::Options),
     /// Lists `serde_json::Value` in public signatures, and fails where nobody gave a reason for it
     PublicApi,
+    /// Runs the official conformance suite against our server and our client, with npm
+    Conformance,
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
     /// Measures speed, as ratios within one run
@@ -48,6 +51,7 @@ fn main() -> ExitCode {
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
+        Command::Conformance => conformance::run(),
         Command::DocExamples => doc_examples::run(),
         Command::Bench => bench::run(),
         Command::Fuzz(options) => fuzz::run(&options),

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, doc_examples, public_api, schema, validate_examples};
+use crate::{Outcome, compare_official, conformance, doc_examples, public_api, schema, validate_examples};
 
 /// Crates with the features that somebody may want alone.
 const FEATURES: [&[&str]; 6] = [
@@ -32,6 +32,7 @@ pub(crate) fn run() -> Result<Outcome> {
         ("public-api", public_api::run()?),
         ("doc-examples", doc_examples::run()?),
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
+        ("conformance", conformance::run_where_possible()?),
     ];
     let failed: Vec<_> =
         checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();

@@ -1,5 +1,6 @@
 //! Where things are, and how cargo is called.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -34,6 +35,19 @@ pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target() -> Result<PathBuf> {
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        target_directory: PathBuf,
+    }
+    let mut command = Command::new(cargo_program());
+    command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root());
+    let output = command.output().context("could not start `cargo metadata`")?;
+    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")?;
+    Ok(metadata.target_directory)
+}
+
 /// Prints a report. A reader that has seen enough, such as `head`, is no error.
 pub(crate) fn print(report: &str) -> Result<()> {
     match writeln!(io::stdout(), "{report}") {
@@ -44,14 +58,18 @@ pub(crate) fn print(report: &str) -> Result<()> {
 
 /// Runs cargo in the workspace, and fails if it does.
 pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let shown = format!("cargo {}", arguments.join(" "));
     eprintln!("\n=== {shown}");
-    let mut command = Command::new(cargo);
+    let mut command = Command::new(cargo_program());
     command.args(arguments).envs(environment.iter().copied()).current_dir(root());
     let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed");
     }
     Ok(())
+}
+
+/// The cargo that runs this, if one does.
+fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

@@ -4,6 +4,7 @@
 
 use mrtr_client::{Client, FormRequest};
 use mrtr_http::{Endpoint, HttpTransport, Serve};
+use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -38,4 +39,19 @@ async fn a_tool_that_asks_is_called_over_a_socket() {
 
     stop.send(()).unwrap();
     serving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_client_of_an_older_revision_is_taken_to_answer_all_that_it_can_be_asked() {
+    let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build().unwrap();
+    let older = Endpoint::anonymous(server.clone()).revision(Revision::Sep2322);
+    let bound = Serve::new(Endpoint::anonymous(server)).endpoint("/sep-2322", older).bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/sep-2322", bound.address().unwrap());
+    let serving = tokio::spawn(bound.run(std::future::pending()));
+
+    let answer = |form: FormRequest| async move { form.accept(&json!({ "name": "Ada" })) };
+    let client = Client::builder(HttpTransport::new(&url).unwrap()).revision(Revision::Sep2322).on_elicit(answer);
+    let result = client.build().call_tool("greet", json!({})).await.unwrap();
+    assert_eq!(serde_json::to_value(&result).unwrap()["content"][0]["text"], "Hello, Ada");
+    serving.abort();
 }

@@ -71,7 +71,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Annotated) -> Res
         if let Some(annotation) = property.get(KEYWORD) {
             let header = header_name(annotation)?;
             if !PRIMITIVE.iter().any(|primitive| property["type"] == *primitive) {
-                return Err("an annotated argument is not a string, number or boolean");
+                return Err("an annotated argument is not a string, integer or boolean");
             }
             if found.0.iter().any(|(_, taken)| *taken == header) {
                 return Err("two arguments have one header");
@@ -101,4 +101,35 @@ fn count(schema: &Value) -> usize {
 }
 
 const KEYWORD: &str = "x-mcp-header";
-const PRIMITIVE: [&str; 4] = ["string", "integer", "number", "boolean"];
+
+/// Types of which every value is written in one way only: a number such as 1.0 is not.
+const PRIMITIVE: [&str; 3] = ["string", "integer", "boolean"];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn is_kept(properties: &Value) -> bool {
+        annotations(&json!({ "type": "object", "properties": properties })).is_ok()
+    }
+
+    #[test]
+    fn only_what_is_written_in_one_way_is_mirrored() {
+        for kept in ["string", "integer", "boolean"] {
+            assert!(is_kept(&json!({ "a": { "type": kept, KEYWORD: "A" } })), "{kept}");
+        }
+        for dropped in ["number", "object", "array", "null"] {
+            assert!(!is_kept(&json!({ "a": { "type": dropped, KEYWORD: "A" } })), "{dropped}");
+        }
+    }
+
+    #[test]
+    fn a_header_has_a_name_and_belongs_to_one_argument() {
+        assert!(!is_kept(&json!({ "a": { "type": "string", KEYWORD: "" } })));
+        assert!(!is_kept(&json!({ "a": { "type": "string", KEYWORD: "two words" } })));
+        let twice = json!({ "a": { "type": "string", KEYWORD: "X" }, "b": { "type": "string", KEYWORD: "x" } });
+        assert!(!is_kept(&twice));
+    }
+}

@@ -9,7 +9,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header};
-use mrtr_schema::{ClientCapabilities, Revision};
+use mrtr_schema::{
+    ClientCapabilities, ElicitationCapability, JsonObject, Revision, RootsCapability, SamplingCapability,
+};
 use mrtr_server::{Context, HeaderClaim, Headers, Server};
 use tokio::sync::Semaphore;
 use tower_service::Service;
@@ -43,7 +45,8 @@ pub struct Endpoint {
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     revision: Revision,
-    capabilities: Option<ClientCapabilities>,
+    /// What clients of an older revision can do.
+    capabilities: ClientCapabilities,
     authenticator: Arc<dyn Authenticator>,
     hosts: AllowedHosts,
     body_limit: usize,
@@ -57,7 +60,7 @@ impl Endpoint {
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
         let settings = Settings {
             revision: Revision::default(),
-            capabilities: None,
+            capabilities: everything(),
             authenticator: Arc::new(authenticator),
             hosts: AllowedHosts::default(),
             body_limit: 4 << 20,
@@ -87,7 +90,7 @@ impl Endpoint {
     /// What clients of an older revision can do: its requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
-        self.set(|settings| settings.capabilities = Some(capabilities))
+        self.set(|settings| settings.capabilities = capabilities)
     }
 
     /// Takes requests for this host, and from pages of it.
@@ -157,14 +160,26 @@ impl Endpoint {
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
-        if let Some(capabilities) = &self.settings.capabilities {
-            context = context.capabilities(capabilities.clone());
-        }
         if self.settings.revision == Revision::Published {
-            context = context.headers(claims(&head.headers));
+            context.headers(claims(&head.headers))
+        } else {
+            context.capabilities(self.settings.capabilities.clone())
         }
-        context
     }
+}
+
+/// All that a client can be asked.
+fn everything() -> ClientCapabilities {
+    let offered = || Some(JsonObject::default());
+    let mut elicitation = ElicitationCapability::new();
+    (elicitation.form, elicitation.url) = (offered(), offered());
+    let mut sampling = SamplingCapability::new();
+    (sampling.tools, sampling.context) = (offered(), offered());
+    let mut capabilities = ClientCapabilities::new();
+    capabilities.elicitation = Some(elicitation);
+    capabilities.sampling = Some(sampling);
+    capabilities.roots = Some(RootsCapability::new());
+    capabilities
 }
 
 /// As many requests at a time as a small machine can hold in memory.

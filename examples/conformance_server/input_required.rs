@@ -1,0 +1,89 @@
+//! Tools that ask before they finish: one input of each standard kind, several at once, and one after another.
+
+use mrtr_schema::{CreateMessageParams, SamplingMessage};
+use mrtr_server::{Builder, Failure, Flow, StatePolicy, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+pub(crate) fn offer(builder: Builder) -> Builder {
+    let tool = |name: &str| format!("test_input_required_result_{name}");
+    // It has nothing to carry, so a client may also answer before it is asked.
+    let elicitation = Tool::new(tool("elicitation"), elicitation).state_policy(StatePolicy::WhenNeeded);
+    builder
+        .tool(elicitation.description("Asks a person"))
+        .tool(Tool::new(tool("sampling"), sampling).description("Asks a model"))
+        .tool(Tool::new(tool("list_roots"), list_roots).description("Asks for roots"))
+        .tool(Tool::new(tool("request_state"), confirmed).description("Asks, and has a state carried"))
+        .tool(Tool::new(tool("tampered_state"), confirmed).description("Asks, and has a state carried"))
+        .tool(Tool::new(tool("multiple_inputs"), multiple_inputs).description("Asks three things at once"))
+        .tool(Tool::new(tool("multi_round"), multi_round).description("Asks one thing after another"))
+        .tool(Tool::new(tool("capabilities"), capabilities).description("Asks what the client can be asked"))
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct UserName {
+    pub(crate) name: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Color {
+    color: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirmation {
+    ok: bool,
+}
+
+async fn elicitation(flow: Flow) -> Result<String, Failure> {
+    let user: UserName = flow.elicit("user_name", "What is your name?").await?;
+    Ok(format!("Hello, {}!", user.name))
+}
+
+async fn sampling(flow: Flow) -> Result<String, Failure> {
+    let answer = flow.sample("capital_question", capital_of_france()).await?;
+    Ok(answer.text().unwrap_or_default())
+}
+
+pub(crate) fn capital_of_france() -> CreateMessageParams {
+    CreateMessageParams::new([SamplingMessage::user("What is the capital of France?")], 100_u64)
+}
+
+async fn list_roots(flow: Flow) -> Result<String, Failure> {
+    let roots = flow.roots("client_roots").await?;
+    let uris: Vec<_> = roots.iter().map(|root| root.uri.as_str()).collect();
+    Ok(format!("{} roots: {}", uris.len(), uris.join(", ")))
+}
+
+/// Also behind the tool whose states can be redeemed once.
+pub(crate) async fn confirmed(flow: Flow) -> Result<&'static str, Failure> {
+    let Confirmation { ok } = flow.elicit("confirm", "Please confirm").await?;
+    Ok(if ok { "state-ok" } else { "not confirmed" })
+}
+
+async fn multiple_inputs(flow: Flow) -> Result<String, Failure> {
+    let greeting = CreateMessageParams::new([SamplingMessage::user("Generate a greeting")], 50_u64);
+    let (user, greeting, roots) = flow
+        .join((
+            flow.elicit::<UserName>("user_name", "What is your name?"),
+            flow.sample("greeting", greeting),
+            flow.roots("client_roots"),
+        ))
+        .await?;
+    Ok(format!("{} {}, you have {} roots", greeting.text().unwrap_or_default(), user.name, roots.len()))
+}
+
+async fn multi_round(flow: Flow) -> Result<String, Failure> {
+    let user: UserName = flow.elicit("step1", "Step 1: What is your name?").await?;
+    let favorite: Color = flow.elicit("step2", "Step 2: What is your favorite color?").await?;
+    Ok(format!("{} likes {}", user.name, favorite.color))
+}
+
+async fn capabilities(flow: Flow) -> Result<String, Failure> {
+    let user = flow.elicit::<UserName>("user_name", "What is your name?").optional();
+    let capital = flow.sample("capital_question", capital_of_france()).optional();
+    let (user, capital) = flow.join((user, capital)).await?;
+    let user = user.map_or("somebody".to_owned(), |user| user.name);
+    let capital = capital.and_then(|answer| answer.text()).unwrap_or("nothing".to_owned());
+    Ok(format!("{user} answered, and the model said {capital}"))
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask conformance`: the official conformance suite, against our server and our client.
+
+mod checks;
+mod npm;
+mod report;
+mod scenarios;
+mod server;
+mod suite;
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use crate::Outcome;
+use crate::workspace::{cargo, print, target};
+use checks::Tally;
+use report::Row;
+use scenarios::{CLIENT, SERVER, TASKS};
+use server::Server;
+use suite::Suite;
+
+pub(crate) fn run() -> Result<Outcome> {
+    cargo(&["build", "--quiet", "--package", "mrtr-examples", "--bins"], &[])?;
+    let target = target()?;
+    let folder = target.join("conformance");
+    let suite = Suite::install(&folder)?;
+    let results = emptied(&folder.join("results"))?;
+    let programs = target.join("debug");
+
+    let mut rows = server_rows(&suite, &programs.join("conformance-server"), &results.join("server"))?;
+    rows.extend(client_rows(&suite, &programs.join("conformance-client"), &results.join("client"))?);
+    print(&report::as_table(&rows))?;
+    Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
+}
+
+/// The same as part of all tests: only where there is npm, unless a CI relies on it.
+pub(crate) fn run_where_possible() -> Result<Outcome> {
+    if npm::is_there() || std::env::var_os("CI").is_some() {
+        return run();
+    }
+    eprintln!("no npm here: the conformance suite is left out");
+    Ok(Outcome::Passed)
+}
+
+fn server_rows(suite: &Suite, program: &Path, results: &Path) -> Result<Vec<Row>> {
+    let server = Server::start(program)?;
+    suite.test_server(server.url(), results)?;
+    drop(server);
+    let expected = SERVER.iter().map(|scenario| Ok(Row::expected("server", scenario, Tally::of(results, scenario)?)));
+    let pending = TASKS.iter().map(|scenario| Ok(Row::pending("server", scenario)));
+    expected.chain(pending).collect()
+}
+
+/// One at a time: each brings a server of its own, and watches how its client takes time.
+fn client_rows(suite: &Suite, program: &Path, results: &Path) -> Result<Vec<Row>> {
+    let row = |scenario: &&'static str| {
+        let ended_well = suite.test_client(program, scenario, results)?;
+        let mut tally = Tally::of(results, scenario)?;
+        if !ended_well {
+            tally.note("the client did not end well");
+        }
+        Ok(Row::expected("client", scenario, tally))
+    };
+    CLIENT.iter().map(row).collect()
+}
+
+/// An empty folder: what an earlier run left must not be taken for a result of this one.
+fn emptied(folder: &Path) -> Result<std::path::PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
+    }
+    fs::create_dir_all(folder)?;
+    Ok(folder.to_owned())
+}

@@ -46,7 +46,7 @@ async fn approval(flow: Flow) -> Result<&'static str, Failure> {
     let pending = Pending { approver: "Ada".to_owned(), action: "deploy".to_owned() };
     // This approver has decided by the time the client comes back. A real one is looked up by the interaction's id.
     let decided = async || (flow.round() > 1).then_some(Decision { approved: true });
-    let Decision { approved } = flow.ask::<Approval>("sign_off", pending).until(decided).await;
+    let Decision { approved } = flow.ask::<Approval>("sign_off", pending).until(decided).await?;
     Ok(if approved { "deployed" } else { "not deployed" })
 }
 

@@ -59,6 +59,46 @@ pub trait ToolHandler: Send + Sync + 'static {
 ///
 /// let tool = described("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
 /// ```
+///
+/// It may fail with any error: anyhow's,
+///
+/// ```
+/// # use mrtr_server::{Flow, Tool};
+/// async fn parse(flow: Flow) -> anyhow::Result<String> {
+///     let number: u8 = "300".parse()?;
+///     anyhow::ensure!(number > 0, "too small");
+///     Ok(number.to_string())
+/// }
+/// let tool = Tool::new("parse", parse);
+/// ```
+///
+/// one's own, made with thiserror,
+///
+/// ```
+/// # use mrtr_server::{Flow, FlowError, Tool};
+/// #[derive(Debug, thiserror::Error)]
+/// enum TrackerError {
+///     #[error("the tracker cannot be reached")]
+///     Unreachable(#[from] std::io::Error),
+///     #[error("nobody answered")]
+///     Unanswered(#[from] FlowError),
+/// }
+///
+/// async fn count(flow: Flow) -> Result<String, TrackerError> {
+///     Ok(flow.roots("roots").await?.len().to_string())
+/// }
+/// let tool = Tool::new("count", count);
+/// ```
+///
+/// or a string.
+///
+/// ```
+/// # use mrtr_server::{Flow, Tool};
+/// async fn refuse(_: Flow) -> Result<String, String> {
+///     Err("not today".to_owned())
+/// }
+/// let tool = Tool::new("refuse", refuse);
+/// ```
 pub trait IntoHandler<M, R = CallToolResult> {
     #[doc(hidden)]
     fn erase(self) -> Erased<R>;

@@ -59,7 +59,7 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StatePolicy {
-    /// Always: answers count only for what was asked, when it was asked.
+    /// Always. An answer that comes with a state counts for what that state says was asked.
     #[default]
     Always,
     /// Only when there is something to carry. A client may then answer before it is asked.

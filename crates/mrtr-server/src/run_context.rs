@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) states: States,
     pub(crate) forms: Forms,
     pub(crate) load: Gauge,
+    /// Rounds that go on without their connection.
+    pub(crate) detached: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
     pub(crate) fallbacks: Fallbacks,
@@ -55,6 +57,7 @@ impl Shared {
             states: States::default(),
             forms: Forms::default(),
             load: Gauge::default(),
+            detached: Gauge::default(),
             shedder: None,
             changes: Changes::new(),
             fallbacks: Fallbacks::default(),

@@ -34,7 +34,7 @@ enum Command {
     PublicApi,
     /// Measures speed, as ratios within one run
     Bench,
-    /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
+    /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
 }
 

@@ -6,7 +6,7 @@ use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::{Value, json};
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::scripted::{Answer, Asked, Scripted};
 
 fn client(url: &str) -> Client {
@@ -141,8 +141,8 @@ async fn ht_3_a_tool_that_was_never_listed_is_looked_up_when_its_headers_are_mis
     let pages = std::num::NonZeroUsize::new(1).unwrap();
     let server = Server::builder("test", "1.0.0").page_size(pages);
     let server = server.tool(Tool::new("other", order)).tool(Tool::new("order", order)).build().unwrap();
-    let served = Served::of(server);
-    let client = client(&served.url());
+    let site = Site::of(server);
+    let client = client(&site.url());
     for _ in 0..2 {
         let result = client.call_tool("order", json!({ "item": "tea" })).await.unwrap();
         assert_eq!(serde_json::to_value(&result).unwrap()["content"][0]["text"], "tea");

@@ -5,7 +5,7 @@ use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
 use mrtr_server::{Caller, Failure, Flow, Server, Tool};
 use serde_json::{Value, json};
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, retry};
 use crate::tools::Address;
 
@@ -32,9 +32,9 @@ async fn who(flow: Flow) -> Result<String, Failure> {
     Ok(flow.principal().map_or("nobody", |caller| caller.subject()).to_owned())
 }
 
-fn served() -> Served {
+fn site() -> Site {
     let server = Server::builder("test", "1.0.0").tool(Tool::new("who", who)).build().unwrap();
-    Served::start(Serve::new(Endpoint::new(server, ByName)))
+    Site::start(Serve::new(Endpoint::new(server, ByName)))
 }
 
 fn as_caller(message: &Value, token: &str) -> Post {
@@ -43,30 +43,30 @@ fn as_caller(message: &Value, token: &str) -> Post {
 
 #[tokio::test]
 async fn a_state_is_good_for_the_caller_and_tenant_it_was_made_for() {
-    let served = served();
+    let site = site();
     let message = call("who", json!({}));
-    let asked = served.answer(&as_caller(&message, "ann@acme")).await.json();
+    let asked = site.answer(&as_caller(&message, "ann@acme")).await.json();
     let again = retry(message, &asked, "address", &json!({ "street": "Here" }));
     for other in ["bob@acme", "ann@other"] {
-        let response = served.answer(&as_caller(&again, other)).await;
+        let response = site.answer(&as_caller(&again, other)).await;
         assert_eq!((response.status, response.code()), (200, Some(-32602)), "{other}");
     }
-    let response = served.answer(&as_caller(&again, "ann@acme")).await;
+    let response = site.answer(&as_caller(&again, "ann@acme")).await;
     assert_eq!(response.json()["result"]["content"][0]["text"], "ann");
 }
 
 #[tokio::test]
 async fn a_challenge_is_always_a_header_that_can_be_read() {
-    let served = served();
-    let refused = served.answer(&Post::of(&call("who", json!({})))).await;
+    let site = site();
+    let refused = site.answer(&Post::of(&call("who", json!({})))).await;
     assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")));
     assert_eq!(refused.header("set-cookie"), None);
 }
 
 #[tokio::test]
 async fn somebody_who_is_known_may_still_be_refused() {
-    let served = served();
-    let refused = served.answer(&as_caller(&call("who", json!({})), "mallory@acme")).await;
+    let site = site();
+    let refused = site.answer(&as_caller(&call("who", json!({})), "mallory@acme")).await;
     let challenge = refused.header("www-authenticate");
     assert_eq!((refused.status, challenge), (403, Some("Bearer error=\"insufficient_scope\"")));
 }
@@ -74,9 +74,9 @@ async fn somebody_who_is_known_may_still_be_refused() {
 #[tokio::test]
 async fn anonymous_is_nobody() {
     let server = Server::builder("test", "1.0.0").tool(Tool::new("who", who)).build().unwrap();
-    let served = Served::of(server);
+    let site = Site::of(server);
     let message = call("who", json!({}));
-    let asked = served.answer(&as_caller(&message, "ann@acme")).await.json();
+    let asked = site.answer(&as_caller(&message, "ann@acme")).await.json();
     let again = retry(message, &asked, "address", &json!({ "street": "Here" }));
-    assert_eq!(served.answer(&Post::of(&again)).await.json()["result"]["content"][0]["text"], "nobody");
+    assert_eq!(site.answer(&Post::of(&again)).await.json()["result"]["content"][0]["text"], "nobody");
 }

@@ -11,16 +11,16 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call};
 use crate::tools;
 
 /// One server for all of them: what one input breaks, the next one finds broken.
-static SERVED: LazyLock<(Runtime, Served)> = LazyLock::new(|| {
+static SITE: LazyLock<(Runtime, Site)> = LazyLock::new(|| {
     let runtime = Runtime::new().unwrap();
     let endpoint = Endpoint::anonymous(tools::server()).arrival(Duration::from_secs(1)).body_limit(1 << 20);
-    let served = runtime.block_on(async { Served::start(Serve::new(endpoint)) });
-    (runtime, served)
+    let site = runtime.block_on(async { Site::start(Serve::new(endpoint)) });
+    (runtime, site)
 });
 
 fn hello() -> Post {
@@ -29,9 +29,9 @@ fn hello() -> Post {
 
 /// Sends bytes and no more, and gives all that comes back.
 fn exchange(bytes: &[u8]) -> Vec<u8> {
-    let (runtime, served) = &*SERVED;
+    let (runtime, site) = &*SITE;
     runtime.block_on(async {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(bytes).await;
         wire.finish().await;
         timeout(Duration::from_secs(10), wire.rest()).await.expect("it ends")
@@ -40,17 +40,17 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
 
 /// The same with a request that is whole, whose client waits for the answer.
 fn ask(post: &Post) -> Vec<u8> {
-    let (runtime, served) = &*SERVED;
+    let (runtime, site) = &*SITE;
     runtime.block_on(async {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(post.clone().with("Connection", "close").text()).await;
         timeout(Duration::from_secs(10), wire.rest()).await.expect("it ends")
     })
 }
 
 fn still_serves() {
-    let (runtime, served) = &*SERVED;
-    assert_eq!(runtime.block_on(served.answer(&hello())).status, 200);
+    let (runtime, site) = &*SITE;
+    assert_eq!(runtime.block_on(site.answer(&hello())).status, 200);
 }
 
 /// The status of the first response; `None` where there is none.
@@ -130,9 +130,9 @@ proptest! {
     #[test]
     fn ht_5_a_connection_that_breaks_anywhere(at in any::<Index>(), abrupt in any::<bool>()) {
         let text = hello().text();
-        let (runtime, served) = &*SERVED;
+        let (runtime, site) = &*SITE;
         runtime.block_on(async {
-            let mut wire = served.connect().await;
+            let mut wire = site.connect().await;
             wire.send(&text[..at.index(text.len() + 1)]).await;
             if !abrupt {
                 wire.finish().await;
@@ -155,9 +155,9 @@ proptest! {
 #[test]
 fn ht_8_requests_after_one_another_are_not_mixed_up() {
     let both = format!("{}{}", hello().text(), Post { body: "{".into(), ..hello() }.with("Connection", "close").text());
-    let (runtime, served) = &*SERVED;
+    let (runtime, site) = &*SITE;
     let (first, second) = runtime.block_on(async {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(both).await;
         (wire.response().await, wire.response().await)
     });

@@ -10,12 +10,12 @@ use mrtr_http::{Endpoint, Serve};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, watched};
 use crate::tools::{self, Gate};
 
-async fn connect(served: &Served) -> SendRequest<Full<Bytes>> {
-    let stream = TcpStream::connect(served.address).await.unwrap();
+async fn connect(site: &Site) -> SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(site.address).await.unwrap();
     let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
     sender
@@ -32,8 +32,8 @@ async fn send(sender: &mut SendRequest<Full<Bytes>>, post: Post, host: &str) -> 
 #[tokio::test]
 async fn ht_5_requests_and_streams_share_a_connection() {
     let gate = Gate::default();
-    let served = Served::of(tools::builder(&gate).build().unwrap());
-    let mut sender = connect(&served).await;
+    let site = Site::of(tools::builder(&gate).build().unwrap());
+    let mut sender = connect(&site).await;
     let stream = send(&mut sender, Post::of(&watched(call("talk", json!({})))), "localhost").await;
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     let response = send(&mut sender, Post::of(&call("hello", json!({}))), "localhost").await;
@@ -48,8 +48,8 @@ async fn ht_5_requests_and_streams_share_a_connection() {
 
 #[tokio::test]
 async fn ht_4_its_authority_is_a_host() {
-    let served = Served::of(tools::server());
-    let mut sender = connect(&served).await;
+    let site = Site::of(tools::server());
+    let mut sender = connect(&site).await;
     let hello = Post::of(&call("hello", json!({})));
     for (host, status) in [("localhost:1", 200), ("[::1]", 200), ("evil.example", 403)] {
         assert_eq!(send(&mut sender, hello.clone(), host).await.status(), status, "{host}");
@@ -61,8 +61,8 @@ async fn ht_4_its_authority_is_a_host() {
 
 #[tokio::test]
 async fn ht_8_a_body_that_is_too_large_costs_its_stream_alone() {
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
-    let mut sender = connect(&served).await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
+    let mut sender = connect(&site).await;
     let response = send(&mut sender, Post::plain(" ".repeat(2000)), "localhost").await;
     assert_eq!((response.status().as_u16(), response.headers().get("connection")), (413, None));
     assert_eq!(send(&mut sender, Post::of(&call("hello", json!({}))), "localhost").await.status(), 200);

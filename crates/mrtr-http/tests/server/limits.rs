@@ -6,7 +6,7 @@ use mrtr_http::{Endpoint, Serve};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, watched};
 use crate::tools::{self, Gate};
 
@@ -16,20 +16,20 @@ fn hello() -> Post {
 
 #[tokio::test]
 async fn ht_8_a_body_that_says_it_is_too_large_is_not_read() {
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
+    let mut wire = site.connect().await;
     wire.send(format!("{}Content-Length: 1001\r\n\r\n", hello().head())).await;
     let response = wire.response().await;
     assert_eq!((response.status, response.header("connection")), (413, Some("close")));
-    let mut wire = served.connect().await;
+    let mut wire = site.connect().await;
     wire.send(format!("{}Content-Length: 1001\r\nExpect: 100-continue\r\n\r\n", hello().head())).await;
     assert_eq!(wire.head().await.status, 413, "it is not told to continue");
 }
 
 #[tokio::test]
 async fn ht_8_a_body_in_pieces_is_cut_off_at_the_limit() {
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
+    let mut wire = site.connect().await;
     wire.send(format!("{}Transfer-Encoding: chunked\r\n\r\n", hello().head())).await;
     for _ in 0..3 {
         wire.send(format!("190\r\n{}\r\n", " ".repeat(400))).await;
@@ -37,7 +37,7 @@ async fn ht_8_a_body_in_pieces_is_cut_off_at_the_limit() {
     let response = wire.response().await;
     assert_eq!((response.status, response.header("connection")), (413, Some("close")));
     // Up to the limit, pieces of any size will do.
-    let mut wire = served.connect().await;
+    let mut wire = site.connect().await;
     wire.send(format!("{}Transfer-Encoding: chunked\r\n\r\n", hello().head())).await;
     for byte in hello().body.chars() {
         wire.send(format!("1\r\n{byte}\r\n")).await;
@@ -48,9 +48,9 @@ async fn ht_8_a_body_in_pieces_is_cut_off_at_the_limit() {
 
 #[tokio::test]
 async fn ht_8_a_client_that_keeps_sending_still_reads_why_it_was_refused() {
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
     for _ in 0..10 {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(format!("{}Content-Length: 4000000\r\n\r\n", hello().head())).await;
         for _ in 0..40 {
             wire.send(vec![b' '; 100_000]).await;
@@ -62,25 +62,25 @@ async fn ht_8_a_client_that_keeps_sending_still_reads_why_it_was_refused() {
 #[tokio::test]
 async fn ht_8_a_body_that_does_not_come_is_not_waited_for() {
     let endpoint = Endpoint::anonymous(tools::server()).arrival(Duration::from_millis(50)).concurrency(1);
-    let served = Served::start(Serve::new(endpoint));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(endpoint));
+    let mut wire = site.connect().await;
     let text = hello().text();
     wire.send(&text[..text.len() - 1]).await;
     let response = wire.response().await;
     assert_eq!((response.status, response.header("connection")), (408, Some("close")));
     assert_eq!(wire.rest().await, b"", "the connection is closed");
-    assert_eq!(served.answer(&hello()).await.status, 200, "its place is free again");
+    assert_eq!(site.answer(&hello()).await.status, 200, "its place is free again");
 }
 
 #[tokio::test]
 async fn ht_8_a_head_that_does_not_come_is_not_waited_for() {
     let limit = Duration::from_millis(100);
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server())).head_time(limit));
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).head_time(limit));
     // The first two could still become HTTP/2.
     for begin in
         ["", "PRI * HT", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "P", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-"]
     {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         let before = Instant::now();
         wire.send(begin).await;
         wire.rest().await;
@@ -88,7 +88,7 @@ async fn ht_8_a_head_that_does_not_come_is_not_waited_for() {
         assert!(before.elapsed() < Duration::from_secs(5), "{begin:?}");
     }
     // Nor is the next request on a connection.
-    let mut wire = served.connect().await;
+    let mut wire = site.connect().await;
     wire.send(hello().text()).await;
     assert_eq!(wire.response().await.status, 200);
     wire.rest().await;
@@ -99,8 +99,8 @@ async fn ht_8_a_request_that_runs_longer_than_a_head_may_take_is_left_alone() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
     let limit = Duration::from_millis(20);
-    let served = Served::start(Serve::new(Endpoint::anonymous(server)).head_time(limit));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(server)).head_time(limit));
+    let mut wire = site.connect().await;
     wire.send(Post::of(&call("wait", json!({}))).text()).await;
     gate.reached().await;
     tokio::time::sleep(limit * 5).await;
@@ -110,55 +110,55 @@ async fn ht_8_a_request_that_runs_longer_than_a_head_may_take_is_left_alone() {
 
 #[tokio::test]
 async fn ht_8_a_head_has_a_limit() {
-    let served = Served::of(tools::server());
-    let response = served.answer(&hello().with("X-Long", &"x".repeat(100 << 10))).await;
+    let site = Site::of(tools::server());
+    let response = site.answer(&hello().with("X-Long", &"x".repeat(100 << 10))).await;
     assert_eq!(response.status, 431);
     let many = (0..200).fold(hello(), |post, number| post.with(&format!("X-{number}"), "x"));
-    assert_eq!(served.answer(&many).await.status, 431);
+    assert_eq!(site.answer(&many).await.status, 431);
 }
 
 #[tokio::test]
 async fn ht_8_json_has_a_depth() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     let nested = |depth: usize| {
         let deep = format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         let post = hello();
         Post { body: post.body.replace("\"arguments\":{}", &format!("\"arguments\":{{\"x\":{deep}}}")), ..post }
     };
-    assert_eq!(served.answer(&nested(100)).await.status, 200);
-    let response = served.answer(&nested(126)).await;
+    assert_eq!(site.answer(&nested(100)).await.status, 200);
+    let response = site.answer(&nested(126)).await;
     assert_eq!((response.status, response.code()), (400, Some(-32700)));
     for bytes in ["[".repeat(1 << 20), "{\"a\":".repeat(200_000)] {
-        let response = served.answer(&Post::plain(bytes)).await;
+        let response = site.answer(&Post::plain(bytes)).await;
         assert_eq!((response.status, response.code()), (400, Some(-32700)));
         assert!(response.json().get("id").is_none());
     }
-    let served = Served::start(Serve::new(Endpoint::anonymous(tools::server()).json_depth(5)));
-    assert_eq!(served.answer(&nested(10)).await.code(), Some(-32700));
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).json_depth(5)));
+    assert_eq!(site.answer(&nested(10)).await.code(), Some(-32700));
 }
 
 #[tokio::test]
 async fn ht_8_only_so_many_requests_run_at_a_time() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
-    let served = Served::start(Serve::new(Endpoint::anonymous(server).concurrency(2)));
-    let mut plain = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(server).concurrency(2)));
+    let mut plain = site.connect().await;
     plain.send(Post::of(&call("wait", json!({}))).text()).await;
     gate.reached().await;
-    let mut stream = served.connect().await;
+    let mut stream = site.connect().await;
     stream.send(Post::of(&watched(call("talk", json!({})))).text()).await;
     gate.reached().await;
-    let refused = served.answer(&hello()).await;
+    let refused = site.answer(&hello()).await;
     assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")));
     // A stream keeps its place until it ends.
     stream.head().await;
     stream.event().await.unwrap();
-    assert_eq!(served.answer(&hello()).await.status, 503);
+    assert_eq!(site.answer(&hello()).await.status, 503);
     gate.open();
     gate.open();
     while stream.event().await.is_some() {}
     assert_eq!(plain.response().await.status, 200);
-    assert_eq!(served.answer(&hello()).await.status, 200);
+    assert_eq!(site.answer(&hello()).await.status, 200);
 }
 
 #[tokio::test]
@@ -169,8 +169,8 @@ async fn ht_8_a_client_that_does_not_read_is_cut_off() {
     let server = Server::builder("test", "1.0.0").tool(Tool::new("flood", flood)).build().unwrap();
     let limit = Duration::from_millis(100);
     let serve = Serve::new(Endpoint::anonymous(server)).stall_time(limit);
-    let served = Served::start(serve);
-    let mut wire = served.connect().await;
+    let site = Site::start(serve);
+    let mut wire = site.connect().await;
     wire.send(Post::of(&call("flood", json!({}))).text()).await;
     let head = wire.head().await;
     let length: usize = head.header("content-length").unwrap().parse().unwrap();

@@ -8,7 +8,7 @@ use mrtr_http::{Endpoint, Serve};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, request};
 use crate::tools::{self, Gate};
 
@@ -22,39 +22,38 @@ fn serve(server: Server) -> Serve {
 
 #[tokio::test]
 async fn each_thread_takes_its_share() {
-    let served =
-        Served::start(serve(Server::builder("test", "1.0.0").tool(Tool::new("thread", thread)).build().unwrap()));
+    let site = Site::start(serve(Server::builder("test", "1.0.0").tool(Tool::new("thread", thread)).build().unwrap()));
     let post = Post::of(&call("thread", json!({})));
     let mut threads = HashSet::new();
     // The system spreads connections by their ports: it takes a few until each thread had one.
     for _ in 0..1000 {
-        threads.insert(served.answer(&post).await.json()["result"]["content"][0]["text"].to_string());
+        threads.insert(site.answer(&post).await.json()["result"]["content"][0]["text"].to_string());
         if threads.len() == 3 {
             break;
         }
     }
     assert_eq!(threads.len(), 3);
-    served.stop().await.unwrap().unwrap();
+    site.stop().await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn they_stop_together_and_finish_what_runs() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
-    let served = Served::start(serve(server));
+    let site = Site::start(serve(server));
     let mut waiting = Vec::new();
     for _ in 0..12 {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(Post::of(&call("wait", json!({}))).text()).await;
         gate.reached().await;
         waiting.push(wire);
     }
-    let mut listening = served.connect().await;
+    let mut listening = site.connect().await;
     listening.send(Post::of(&request("subscriptions/listen", json!({ "notifications": {} }))).text()).await;
     listening.head().await;
     listening.event().await.unwrap();
 
-    let mut stopping = served.stop();
+    let mut stopping = site.stop();
     assert!(listening.event().await.unwrap()["result"].is_object());
     assert!(tokio::time::timeout(Duration::from_millis(20), &mut stopping).await.is_err());
     for _ in 0..12 {

@@ -8,24 +8,24 @@ use mrtr_state::single_use::MemorySingleUse;
 use serde_json::json;
 use tokio::net::TcpStream;
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, request, retry, watched};
 use crate::tools::{self, Address, Gate};
 
 #[tokio::test]
 async fn a_running_request_is_answered_and_no_other_is_taken() {
     let gate = Gate::default();
-    let served = Served::of(tools::builder(&gate).build().unwrap());
-    let address = served.address;
-    let mut plain = served.connect().await;
+    let site = Site::of(tools::builder(&gate).build().unwrap());
+    let address = site.address;
+    let mut plain = site.connect().await;
     plain.send(Post::of(&call("wait", json!({}))).text()).await;
-    let mut stream = served.connect().await;
+    let mut stream = site.connect().await;
     stream.send(Post::of(&watched(call("talk", json!({})))).text()).await;
-    let idle = served.connect().await;
+    let idle = site.connect().await;
     gate.reached().await;
     gate.reached().await;
 
-    let mut stopping = served.stop();
+    let mut stopping = site.stop();
     while TcpStream::connect(address).await.is_ok() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
@@ -46,13 +46,13 @@ async fn a_running_request_is_answered_and_no_other_is_taken() {
 
 #[tokio::test]
 async fn ht_6_subscriptions_get_their_result() {
-    let served = Served::of(tools::server());
-    let mut wire = served.connect().await;
+    let site = Site::of(tools::server());
+    let mut wire = site.connect().await;
     let message = request("subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
     wire.send(Post::of(&message).text()).await;
     wire.head().await;
     wire.event().await.unwrap();
-    let stopping = served.stop();
+    let stopping = site.stop();
     let last = wire.event().await.unwrap();
     assert!(last["result"].is_object(), "{last}");
     assert_eq!(wire.event().await, None);
@@ -63,11 +63,11 @@ async fn ht_6_subscriptions_get_their_result() {
 async fn what_does_not_end_is_dropped_when_grace_is_over() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
-    let served = Served::start(Serve::new(Endpoint::anonymous(server)).grace(Duration::from_millis(50)));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(server)).grace(Duration::from_millis(50)));
+    let mut wire = site.connect().await;
     wire.send(Post::of(&call("wait", json!({}))).text()).await;
     gate.reached().await;
-    served.stop().await.unwrap().unwrap();
+    site.stop().await.unwrap().unwrap();
     gate.dropped().await;
     assert_eq!(wire.rest().await, b"");
 }
@@ -83,14 +83,14 @@ async fn a_step_that_nobody_waits_for_is_finished_before_the_end() {
     let gate = Gate::default();
     let store = MemorySingleUse::new(std::time::SystemTime::UNIX_EPOCH.into());
     let server = Server::builder("test", "1.0.0").state(gate.clone()).tool(Tool::new("pay", pay).single_use(store));
-    let served = Served::of(server.build().unwrap());
+    let site = Site::of(server.build().unwrap());
     let first = call("pay", json!({}));
-    let asked = served.answer(&Post::of(&first)).await.json();
-    let mut wire = served.connect().await;
+    let asked = site.answer(&Post::of(&first)).await.json();
+    let mut wire = site.connect().await;
     wire.send(Post::of(&retry(first, &asked, "address", &json!({ "street": "Here" }))).text()).await;
     gate.reached().await;
     drop(wire);
-    let mut stopping = served.stop();
+    let mut stopping = site.stop();
     assert!(tokio::time::timeout(Duration::from_millis(50), &mut stopping).await.is_err(), "it waits for the step");
     gate.open();
     stopping.await.unwrap().unwrap();

@@ -8,7 +8,7 @@ use mrtr_schema::InputSchema;
 use mrtr_server::{Caller, Failure, Flow, Prompt, Server, Tool};
 use serde_json::{Value, json};
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, request};
 use crate::tools::{self, order};
 
@@ -129,22 +129,22 @@ fn spoilt(rows: &[&Row]) -> Post {
 
 #[tokio::test]
 async fn ht_7_each_row_has_its_status_and_its_code() {
-    let served = Served::start(Serve::new(endpoint()));
-    let unspoilt = served.answer(&spoilt(&[])).await;
+    let site = Site::start(Serve::new(endpoint()));
+    let unspoilt = site.answer(&spoilt(&[])).await;
     assert_eq!((unspoilt.status, &unspoilt.json()["result"]["resultType"]), (200, &json!("input_required")));
     for row in rows() {
-        let response = served.answer(&spoilt(&[&row])).await;
+        let response = site.answer(&spoilt(&[&row])).await;
         assert_eq!((response.status, response.code()), (row.status, row.code), "{}: {response:?}", row.what);
     }
 }
 
 #[tokio::test]
 async fn ht_7_of_two_rows_the_earlier_one_decides() {
-    let served = Served::start(Serve::new(endpoint()));
+    let site = Site::start(Serve::new(endpoint()));
     let rows = rows();
     for (index, row) in rows.iter().enumerate() {
         for later in &rows[index + 1..] {
-            let response = served.answer(&spoilt(&[row, later])).await;
+            let response = site.answer(&spoilt(&[row, later])).await;
             let both = format!("{} and {}", row.what, later.what);
             assert_eq!((response.status, response.code()), (row.status, row.code), "{both}: {response:?}");
         }
@@ -153,54 +153,54 @@ async fn ht_7_of_two_rows_the_earlier_one_decides() {
 
 #[tokio::test]
 async fn ht_7_each_refusal_says_what_to_do() {
-    let served = Served::start(Serve::new(endpoint()));
+    let site = Site::start(Serve::new(endpoint()));
     let rows = rows();
     let of = |what: &str| spoilt(&[rows.iter().find(|row| row.what == what).unwrap()]);
 
-    assert_eq!(served.answer(&of("not POST")).await.header("allow"), Some("POST"));
-    assert_eq!(served.answer(&of("nobody")).await.header("www-authenticate"), Some("Bearer realm=\"test\""));
-    assert_eq!(served.answer(&of("too large")).await.header("connection"), Some("close"));
+    assert_eq!(site.answer(&of("not POST")).await.header("allow"), Some("POST"));
+    assert_eq!(site.answer(&of("nobody")).await.header("www-authenticate"), Some("Bearer realm=\"test\""));
+    assert_eq!(site.answer(&of("too large")).await.header("connection"), Some("close"));
 
-    let not_json = served.answer(&of("not JSON")).await.json();
+    let not_json = site.answer(&of("not JSON")).await.json();
     assert!(not_json.get("id").is_none(), "{not_json}");
-    let unknown_version = served.answer(&of("unknown version")).await.json();
+    let unknown_version = site.answer(&of("unknown version")).await.json();
     assert_eq!(unknown_version["error"]["data"], json!({ "supported": ["2026-07-28"], "requested": "v999.0.0" }));
     assert_eq!(unknown_version["id"], 1);
-    let unfit = served.answer(&of("unfit arguments")).await.json();
+    let unfit = site.answer(&of("unfit arguments")).await.json();
     assert_eq!(unfit["result"]["isError"], true, "{unfit}");
 }
 
 #[tokio::test]
 async fn ht_7_a_capability_that_was_not_declared_is_named() {
-    let served = Served::start(Serve::new(endpoint()));
+    let site = Site::start(Serve::new(endpoint()));
     let mut message = call("order", json!({ "item": "tea" }));
     meta(&mut message).insert("io.modelcontextprotocol/clientCapabilities".into(), json!({}));
     let post = Post::of(&message).with("Authorization", "Bearer good").with("Mcp-Param-Item", "tea");
-    let response = served.answer(&post).await;
+    let response = site.answer(&post).await;
     assert_eq!((response.status, response.code()), (400, Some(-32021)));
     assert_eq!(response.json()["error"]["data"], json!({ "requiredCapabilities": { "elicitation": { "form": {} } } }));
     // The headers come before it.
-    let response = served.answer(&post.with("Mcp-Param-Item", "coffee")).await;
+    let response = site.answer(&post.with("Mcp-Param-Item", "coffee")).await;
     assert_eq!((response.status, response.code()), (400, Some(-32020)));
 }
 
 #[tokio::test]
 async fn ht_7_what_is_unknown_is_a_bad_parameter() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     for (method, params) in [("tools/call", json!({ "name": "no_such" })), ("tools/list", json!({ "cursor": "x" }))] {
-        let response = served.answer(&Post::of(&request(method, params))).await;
+        let response = site.answer(&Post::of(&request(method, params))).await;
         assert_eq!((response.status, response.code()), (200, Some(-32602)), "{method}");
     }
     let forged = request("tools/call", json!({ "name": "order", "arguments": { "item": "tea" }, "requestState": "x" }));
-    let response = served.answer(&Post::of(&forged).with("Mcp-Param-Item", "tea")).await;
+    let response = site.answer(&Post::of(&forged).with("Mcp-Param-Item", "tea")).await;
     assert_eq!((response.status, response.code()), (200, Some(-32602)));
 }
 
 #[tokio::test]
 async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"] {
-        let response = served.answer(&Post::of(&request(method, json!({})))).await;
+        let response = site.answer(&Post::of(&request(method, json!({})))).await;
         assert_eq!((response.status, response.code()), (404, Some(-32601)), "{method}");
         assert_eq!(response.json()["id"], 1, "{method}");
         let names_it = response.json()["error"]["message"].as_str().unwrap().contains("2026-07-28");
@@ -211,18 +211,16 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
 static PANICS: AtomicBool = AtomicBool::new(true);
 
 async fn broken_prompt(_: Flow) -> Result<String, Failure> {
-    if PANICS.swap(false, Ordering::Relaxed) {
-        panic!("the secret is 42");
-    }
+    assert!(!PANICS.swap(false, Ordering::Relaxed), "the secret is 42");
     Err(std::io::Error::other("the secret is 42").into())
 }
 
 #[tokio::test]
 async fn ht_7_our_own_faults_are_200_and_tell_nothing() {
     let server = Server::builder("test", "1.0.0").prompt(Prompt::new("broken", broken_prompt));
-    let served = Served::of(server.build().unwrap());
+    let site = Site::of(server.build().unwrap());
     for _ in 0..2 {
-        let response = served.answer(&Post::of(&request("prompts/get", json!({ "name": "broken" })))).await;
+        let response = site.answer(&Post::of(&request("prompts/get", json!({ "name": "broken" })))).await;
         assert_eq!((response.status, response.code()), (200, Some(-32603)));
         assert!(!String::from_utf8_lossy(&response.body).contains("42"));
     }
@@ -230,41 +228,41 @@ async fn ht_7_our_own_faults_are_200_and_tell_nothing() {
 
 #[tokio::test]
 async fn ht_1_only_post_is_taken() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     let post = Post::of(&call("hello", json!({})));
     for method in ["GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "TRACE"] {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(Post { method, ..post.clone() }.text()).await;
         let head = wire.head().await;
         assert_eq!((head.status, head.header("allow")), (405, Some("POST")), "{method}");
     }
-    assert_eq!(served.answer(&post).await.status, 200);
+    assert_eq!(site.answer(&post).await.status, 200);
 }
 
 #[tokio::test]
 async fn ht_1_a_notification_is_accepted_and_a_response_is_not() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
-    let response = served.answer(&Post::plain(notification.to_string())).await;
+    let response = site.answer(&Post::plain(notification.to_string())).await;
     assert_eq!((response.status, response.body.len()), (202, 0));
     assert_eq!(response.header("content-type"), None);
-    let response = served.answer(&Post::plain(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#)).await;
+    let response = site.answer(&Post::plain(r#"{"jsonrpc":"2.0","id":7,"result":{}}"#)).await;
     assert_eq!((response.status, response.code()), (400, Some(-32600)));
-    let response = served.answer(&Post::plain("[]")).await;
+    let response = site.answer(&Post::plain("[]")).await;
     assert_eq!((response.status, response.code()), (400, Some(-32600)));
 }
 
 #[tokio::test]
 async fn ht_1_headers_of_sessions_are_ignored() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     let post = Post::of(&call("hello", json!({}))).with("Mcp-Session-Id", "abc").with("Last-Event-ID", "7");
-    let response = served.answer(&post).await;
+    let response = site.answer(&post).await;
     assert_eq!((response.status, response.header("mcp-session-id")), (200, None));
 }
 
 #[tokio::test]
 async fn ht_1_media_types_are_compared_as_media_types() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     let post = Post::of(&call("hello", json!({})));
     let cases = [
         ("Content-Type", "Application/JSON; charset=utf-8", 200),
@@ -278,20 +276,20 @@ async fn ht_1_media_types_are_compared_as_media_types() {
         ("Accept", "", 406),
     ];
     for (name, value, status) in cases {
-        assert_eq!(served.answer(&post.clone().with(name, value)).await.status, status, "{name}: {value}");
+        assert_eq!(site.answer(&post.clone().with(name, value)).await.status, status, "{name}: {value}");
     }
     let twice = post.clone().without("Accept").also("Accept", "application/json").also("Accept", "text/event-stream");
-    assert_eq!(served.answer(&twice).await.status, 200);
-    assert_eq!(served.answer(&post.clone().without("Accept")).await.status, 406);
-    assert_eq!(served.answer(&post.clone().without("Content-Type")).await.status, 415);
-    assert_eq!(served.answer(&post.also("Content-Type", "text/plain")).await.status, 415, "which of the two?");
+    assert_eq!(site.answer(&twice).await.status, 200);
+    assert_eq!(site.answer(&post.clone().without("Accept")).await.status, 406);
+    assert_eq!(site.answer(&post.clone().without("Content-Type")).await.status, 415);
+    assert_eq!(site.answer(&post.also("Content-Type", "text/plain")).await.status, 415, "which of the two?");
 }
 
 #[tokio::test]
 async fn a_path_that_is_nobodys_is_not_found() {
-    let served = Served::of(tools::server());
+    let site = Site::of(tools::server());
     for path in ["/", "/mcp/", "/sep-2322", "/mcpx"] {
-        assert_eq!(served.answer(&Post::of(&call("hello", json!({}))).to(path)).await.status, 404, "{path}");
+        assert_eq!(site.answer(&Post::of(&call("hello", json!({}))).to(path)).await.status, 404, "{path}");
     }
-    assert_eq!(served.answer(&Post::of(&call("hello", json!({}))).to("/mcp?x=1")).await.status, 200);
+    assert_eq!(site.answer(&Post::of(&call("hello", json!({}))).to("/mcp?x=1")).await.status, 200);
 }

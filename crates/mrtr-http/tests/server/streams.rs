@@ -8,27 +8,27 @@ use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::single_use::MemorySingleUse;
 use serde_json::{Value, json};
 
-use crate::support::Served;
+use crate::support::Site;
 use crate::support::message::{Post, call, request, retry, watched};
 use crate::tools::{self, Address, Gate};
 
 #[tokio::test]
 async fn ht_5_without_a_notification_the_reply_is_json() {
     let gate = Gate::default();
-    let served = Served::of(tools::builder(&gate).build().unwrap());
+    let site = Site::of(tools::builder(&gate).build().unwrap());
     gate.open();
-    let response = served.answer(&Post::of(&call("talk", json!({})))).await;
+    let response = site.answer(&Post::of(&call("talk", json!({})))).await;
     assert_eq!(response.header("content-type"), Some("application/json"));
     assert_eq!(response.header("content-length"), Some(&*response.body.len().to_string()));
-    let response = served.answer(&Post::of(&watched(call("hello", json!({}))))).await;
+    let response = site.answer(&Post::of(&watched(call("hello", json!({}))))).await;
     assert_eq!(response.header("content-type"), Some("application/json"), "it says nothing on the way");
 }
 
 #[tokio::test]
 async fn ht_5_a_notification_makes_it_a_stream_whose_last_message_is_the_response() {
     let gate = Gate::default();
-    let served = Served::of(tools::builder(&gate).build().unwrap());
-    let mut wire = served.connect().await;
+    let site = Site::of(tools::builder(&gate).build().unwrap());
+    let mut wire = site.connect().await;
     wire.send(Post::of(&watched(call("talk", json!({})))).text()).await;
     let head = wire.head().await;
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")));
@@ -50,8 +50,8 @@ async fn ht_5_a_notification_makes_it_a_stream_whose_last_message_is_the_respons
 async fn ht_5_a_quiet_stream_says_that_it_lives() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
-    let served = Served::start(Serve::new(Endpoint::anonymous(server).keep_alive(Duration::from_millis(20))));
-    let mut wire = served.connect().await;
+    let site = Site::start(Serve::new(Endpoint::anonymous(server).keep_alive(Duration::from_millis(20))));
+    let mut wire = site.connect().await;
     wire.send(Post::of(&watched(call("talk", json!({})))).text()).await;
     wire.head().await;
     assert!(wire.chunk().await.unwrap().starts_with(b"event: message\n"));
@@ -72,8 +72,8 @@ async fn ht_5_an_error_after_the_first_event_is_the_last_event() {
         flow.progress(1, None, "").await;
         Err(mrtr_server::ProtocolError::new(mrtr_schema::ErrorCode::INVALID_PARAMS, "no").into())
     }
-    let served = Served::of(Server::builder("test", "1.0.0").tool(Tool::new("fails", fails)).build().unwrap());
-    let mut wire = served.connect().await;
+    let site = Site::of(Server::builder("test", "1.0.0").tool(Tool::new("fails", fails)).build().unwrap());
+    let mut wire = site.connect().await;
     wire.send(Post::of(&watched(call("fails", json!({})))).text()).await;
     assert_eq!(wire.head().await.status, 200);
     wire.event().await.unwrap();
@@ -90,8 +90,8 @@ async fn ht_5_json_over_several_lines_is_still_one_event() {
         result.structured_content = Some(StructuredContent::of(&raw).unwrap());
         Ok(result)
     }
-    let served = Served::of(Server::builder("test", "1.0.0").tool(Tool::new("lines", lines)).build().unwrap());
-    let mut wire = served.connect().await;
+    let site = Site::of(Server::builder("test", "1.0.0").tool(Tool::new("lines", lines)).build().unwrap());
+    let mut wire = site.connect().await;
     wire.send(Post::of(&watched(call("lines", json!({})))).text()).await;
     wire.head().await;
     wire.event().await.unwrap();
@@ -101,9 +101,9 @@ async fn ht_5_json_over_several_lines_is_still_one_event() {
 #[tokio::test]
 async fn ht_5_closing_the_connection_cancels_the_flow() {
     let gate = Gate::default();
-    let served = Served::of(tools::builder(&gate).build().unwrap());
+    let site = Site::of(tools::builder(&gate).build().unwrap());
     for message in [call("wait", json!({})), watched(call("talk", json!({})))] {
-        let mut wire = served.connect().await;
+        let mut wire = site.connect().await;
         wire.send(Post::of(&message).text()).await;
         gate.reached().await;
         drop(wire);
@@ -128,18 +128,18 @@ async fn ht_5_a_single_use_tool_finishes_its_step_when_the_connection_is_gone() 
     let store = MemorySingleUse::new(std::time::SystemTime::UNIX_EPOCH.into());
     let server = Server::builder("test", "1.0.0").state(gate.clone()).tool(Tool::new("pay", pay).single_use(store));
     let server = server.build().unwrap();
-    let served = Served::start(Serve::new(Endpoint::anonymous(server.clone()).concurrency(1)));
+    let site = Site::start(Serve::new(Endpoint::anonymous(server.clone()).concurrency(1)));
 
     let first = call("pay", json!({}));
-    let asked = served.answer(&Post::of(&first)).await.json();
+    let asked = site.answer(&Post::of(&first)).await.json();
     let paying = watched(retry(first, &asked, "address", &json!({ "street": "Here" })));
-    let mut wire = served.connect().await;
+    let mut wire = site.connect().await;
     wire.send(Post::of(&paying).text()).await;
     gate.reached().await;
     drop(wire);
     // As soon as its place is free, the server has noticed.
     let discover = Post::of(&request("server/discover", json!({})));
-    while served.answer(&discover).await.status == 503 {
+    while site.answer(&discover).await.status == 503 {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!((gate.passed(), server.detached()), (0, 1));
@@ -151,7 +151,7 @@ async fn ht_5_a_single_use_tool_finishes_its_step_when_the_connection_is_gone() 
     assert_eq!(gate.passed(), 1, "the step is done, and the next one was not begun");
 
     gate.open();
-    let mut wire = served.connect().await;
+    let mut wire = site.connect().await;
     wire.send(Post::of(&paying).text()).await;
     wire.head().await;
     let mut last = Value::Null;

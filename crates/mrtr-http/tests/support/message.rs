@@ -55,7 +55,7 @@ impl Post {
     }
 
     pub(crate) fn to(mut self, path: &str) -> Self {
-        self.path = path.to_owned();
+        path.clone_into(&mut self.path);
         self
     }
 
@@ -86,7 +86,9 @@ pub(crate) fn request(method: &str, params: Value) -> Value {
 }
 
 pub(crate) fn call(tool: &str, arguments: Value) -> Value {
-    request("tools/call", json!({ "name": tool, "arguments": arguments }))
+    let mut params = json!({ "name": tool });
+    params["arguments"] = arguments;
+    request("tools/call", params)
 }
 
 /// The same with a token for progress: its reply may be a stream.

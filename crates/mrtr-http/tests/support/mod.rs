@@ -14,13 +14,13 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// A server on a socket of this machine.
-pub(crate) struct Served {
+pub(crate) struct Site {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     running: JoinHandle<std::io::Result<()>>,
 }
 
-impl Served {
+impl Site {
     pub(crate) fn start(serve: Serve) -> Self {
         let bound = serve.bind("127.0.0.1:0").unwrap();
         let address = bound.address().unwrap();

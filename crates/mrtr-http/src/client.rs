@@ -85,7 +85,8 @@ impl HttpTransport {
     /// environment names, unless the server is on this machine.
     pub fn new(url: &str) -> Result<Self, HttpTransportError> {
         let parsed = parse(url)?;
-        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).connect_timeout(CONNECT_TIME);
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = http.connect_timeout(CONNECT_TIME).pool_idle_timeout(IDLE_TIME);
         let http = if is_loopback(&parsed) { http.no_proxy() } else { http };
         Ok(Self::of(parsed, http.build()?))
     }
@@ -188,6 +189,10 @@ fn is_loopback(url: &Url) -> bool {
 
 /// How long it may take until a server answers the phone.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// How long a connection is kept for the next request. Many servers close it after five seconds, and a call that meets
+/// the end of its connection could not be sent again.
+const IDLE_TIME: Duration = Duration::from_secs(4);
 
 /// A reply of one piece, within its limit.
 async fn whole(mut response: Response, limit: usize) -> Result<String, TransportError> {

@@ -7,6 +7,7 @@ const OPEN: &str = "=?base64?";
 const CLOSE: &str = "?=";
 
 /// The text behind a header's value; `None` if it says that it is base64 and is not.
+#[cfg(feature = "server")]
 pub(crate) fn decode(value: &str) -> Option<String> {
     match value.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
@@ -26,7 +27,7 @@ pub(crate) fn encode(text: &str) -> String {
     }
 }
 
-#[cfg(all(test, feature = "client"))]
+#[cfg(all(test, feature = "client", feature = "server"))]
 mod tests {
     use proptest::prelude::*;
 

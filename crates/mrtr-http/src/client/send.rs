@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mrtr_client::{Exchange, TransportError};
 use mrtr_schema::Feature;
@@ -26,7 +26,7 @@ impl HttpTransport {
                     refused = token;
                 }
                 Ok(response) if attempt < ATTEMPTS && is_put_off(&response) && only_reads(exchange.method) => {
-                    tokio::time::sleep(PAUSE * attempt).await;
+                    tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
                     attempt += 1;
                 }
                 Ok(response) => return Ok(response),
@@ -97,6 +97,14 @@ fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
 fn is_put_off(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
+
+/// How long the server wants to be left alone, within reason.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
+}
+
+const LONGEST_WAIT: u64 = 10;
 
 fn only_reads(method: &str) -> bool {
     method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get")

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use http::{Request, Response, StatusCode};
+use http::{Request, Response};
 use hyper::body::Incoming;
 
 use super::Endpoint;
 use super::body::Body;
+use super::respond::Refusal;
 
 /// Endpoints by path.
 #[derive(Debug, Clone)]
@@ -17,9 +18,7 @@ impl Mounts {
         if let Some(endpoint) = self.0.get(request.uri().path()) {
             return endpoint.respond(request).await;
         }
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        response
+        Refusal::NotHere.into_response(request.version())
     }
 
     pub(super) fn end_subscriptions(&self) {

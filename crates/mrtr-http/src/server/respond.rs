@@ -12,6 +12,7 @@ use super::endpoint::Settings;
 /// Why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Refusal {
+    NotHere,
     ForeignOrigin,
     NotPost,
     NotJson,
@@ -55,6 +56,7 @@ impl Refusal {
     /// The status, and a line for whoever looks at it by hand.
     fn status(&self) -> (StatusCode, &'static str) {
         match self {
+            Self::NotHere => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
             Self::ForeignOrigin => {
                 (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
             }

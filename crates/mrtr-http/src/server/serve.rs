@@ -24,18 +24,20 @@ use super::{Endpoint, PATH};
 /// ```
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
-/// # let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-/// # let address = format!("127.0.0.1:{free}");
-/// # let url = format!("http://{address}/mcp");
+/// # let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
 /// # let serving = async {
 /// # let server = server.clone();
 /// mrtr_http::serve(address, server).await?; // such as 127.0.0.1:8000
 /// # Ok::<(), std::io::Error>(())
 /// # };
-/// # let client = mrtr_client::Client::builder(mrtr_http::HttpTransport::new(&url)?).build();
+/// # let calling = async {
+/// #     while tokio::net::TcpStream::connect(address).await.is_err() {
+/// #         tokio::task::yield_now().await;
+/// #     }
+/// # };
 /// # tokio::select! {
 /// #     served = serving => served?,
-/// #     discovered = client.discover() => assert!(discovered?.capabilities.tools.is_some()),
+/// #     () = calling => {}
 /// # }
 /// # let everywhere = mrtr_http::serve("0.0.0.0:0", server).await;
 /// # assert_eq!(everywhere.unwrap_err().kind(), std::io::ErrorKind::InvalidInput);

@@ -16,20 +16,30 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
     minutes: u32,
     /// The target; all of them unless one is named
-    #[arg(value_parser = TARGETS)]
+    #[arg(value_parser = TARGETS.map(|target| target.name))]
     target: Option<String>,
 }
 
-/// The targets in `crates/mrtr-state/fuzz`.
-const TARGETS: [&str; 1] = ["open"];
+/// A target, and the folder of the fuzz crate that has it.
+#[derive(Clone, Copy)]
+struct Target {
+    name: &'static str,
+    folder: &'static str,
+}
+
+const TARGETS: [Target; 2] = [
+    Target { name: "open", folder: "crates/mrtr-state/fuzz" },
+    Target { name: "respond", folder: "crates/mrtr-http/fuzz" },
+];
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     require("a nightly compiler", &["cargo", "--version"], "rustup toolchain install nightly")?;
     require("cargo-fuzz", &["cargo", "fuzz", "--version"], "cargo install cargo-fuzz")?;
     let mut outcome = Outcome::Passed;
-    for target in TARGETS.into_iter().filter(|target| options.target.as_deref().is_none_or(|only| only == *target)) {
+    for target in TARGETS.into_iter().filter(|target| options.target.as_deref().is_none_or(|only| only == target.name))
+    {
         let progress = fuzz(target, options.minutes)?;
-        workspace::print(&format!("fuzz {target}: {progress}"))?;
+        workspace::print(&format!("fuzz {}: {progress}", target.name))?;
         if !progress.findings.is_empty() {
             outcome = Outcome::Failed;
         }
@@ -55,10 +65,10 @@ fn nightly(command: &[&str]) -> Command {
 
 /// Shows what libFuzzer says while it says it, and keeps the figures. Each new input is not worth a line: there are
 /// thousands.
-fn fuzz(target: &str, minutes: u32) -> Result<Progress> {
+fn fuzz(Target { name, folder }: Target, minutes: u32) -> Result<Progress> {
     let seconds = format!("-max_total_time={}", u64::from(minutes) * 60);
     let limits = [&*seconds, "-timeout=10", "-print_final_stats=1"];
-    let mut command = nightly(&["cargo", "fuzz", "run", "--fuzz-dir", "crates/mrtr-state/fuzz", target, "--"]);
+    let mut command = nightly(&["cargo", "fuzz", "run", "--fuzz-dir", folder, name, "--"]);
     let mut fuzzer = command.args(limits).stderr(Stdio::piped()).spawn().context("could not start `rustup`")?;
     let mut progress = Progress::default();
     for line in BufReader::new(fuzzer.stderr.take().context("standard error is piped")?).split(b'\n') {
@@ -71,7 +81,7 @@ fn fuzz(target: &str, minutes: u32) -> Result<Progress> {
     }
     let status = fuzzer.wait()?;
     if !status.success() && progress.findings.is_empty() {
-        bail!("`cargo fuzz run {target}` failed");
+        bail!("`cargo fuzz run {name}` failed");
     }
     Ok(progress)
 }

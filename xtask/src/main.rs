@@ -40,7 +40,7 @@ enum Command {
     DocExamples,
     /// Measures speed, as ratios within one run
     Bench,
-    /// Fuzzes what opens strangers' bytes, with a nightly compiler and cargo-fuzz
+    /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
 }
 

@@ -2,23 +2,26 @@
 
 mod annotations;
 mod events;
+mod learn;
+mod parser;
+mod send;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::net::IpAddr;
+use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::BytesMut;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use mrtr_client::{Exchange, Notified, Transport, TransportError};
-use mrtr_schema::Revision;
 use reqwest::{Response, Url};
 
-use crate::header_text;
-use annotations::{Annotated, annotated_tools};
-use events::Events;
+use annotations::Annotated;
+use events::response_of;
+use learn::is_header_mismatch;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -77,22 +80,39 @@ pub enum HttpTransportError {
 
 impl HttpTransport {
     /// A way to the server at this URL.
+    ///
+    /// It follows no redirect: what was meant for one server goes to no other. It goes through the proxy that the
+    /// environment names, unless the server is on this machine.
     pub fn new(url: &str) -> Result<Self, HttpTransportError> {
-        Self::with_client(url, reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build()?)
+        let parsed = parse(url)?;
+        let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        let http = http.connect_timeout(CONNECT_TIME).pool_idle_timeout(IDLE_TIME);
+        let http = if is_loopback(&parsed) { http.no_proxy() } else { http };
+        Ok(Self::of(parsed, http.build()?))
     }
 
-    /// The same with an HTTP client of one's own.
+    /// The same with an HTTP client of one's own. It had better follow no redirects.
+    ///
+    /// ```
+    /// use mrtr_http::HttpTransport;
+    ///
+    /// let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build()?;
+    /// let transport = HttpTransport::with_client("https://mcp.example.com/mcp", http)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn with_client(url: &str, http: reqwest::Client) -> Result<Self, HttpTransportError> {
-        let parsed = Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https"));
-        let parsed = parsed.ok_or_else(|| HttpTransportError::Url(url.to_owned()))?;
-        Ok(Self {
+        Ok(Self::of(parse(url)?, http))
+    }
+
+    fn of(url: Url, http: reqwest::Client) -> Self {
+        Self {
             http,
-            server: parsed.to_string(),
-            url: parsed,
+            server: without_password(url.clone()),
+            url,
             tokens: None,
             headers: HeaderMap::new(),
             annotated: Arc::default(),
-        })
+        }
     }
 
     /// Shows tokens of this provider.
@@ -109,88 +129,22 @@ impl HttpTransport {
         self
     }
 
-    /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
-    async fn send(&self, exchange: &Exchange<'_>) -> Result<Response, TransportError> {
-        let mut refused: Option<String> = None;
-        let mut attempt = 1;
-        loop {
-            let token = self.token(refused.as_deref()).await?;
-            let sent = self.post(exchange, token.as_deref()).await;
-            match sent {
-                Ok(response)
-                    if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
-                {
-                    refused = token;
-                }
-                Ok(response) => return Ok(response),
-                Err(error) if attempt < ATTEMPTS && may_repeat(&error, exchange.method) => {
-                    tokio::time::sleep(PAUSE * attempt).await;
-                    attempt += 1;
-                }
-                Err(error) => return Err(TransportError::new(error)),
-            }
+    /// Sends a request, and takes the reply.
+    async fn reply(
+        &self,
+        exchange: &Exchange<'_>,
+        notified: &mut (dyn FnMut(Notified) + Send),
+    ) -> Result<String, TransportError> {
+        let response = self.send(exchange).await?;
+        let status = response.status();
+        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+        match media_type.as_str() {
+            "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await,
+            "application/json" => whole(response, exchange.reply_bytes).await,
+            _ => Err(TransportError::new(format!("the server answered with status {status} and no message"))),
         }
     }
-
-    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
-        match &self.tokens {
-            Some(tokens) => tokens.token(refused).await,
-            None => Ok(None),
-        }
-    }
-
-    async fn post(&self, exchange: &Exchange<'_>, token: Option<&str>) -> Result<Response, reqwest::Error> {
-        let mut headers = self.headers.clone();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if exchange.revision == Revision::Published {
-            self.mirror(exchange, &mut headers);
-        }
-        if let Some(mut value) = token.and_then(|token| HeaderValue::try_from(format!("Bearer {token}")).ok()) {
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
-        self.http.post(self.url.clone()).headers(headers).body(exchange.message.to_owned()).send().await
-    }
-
-    /// What intermediaries want to see of a request, without reading its body.
-    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
-        let mut insert = |name: HeaderName, text: &str| {
-            if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
-                headers.insert(name, value);
-            }
-        };
-        insert(HeaderName::from_static("mcp-protocol-version"), exchange.revision.as_str());
-        insert(HeaderName::from_static("mcp-method"), exchange.method);
-        if let Some(name) = exchange.name {
-            insert(HeaderName::from_static("mcp-name"), name);
-        }
-        if exchange.method == "tools/call"
-            && let (Some(name), Some(arguments)) = (exchange.name, exchange.arguments)
-        {
-            let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
-            for (name, text) in annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default() {
-                insert(name, &text);
-            }
-        }
-    }
-
-    /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
-    fn learn(&self, reply: String) -> String {
-        let Some((annotated, kept)) = annotated_tools(&reply) else { return reply };
-        self.annotated.write().unwrap_or_else(PoisonError::into_inner).extend(annotated);
-        kept.unwrap_or(reply)
-    }
-}
-
-/// How often a request is sent where sending it again is safe.
-const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Whether a request that failed may be sent again: it never got there, or it only reads.
-fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
-    let only_reads = method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get");
-    error.is_connect() || (only_reads && error.is_request())
 }
 
 #[async_trait]
@@ -204,17 +158,41 @@ impl Transport for HttpTransport {
         exchange: Exchange<'_>,
         notified: &mut (dyn FnMut(Notified) + Send),
     ) -> Result<String, TransportError> {
-        let response = self.send(&exchange).await?;
-        let status = response.status();
-        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let reply = match media_type.split(';').next().unwrap_or_default().trim() {
-            "text/event-stream" => Events::new(response, exchange.reply_bytes).last(notified).await?,
-            "application/json" => whole(response, exchange.reply_bytes).await?,
-            _ => return Err(TransportError::new(format!("the server answered with status {status} and no message"))),
-        };
-        Ok(if exchange.method == "tools/list" { self.learn(reply) } else { reply })
+        let reply = self.reply(&exchange, notified).await?;
+        match exchange.method {
+            "tools/list" => Ok(self.learn(reply)),
+            // The server may want arguments in headers, and nobody has listed its tools yet, or not for long.
+            "tools/call" if is_header_mismatch(&reply) && self.learn_about(&exchange).await? => {
+                self.reply(&exchange, notified).await
+            }
+            _ => Ok(reply),
+        }
     }
 }
+
+fn parse(url: &str) -> Result<Url, HttpTransportError> {
+    let parsed = Url::parse(url).ok().filter(|parsed| matches!(parsed.scheme(), "http" | "https"));
+    parsed.ok_or_else(|| HttpTransportError::Url(url.to_owned()))
+}
+
+/// The URL as people may see it.
+fn without_password(mut url: Url) -> String {
+    // Neither fails for a URL that has a host.
+    let _ = (url.set_username(""), url.set_password(None));
+    url.into()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// How long it may take until a server answers the phone.
+const CONNECT_TIME: Duration = Duration::from_secs(10);
+
+/// How long a connection is kept for the next request. Many servers close it after five seconds, and a call that meets
+/// the end of its connection could not be sent again.
+const IDLE_TIME: Duration = Duration::from_secs(4);
 
 /// A reply of one piece, within its limit.
 async fn whole(mut response: Response, limit: usize) -> Result<String, TransportError> {

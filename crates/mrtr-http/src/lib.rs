@@ -1,6 +1,7 @@
 //! Streamable HTTP: the crate's front page, its modules, and the names it exports.
 //!
-#![doc = include_str!("../README.md")]
+// Its examples have both sides.
+#![cfg_attr(all(feature = "client", feature = "server"), doc = include_str!("../README.md"))]
 
 #[cfg(feature = "client")]
 mod client;

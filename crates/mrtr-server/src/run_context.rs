@@ -61,6 +61,8 @@ pub(crate) struct Shared {
     pub(crate) states: States,
     pub(crate) forms: Forms,
     pub(crate) load: Gauge,
+    /// Rounds that go on without their connection.
+    pub(crate) detached: Gauge,
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
     pub(crate) inputs: Inputs,
@@ -74,6 +76,7 @@ impl Shared {
             states: States::default(),
             forms: Forms::default(),
             load: Gauge::default(),
+            detached: Gauge::default(),
             shedder: None,
             changes: Changes::new(),
             inputs: Inputs::default(),

@@ -99,6 +99,12 @@ impl Server {
     pub fn changes(&self) -> &Changes {
         &self.0.shared.changes
     }
+
+    /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
+    /// recorded. A process should wait for them before it ends.
+    pub fn detached(&self) -> usize {
+        self.0.shared.detached.running()
+    }
 }
 
 impl fmt::Debug for Server {

@@ -7,10 +7,14 @@ use mrtr_schema::Json;
 use serde_json::Value;
 
 /// The arguments of one tool that are mirrored: where they are, and in which header.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Annotated(Vec<(Vec<String>, HeaderName)>);
 
 impl Annotated {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The headers for these arguments. An argument that is absent or null has none.
     pub(super) fn mirrored(&self, arguments: &Json) -> Vec<(HeaderName, String)> {
         let arguments: Value = arguments.to().unwrap_or_default();
@@ -29,8 +33,10 @@ impl Annotated {
 }
 
 /// What a list of tools says, and the list without the tools that say it wrongly, if there are any.
-pub(super) fn annotated_tools(reply: &str) -> Option<(HashMap<String, Annotated>, Option<String>)> {
-    if !reply.contains(KEYWORD) {
+///
+/// Most lists say nothing, and are not taken apart unless an earlier one did.
+pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<(HashMap<String, Annotated>, Option<String>)> {
+    if !was_said && !reply.contains(KEYWORD) {
         return None;
     }
     let mut message: Value = serde_json::from_str(reply).ok()?;

@@ -3,10 +3,13 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use http::HeaderValue;
 use http::request::Parts;
 use mrtr_server::Caller;
 
 /// Decides who sends a request. Asked for every request: a state grants nothing.
+///
+/// A false yes lets a stranger act as somebody else. A false no sends somebody away, who may come again.
 ///
 /// ```
 /// use http::request::Parts;
@@ -25,6 +28,11 @@ use mrtr_server::Caller;
 ///         }
 ///     }
 /// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let (head, ()) = http::Request::post("/mcp").header("authorization", "Bearer secret").body(()).unwrap().into_parts();
+/// assert_eq!(OneToken.authenticate(&head).await.unwrap().caller.unwrap().subject(), "ann");
+/// # }
 /// ```
 #[async_trait]
 pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
@@ -33,6 +41,15 @@ pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Who sends a request.
+///
+/// ```
+/// use mrtr_http::Identity;
+/// use mrtr_server::Caller;
+///
+/// let ann = Identity::of(Caller::new("https://id.example.com", "ann")).for_tenant("acme");
+/// assert_eq!(ann.tenant.as_deref(), Some("acme"));
+/// assert!(Identity::anonymous().caller.is_none());
+/// ```
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Identity {
@@ -62,13 +79,37 @@ impl Identity {
 }
 
 /// What a caller must show: the value of `WWW-Authenticate`.
+///
+/// ```
+/// use mrtr_http::Challenge;
+///
+/// let who_are_you = Challenge::new(r#"Bearer resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource""#);
+/// let not_enough = Challenge::new(r#"Bearer error="insufficient_scope", scope="files:write""#).forbidden();
+/// assert_ne!(who_are_you, not_enough);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Challenge(pub(super) String);
+pub struct Challenge {
+    pub(super) value: HeaderValue,
+    pub(super) is_known: bool,
+}
 
 impl Challenge {
-    /// Such as `Bearer resource_metadata="https://…"`.
+    /// Such as `Bearer resource_metadata="https://…"`. Answered with 401.
+    ///
+    /// What no header can hold becomes `Bearer`: a refusal always says by what scheme it can be met.
     pub fn new(value: impl Into<String>) -> Self {
-        Self(value.into())
+        let value = HeaderValue::try_from(value.into()).unwrap_or_else(|error| {
+            tracing::error!(%error, "a challenge cannot be written in a header");
+            HeaderValue::from_static("Bearer")
+        });
+        Self { value, is_known: false }
+    }
+
+    /// It is known who calls, and that this is not enough: answered with 403.
+    #[must_use]
+    pub fn forbidden(mut self) -> Self {
+        self.is_known = true;
+        self
     }
 }
 

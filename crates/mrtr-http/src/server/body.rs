@@ -1,5 +1,6 @@
 //! The body of a response: one message, or a stream of events.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
@@ -11,13 +12,25 @@ use futures_core::Stream;
 use http_body::{Frame, SizeHint};
 use mrtr_server::ReplyStream;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Interval, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 /// The body of a response.
+///
+/// ```
+/// use mrtr_http::Endpoint;
+/// use mrtr_server::Server;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let endpoint = Endpoint::anonymous(Server::builder("empty", "1.0.0").build()?);
+/// let request = http::Request::get("http://localhost/mcp").body(http_body_util::Empty::new())?;
+/// let response = endpoint.respond(request).await;
+/// assert_eq!(http_body::Body::size_hint(response.body()).exact(), Some(16), "the text `Only POST here.\n`");
+/// # Ok(()) }
+/// ```
 pub struct Body(Kind);
 
 enum Kind {
-    /// One message, or nothing.
+    /// One message, or nothing; and nothing once that is written.
     Whole(Option<Bytes>),
     Events(Box<Events>),
 }
@@ -27,7 +40,7 @@ struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
     /// Given back when the stream ends.
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Body {
@@ -36,11 +49,11 @@ impl Body {
     }
 
     pub(super) fn whole(text: impl Into<Bytes>) -> Self {
-        Self(Kind::Whole(Some(text.into())))
+        Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, permit: Option<OwnedSemaphorePermit>) -> Self {
-        let mut keep_alive = interval_at(tokio::time::Instant::now() + every, every);
+    pub(super) fn events(messages: ReplyStream, every: Duration, permit: OwnedSemaphorePermit) -> Self {
+        let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self(Kind::Events(Box::new(Events { messages, keep_alive, _permit: permit })))
     }
@@ -50,11 +63,15 @@ impl http_body::Body for Body {
     type Data = Bytes;
     type Error = Infallible;
 
-    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match &mut self.get_mut().0 {
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let bytes = match &mut self.0 {
             Kind::Whole(text) => text.take(),
             Kind::Events(events) => ready!(events.poll_next(cx)),
         };
+        if bytes.is_none() {
+            // What a stream holds is given back at its end, not when its connection is done with it.
+            self.0 = Kind::Whole(None);
+        }
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
@@ -81,9 +98,14 @@ impl Events {
     }
 }
 
-/// A message as an event. JSON text of ours has no line breaks.
+/// A message as an event.
+///
+/// A result may hold JSON as its author wrote it, over several lines; an event may not. Line breaks stand between the
+/// tokens of JSON and never inside one, so that a space does as well.
 fn event(message: &str) -> Bytes {
-    ["event: message\ndata: ", message, "\n\n"].concat().into()
+    let has_lines = message.contains(['\n', '\r']);
+    let message = if has_lines { Cow::Owned(message.replace(['\n', '\r'], " ")) } else { Cow::Borrowed(message) };
+    ["event: message\ndata: ", &message, "\n\n"].concat().into()
 }
 
 impl fmt::Debug for Body {

@@ -4,24 +4,26 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Request, Response, header};
+use http::{Request, Response};
 use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, JsonObject, Revision, RootsCapability, SamplingCapability,
+    ClientCapabilities, ElicitationCapability, Feature, JsonObject, Revision, RootsCapability, SamplingCapability,
 };
-use mrtr_server::{Context, HeaderClaim, Headers, Server};
-use tokio::sync::Semaphore;
+use mrtr_server::{Context, Reply, Server};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::body::Body;
-use super::origin::AllowedHosts;
-use super::read::{Unread, read};
+use super::claims::{self, claims};
+use super::depth::is_deeper;
+use super::head;
+use super::origin::Allowed;
+use super::read::read;
 use super::respond::{Refusal, respond};
-use crate::header_text;
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
 ///
@@ -44,29 +46,55 @@ pub struct Endpoint {
 
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
-    revision: Revision,
-    /// What clients of an older revision can do.
+    pub(super) revision: Revision,
     capabilities: ClientCapabilities,
     authenticator: Arc<dyn Authenticator>,
-    hosts: AllowedHosts,
+    allowed: Allowed,
     body_limit: usize,
+    json_depth: usize,
     arrival: Duration,
     pub(super) keep_alive: Duration,
     running: Arc<Semaphore>,
+    subscribed: Arc<Semaphore>,
 }
 
 impl Endpoint {
     /// Serves whoever the authenticator lets in.
+    ///
+    /// ```
+    /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity};
+    /// # use mrtr_server::Server;
+    /// #[derive(Debug)]
+    /// struct Nobody;
+    ///
+    /// #[async_trait::async_trait]
+    /// impl Authenticator for Nobody {
+    ///     async fn authenticate(&self, _: &http::request::Parts) -> Result<Identity, Challenge> {
+    ///         Err(Challenge::new("Bearer"))
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let endpoint = Endpoint::new(Server::builder("empty", "1.0.0").build()?, Nobody);
+    /// let request = http::Request::post("http://localhost/mcp")
+    ///     .header("content-type", "application/json")
+    ///     .header("accept", "application/json, text/event-stream")
+    ///     .body(http_body_util::Empty::new())?;
+    /// assert_eq!(endpoint.respond(request).await.status(), 401);
+    /// # Ok(()) }
+    /// ```
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
         let settings = Settings {
             revision: Revision::default(),
             capabilities: everything(),
             authenticator: Arc::new(authenticator),
-            hosts: AllowedHosts::default(),
+            allowed: Allowed::default(),
             body_limit: 4 << 20,
+            json_depth: DEFAULT_DEPTH,
             arrival: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
             running: Arc::new(Semaphore::new(DEFAULT_CONCURRENCY)),
+            subscribed: Arc::new(Semaphore::new(DEFAULT_CONCURRENCY)),
         };
         Self { server, settings: Arc::new(settings) }
     }
@@ -93,16 +121,28 @@ impl Endpoint {
         self.set(|settings| settings.capabilities = capabilities)
     }
 
-    /// Takes requests for this host, and from pages of it.
+    /// Takes requests for this host, and from pages of it. Loopback names are taken anyway.
     #[must_use]
     pub fn allow_host(self, host: impl AsRef<str>) -> Self {
-        self.set(|settings| settings.hosts.add(host.as_ref()))
+        self.set(|settings| settings.allowed.add_host(host.as_ref()))
+    }
+
+    /// Takes requests from pages of this origin, such as `https://app.example.com`.
+    #[must_use]
+    pub fn allow_origin(self, origin: impl AsRef<str>) -> Self {
+        self.set(|settings| settings.allowed.add_origin(origin.as_ref()))
     }
 
     /// Takes bodies of at most this many bytes. 4 MiB by default.
     #[must_use]
     pub fn body_limit(self, bytes: usize) -> Self {
         self.set(|settings| settings.body_limit = bytes)
+    }
+
+    /// Takes JSON that is nested at most this deep. 128 by default.
+    #[must_use]
+    pub fn json_depth(self, depth: usize) -> Self {
+        self.set(|settings| settings.json_depth = depth)
     }
 
     /// Waits this long for a body to arrive. Ten seconds by default.
@@ -112,9 +152,17 @@ impl Endpoint {
     }
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
+    ///
+    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
         self.set(|settings| settings.running = Arc::new(Semaphore::new(most)))
+    }
+
+    /// Keeps this many subscriptions at a time. 4096 by default. They do not count as requests that run.
+    #[must_use]
+    pub fn subscriptions(self, most: usize) -> Self {
+        self.set(|settings| settings.subscribed = Arc::new(Semaphore::new(most)))
     }
 
     /// Says something on quiet streams after this long. 15 seconds by default.
@@ -123,16 +171,24 @@ impl Endpoint {
         self.set(|settings| settings.keep_alive = every)
     }
 
+    /// The server behind it.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
     /// Answers a request.
+    ///
+    /// Dropping this future, or the body that it gives, cancels the request.
     pub async fn respond<B>(&self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data = Bytes>,
     {
+        let version = request.version();
         match self.answer(request).await {
             Ok(response) => response,
             Err(refusal) => {
                 tracing::debug!(?refusal, "a request was refused");
-                refusal.into_response()
+                refusal.into_response(version)
             }
         }
     }
@@ -141,26 +197,34 @@ impl Endpoint {
     where
         B: http_body::Body<Data = Bytes>,
     {
+        let received = SystemTime::now();
         let settings = &self.settings;
         let (head, body) = request.into_parts();
-        check_head(&head, &settings.hosts)?;
+        head::check(&head, &settings.allowed)?;
         let identity = settings.authenticator.authenticate(&head).await.map_err(Refusal::Unauthenticated)?;
-        let permit = Arc::clone(&settings.running).try_acquire_owned().map_err(|_| Refusal::Overloaded)?;
+        if body.size_hint().lower() > settings.body_limit as u64 {
+            return Err(Refusal::TooLarge);
+        }
+        // Bodies take memory, so that there may be as many as requests may run.
+        let permit = permit(&settings.running)?;
         let body = tokio::time::timeout(settings.arrival, read(body, settings.body_limit)).await;
-        let body = body.map_err(|_| Refusal::TooSlow)?.map_err(|unread| match unread {
-            Unread::TooLarge => Refusal::TooLarge,
-            Unread::Broken => Refusal::Broken,
-        })?;
-        let reply = self.server.handle(body, self.context(&head, identity)).await;
-        Ok(respond(reply, settings, Some(permit)))
+        let body = body.map_err(|_| Refusal::TooSlow)??;
+        if is_deeper(&body, settings.json_depth) {
+            return Err(Refusal::TooDeep);
+        }
+        let context = self.context(&head, identity).received(received.into());
+        let reply = self.server.handle(body, context).await;
+        let permit = if is_subscription(&head, &reply) { self::permit(&settings.subscribed)? } else { permit };
+        Ok(respond(reply, settings, permit))
     }
 
     fn context(&self, head: &Parts, identity: Identity) -> Context {
-        let mut context = Context::new().revision(self.settings.revision).caller(identity.caller);
+        let revision = self.settings.revision;
+        let mut context = Context::new().revision(revision).caller(identity.caller);
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
-        if self.settings.revision == Revision::Published {
+        if revision.has(Feature::RequestMetadata) {
             context.headers(claims(&head.headers))
         } else {
             context.capabilities(self.settings.capabilities.clone())
@@ -168,97 +232,37 @@ impl Endpoint {
     }
 }
 
-/// All that a client can be asked.
-fn everything() -> ClientCapabilities {
-    let offered = || Some(JsonObject::default());
-    let mut elicitation = ElicitationCapability::new();
-    (elicitation.form, elicitation.url) = (offered(), offered());
-    let mut sampling = SamplingCapability::new();
-    (sampling.tools, sampling.context) = (offered(), offered());
-    let mut capabilities = ClientCapabilities::new();
-    capabilities.elicitation = Some(elicitation);
-    capabilities.sampling = Some(sampling);
-    capabilities.roots = Some(RootsCapability::new());
-    capabilities
+fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
+    Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
+}
+
+/// Whether a stream lasts as long as its client wants. The header can be believed: the server has compared it.
+fn is_subscription(head: &Parts, reply: &Reply) -> bool {
+    let method = head.headers.get(claims::METHOD);
+    matches!(reply, Reply::Stream(_))
+        && method.is_some_and(|method| method.as_bytes().ends_with(b"subscriptions/listen"))
 }
 
 /// As many requests at a time as a small machine can hold in memory.
 const DEFAULT_CONCURRENCY: usize = 4096;
 
-/// What can be seen before the body is read, in the order of the protocol.
-fn check_head(head: &Parts, hosts: &AllowedHosts) -> Result<(), Refusal> {
-    if !hosts.allow(head) {
-        return Err(Refusal::ForeignOrigin);
-    }
-    if head.method != Method::POST {
-        return Err(Refusal::NotPost);
-    }
-    if !is_json(&head.headers) {
-        return Err(Refusal::NotJson);
-    }
-    if !accepts_both(&head.headers) {
-        return Err(Refusal::NotAcceptable);
-    }
-    Ok(())
-}
+/// As deep as the JSON that servers and clients read anyway.
+const DEFAULT_DEPTH: usize = 128;
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let media_type = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    media_type.is_some_and(|value| is_media_type(value, "application/json"))
+/// All that a client of an older revision can be asked for.
+fn everything() -> ClientCapabilities {
+    let mut elicitation = ElicitationCapability::default();
+    elicitation.form = Some(JsonObject::default());
+    elicitation.url = Some(JsonObject::default());
+    let mut sampling = SamplingCapability::default();
+    sampling.tools = Some(JsonObject::default());
+    sampling.context = Some(JsonObject::default());
+    let mut everything = ClientCapabilities::default();
+    everything.elicitation = Some(elicitation);
+    everything.sampling = Some(sampling);
+    everything.roots = Some(RootsCapability::default());
+    everything
 }
-
-/// Whether the client takes a reply of either kind: which one comes is not known yet.
-fn accepts_both(headers: &HeaderMap) -> bool {
-    let accepts = |wanted: &str| {
-        let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-        let group = wanted.split_once('/').map_or("", |(group, _)| group);
-        values.flat_map(|value| value.split(',')).any(|range| {
-            let range = range.split(';').next().unwrap_or_default().trim();
-            range == "*/*" || range.eq_ignore_ascii_case(wanted) || range.strip_suffix("/*") == Some(group)
-        })
-    };
-    accepts("application/json") && accepts("text/event-stream")
-}
-
-fn is_media_type(value: &str, wanted: &str) -> bool {
-    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(wanted)
-}
-
-/// What the headers claim; the server compares it with the body.
-fn claims(headers: &HeaderMap) -> Headers {
-    Headers {
-        version: claim(headers, &PROTOCOL_VERSION),
-        method: claim(headers, &METHOD),
-        name: claim(headers, &NAME),
-        params: headers
-            .iter()
-            .filter_map(|(name, value)| {
-                let param = name.as_str().strip_prefix(PARAM_PREFIX)?;
-                Some((param.to_owned(), readable(value)))
-            })
-            .collect(),
-    }
-}
-
-fn claim(headers: &HeaderMap, name: &HeaderName) -> HeaderClaim {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => HeaderClaim::Missing,
-        (Some(value), None) => readable(value),
-        // Two headers of one name could each be believed by somebody.
-        (Some(_), Some(_)) => HeaderClaim::Unreadable,
-    }
-}
-
-fn readable(value: &http::HeaderValue) -> HeaderClaim {
-    let text = value.to_str().ok().and_then(|text| header_text::decode(text.trim()));
-    text.map_or(HeaderClaim::Unreadable, HeaderClaim::Text)
-}
-
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
-const PARAM_PREFIX: &str = "mcp-param-";
 
 impl<B> Service<Request<B>> for Endpoint
 where

@@ -1,48 +1,106 @@
 //! Where a request comes from and whom it is for: a page on the web must not reach a server on this machine.
 
+use std::net::IpAddr;
+
 use http::request::Parts;
-use http::{HeaderMap, Uri, header};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, header};
 
 /// The hosts that requests may be for, and that pages may come from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct AllowedHosts(Vec<String>);
+pub(super) struct Allowed {
+    hosts: Vec<String>,
+    origins: Vec<String>,
+}
 
-impl AllowedHosts {
-    pub(super) fn add(&mut self, host: &str) {
-        self.0.push(host.to_ascii_lowercase());
+impl Allowed {
+    pub(super) fn add_host(&mut self, host: &str) {
+        self.hosts.push(host_of(host).unwrap_or(host).to_ascii_lowercase());
+    }
+
+    pub(super) fn add_origin(&mut self, origin: &str) {
+        self.origins.push(origin.trim_end_matches('/').to_ascii_lowercase());
     }
 
     /// Whether a request is for an allowed host and, if a page sent it, from one.
     pub(super) fn allow(&self, head: &Parts) -> bool {
-        let host = head.uri.host().or_else(|| host_header(&head.headers));
-        let is_for_us = host.is_some_and(|host| self.allows(host));
-        is_for_us && origins(&head.headers).all(|origin| origin.is_some_and(|origin| self.allows(&origin)))
+        self.allow_target(head) && self.allow_origins(&head.headers)
     }
 
-    fn allows(&self, host: &str) -> bool {
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
-        matches!(host.as_str(), "localhost" | "127.0.0.1" | "::1") || self.0.contains(&host)
+    /// A host may be named in the target, in `Host`, or in both: then each must do, since some look at the one and some
+    /// at the other.
+    fn allow_target(&self, head: &Parts) -> bool {
+        let target = head.uri.authority().map(Authority::as_str);
+        let mut headers = head.headers.get_all(header::HOST).iter();
+        let header = headers.next();
+        let names_one = target.is_some() || header.is_some();
+        names_one
+            && headers.next().is_none()
+            && target.is_none_or(|target| self.allow_authority(target))
+            && header.is_none_or(|header| header.to_str().is_ok_and(|header| self.allow_authority(header)))
+    }
+
+    fn allow_origins(&self, headers: &HeaderMap) -> bool {
+        let mut origins = headers.get_all(header::ORIGIN).iter().map(HeaderValue::to_str);
+        origins.all(|origin| origin.is_ok_and(|origin| self.allow_origin(origin)))
+    }
+
+    /// `null`, which pages without a host send, is allowed only by name.
+    fn allow_origin(&self, origin: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        authority.is_some_and(|authority| self.allow_authority(authority)) || self.origins.contains(&origin)
+    }
+
+    fn allow_authority(&self, authority: &str) -> bool {
+        host_of(authority).is_some_and(|host| self.allow_host(&host.to_ascii_lowercase()))
+    }
+
+    fn allow_host(&self, host: &str) -> bool {
+        let is_loopback = || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+        host == "localhost" || is_loopback() || self.hosts.iter().any(|allowed| allowed == host)
     }
 }
 
-/// The host of the `Host` header, without its port.
-fn host_header(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::HOST).iter();
-    let host = values.next()?.to_str().ok()?;
-    if values.next().is_some() {
-        return None;
-    }
-    match host.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').map(|(address, _)| address),
-        None => Some(host.split_once(':').map_or(host, |(host, _)| host)),
-    }
+/// The host of an authority, without its port or the brackets of an IPv6 address. Names of users are none of a host.
+fn host_of(authority: &str) -> Option<&str> {
+    let (host, port) = match authority.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    let is_port = port.strip_prefix(':').map_or(port.is_empty(), |digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    is_port.then_some(host)
 }
 
-/// The host of each `Origin`; `None` for one that is no URL, such as `null`.
-fn origins(headers: &HeaderMap) -> impl Iterator<Item = Option<String>> + '_ {
-    headers.get_all(header::ORIGIN).iter().map(|origin| {
-        let origin: Uri = origin.to_str().ok()?.parse().ok()?;
-        origin.scheme()?;
-        origin.host().map(str::to_owned)
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ht_4_a_host_is_read_strictly() {
+        assert_eq!(host_of("localhost:8000"), Some("localhost"));
+        assert_eq!(host_of("[::1]:8000"), Some("::1"));
+        assert_eq!(host_of("[::1]"), Some("::1"));
+        assert_eq!(host_of("localhost:"), Some("localhost"), "RFC 3986 lets a port be empty");
+        for not_one in ["localhost:80@evil.example", "[::1", "[::1]evil", "localhost:80:80", "localhost:x"] {
+            assert_eq!(host_of(not_one), None, "{not_one}");
+        }
+    }
+
+    #[test]
+    fn ht_4_only_this_machine_is_allowed_unless_more_are_named() {
+        let mut allowed = Allowed::default();
+        for loopback in ["localhost", "LOCALHOST:1", "127.0.0.1:8000", "127.8.9.1", "[::1]:8000"] {
+            assert!(allowed.allow_authority(loopback), "{loopback}");
+        }
+        for foreign in ["localhost.evil.example", "evil.example", "0.0.0.0", "[::]", "me@localhost", "", "128.0.0.1"] {
+            assert!(!allowed.allow_authority(foreign), "{foreign}");
+        }
+        allowed.add_host("MCP.example.com:443");
+        assert!(allowed.allow_authority("mcp.example.com:8443"));
+        assert!(allowed.allow_origin("https://mcp.example.com"));
+        assert!(!allowed.allow_origin("null") && !allowed.allow_origin("app://localhost"));
+        allowed.add_origin("app://localhost/");
+        assert!(allowed.allow_origin("app://localhost") && !allowed.allow_authority("app"));
+    }
 }

@@ -1,7 +1,7 @@
 //! Replies as responses, and refusals that know their status: the one place that maps codes to statuses.
 
-use http::{HeaderValue, Response, StatusCode, header};
-use mrtr_schema::ErrorCode;
+use http::{HeaderValue, Response, StatusCode, Version, header};
+use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, Feature, Revision};
 use mrtr_server::{Reply, Stage};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -12,6 +12,7 @@ use super::endpoint::Settings;
 /// Why a request does not reach the server.
 #[derive(Debug)]
 pub(super) enum Refusal {
+    NotHere,
     ForeignOrigin,
     NotPost,
     NotJson,
@@ -19,45 +20,73 @@ pub(super) enum Refusal {
     Unauthenticated(Challenge),
     TooLarge,
     TooSlow,
+    /// The connection broke, or what came was no body.
     Broken,
+    TooDeep,
     Overloaded,
 }
 
+/// Marks a response to a request whose body may be unread: whoever closes the connection should hear it out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Unread;
+
 impl Refusal {
-    pub(super) fn into_response(self) -> Response<Body> {
-        let status = match self {
-            Self::ForeignOrigin => StatusCode::FORBIDDEN,
-            Self::NotPost => StatusCode::METHOD_NOT_ALLOWED,
-            Self::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Self::NotAcceptable => StatusCode::NOT_ACCEPTABLE,
-            Self::Unauthenticated(_) => StatusCode::UNAUTHORIZED,
-            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Self::Broken => StatusCode::BAD_REQUEST,
-            Self::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+    pub(super) fn into_response(self, version: Version) -> Response<Body> {
+        let (status, text) = self.status();
+        let mut response = match self {
+            Self::TooDeep => with_type(status, Body::whole(parse_error(text)), JSON),
+            _ => with_type(status, Body::whole(text), "text/plain; charset=utf-8"),
         };
         let extra = match self {
             Self::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
-            Self::Unauthenticated(Challenge(value)) => {
-                HeaderValue::try_from(value).ok().map(|value| (header::WWW_AUTHENTICATE, value))
-            }
+            Self::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.value)),
             Self::Overloaded => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
-            // What is left of the body is not read, so nothing else may come on this connection.
-            Self::TooLarge | Self::TooSlow => Some((header::CONNECTION, HeaderValue::from_static("close"))),
+            // What is left of the body is not read, so nothing else may come on this connection. HTTP/2 has no such
+            // header, and other requests on its connection.
+            Self::TooLarge | Self::TooSlow if version < Version::HTTP_2 => {
+                Some((header::CONNECTION, HeaderValue::from_static("close")))
+            }
             _ => None,
         };
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = status;
         response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));
+        response.extensions_mut().insert(Unread);
         response
+    }
+
+    /// The status, and a line for whoever looks at it by hand.
+    fn status(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::NotHere => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
+            Self::ForeignOrigin => {
+                (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
+            }
+            Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be `application/json`.\n"),
+            Self::NotAcceptable => {
+                (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
+            }
+            Self::Unauthenticated(challenge) if challenge.is_known => (StatusCode::FORBIDDEN, "This is not allowed.\n"),
+            Self::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Say who you are.\n"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.\n"),
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "The body took too long.\n"),
+            Self::Broken => (StatusCode::BAD_REQUEST, "The body broke off.\n"),
+            Self::TooDeep => (StatusCode::BAD_REQUEST, "not JSON that is read here: it is nested too deeply"),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "Too much is going on; try again later.\n"),
+        }
     }
 }
 
-pub(super) fn respond(reply: Reply, settings: &Settings, permit: Option<OwnedSemaphorePermit>) -> Response<Body> {
+/// The error for what cannot be parsed, as the server words it where it finds out itself.
+fn parse_error(message: &str) -> String {
+    let error = ErrorResponse::new(ErrorObject::new(ErrorCode::PARSE_ERROR, message));
+    serde_json::to_string(&error).expect("an error is JSON")
+}
+
+pub(super) fn respond(reply: Reply, settings: &Settings, permit: OwnedSemaphorePermit) -> Response<Body> {
     match reply {
         Reply::Message { body, error } => {
-            let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage));
-            with_type(status, Body::whole(body), "application/json")
+            let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, settings.revision));
+            with_type(status, Body::whole(body), JSON)
         }
         Reply::Stream(messages) => {
             let body = Body::events(messages, settings.keep_alive, permit);
@@ -82,12 +111,16 @@ fn with_type(status: StatusCode, body: Body, media_type: &'static str) -> Respon
     response
 }
 
+const JSON: &str = "application/json";
+
 /// The status of an error: a request that is wrong in itself is a bad request; one whose method was reached is not.
-fn status(code: ErrorCode, stage: Stage) -> StatusCode {
+///
+/// The older revisions know no status but that of a message that is none: there, 404 says that a session is over.
+fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
     match code {
-        ErrorCode::PARSE_ERROR
-        | ErrorCode::INVALID_REQUEST
-        | ErrorCode::HEADER_MISMATCH
+        ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ if !revision.has(Feature::RequestMetadata) => StatusCode::OK,
+        ErrorCode::HEADER_MISMATCH
         | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
         ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,

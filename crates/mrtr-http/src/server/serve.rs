@@ -2,61 +2,99 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Request, Response, StatusCode};
-use hyper::body::Incoming;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use mrtr_server::Server;
 use socket2::{Domain, Socket, Type};
-use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
-use super::body::Body;
+use super::accept::accept;
+use super::mounts::Mounts;
 use super::{Endpoint, PATH};
 
 /// Serves the published revision at `/mcp` on this machine alone, until the process ends.
 ///
 /// To serve others, say who may call: [`Endpoint::new`] with an authenticator, and [`Serve`].
 ///
-/// ```no_run
-/// # async fn main_like() -> Result<(), Box<dyn std::error::Error>> {
+/// ```
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
-/// mrtr_http::serve("127.0.0.1:8000", server).await?;
+/// # let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+/// # let serving = async {
+/// # let server = server.clone();
+/// mrtr_http::serve(address, server).await?; // such as 127.0.0.1:8000
+/// # Ok::<(), std::io::Error>(())
+/// # };
+/// # let calling = async {
+/// #     while tokio::net::TcpStream::connect(address).await.is_err() {
+/// #         tokio::task::yield_now().await;
+/// #     }
+/// # };
+/// # tokio::select! {
+/// #     served = serving => served?,
+/// #     () = calling => {}
+/// # }
+/// # let everywhere = mrtr_http::serve("0.0.0.0:0", server).await;
+/// # assert_eq!(everywhere.unwrap_err().kind(), std::io::ErrorKind::InvalidInput);
 /// # Ok(()) }
 /// ```
 pub async fn serve(address: impl ToSocketAddrs, server: Server) -> io::Result<()> {
-    let bound = Serve::new(Endpoint::anonymous(server)).bind(address)?;
-    if !bound.address()?.ip().is_loopback() {
+    let addresses: Vec<_> = address.to_socket_addrs()?.collect();
+    if !addresses.iter().all(|address| address.ip().is_loopback()) {
         let text = "anybody could call: serve others with `Serve` and an endpoint that says who may";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, text));
     }
-    bound.run(std::future::pending()).await
+    Serve::new(Endpoint::anonymous(server)).bind(&*addresses)?.run(std::future::pending()).await
 }
 
 /// Endpoints by path, to be served.
+///
+/// ```
+/// use mrtr_http::{Endpoint, Serve};
+/// use mrtr_schema::Revision;
+/// use mrtr_server::Server;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("empty", "1.0.0").build()?;
+/// let older = Endpoint::anonymous(server.clone()).revision(Revision::Sep2322);
+/// let bound = Serve::new(Endpoint::anonymous(server)).endpoint("/sep-2322", older).bind("127.0.0.1:0")?;
+/// println!("listening on {}", bound.address()?);
+/// bound.run(async { /* until a signal comes */ }).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Serve {
-    endpoints: HashMap<String, Endpoint>,
+    mounts: Mounts,
     runtimes: Option<NonZeroUsize>,
+    patience: Patience,
+}
+
+/// How long clients are waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) head: Duration,
+    pub(super) stall: Duration,
+    pub(super) grace: Duration,
 }
 
 impl Serve {
     /// This endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
-        let endpoints = HashMap::from([(PATH.to_owned(), endpoint)]);
-        Self { endpoints, runtimes: None }
+        let mounts = Mounts(HashMap::from([(PATH.to_owned(), endpoint)]));
+        let patience =
+            Patience { head: Duration::from_secs(10), stall: Duration::from_secs(30), grace: Duration::from_secs(30) };
+        Self { mounts, runtimes: None, patience }
     }
 
     /// Another endpoint at a path of its own.
     #[must_use]
     pub fn endpoint(mut self, path: impl Into<String>, endpoint: Endpoint) -> Self {
-        self.endpoints.insert(path.into(), endpoint);
+        self.mounts.0.insert(path.into(), endpoint);
         self
     }
 
@@ -69,21 +107,54 @@ impl Serve {
         self
     }
 
-    /// Takes an address.
+    /// Waits this long for the head of a request, on a new connection or one that is kept. Ten seconds by default.
+    #[must_use]
+    pub fn head_time(mut self, limit: Duration) -> Self {
+        self.patience.head = limit;
+        self
+    }
+
+    /// Waits this long for a client to read what it is sent. 30 seconds by default.
+    #[must_use]
+    pub fn stall_time(mut self, limit: Duration) -> Self {
+        self.patience.stall = limit;
+        self
+    }
+
+    /// Waits this long, once told to stop, for what runs. 30 seconds by default.
+    #[must_use]
+    pub fn grace(mut self, limit: Duration) -> Self {
+        self.patience.grace = limit;
+        self
+    }
+
+    /// Takes an address: the first that can be had, if it stands for several.
     pub fn bind(self, address: impl ToSocketAddrs) -> io::Result<Bound> {
-        let address = address.to_socket_addrs()?.next();
-        let address = address.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "there is no such address"))?;
-        let several = self.runtimes.is_some();
-        let first = listener(address, several)?;
-        Ok(Bound { serve: self, first })
+        let mut failed = io::Error::new(io::ErrorKind::InvalidInput, "there is no such address");
+        for address in address.to_socket_addrs()? {
+            match listener(address, self.runtimes.is_some()) {
+                Ok(first) => return Ok(Bound { serve: self, first }),
+                Err(error) => failed = error,
+            }
+        }
+        Err(failed)
     }
 }
 
 /// Endpoints with an address.
+///
+/// ```
+/// use mrtr_http::{Endpoint, Serve};
+///
+/// let server = mrtr_server::Server::builder("empty", "1.0.0").build()?;
+/// let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
+/// assert_ne!(bound.address()?.port(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Bound {
     serve: Serve,
-    first: std::net::TcpListener,
+    first: TcpListener,
 }
 
 impl Bound {
@@ -92,46 +163,47 @@ impl Bound {
         self.first.local_addr()
     }
 
-    /// Serves until `shutdown` is over, and then until running requests are answered.
+    /// Serves until `shutdown` is over, and then until running requests are answered and subscriptions have ended.
+    ///
+    /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
+        let Serve { mounts, runtimes, patience } = self.serve;
+        let mounts = Arc::new(mounts);
         let (stop, stopped) = watch::channel(false);
-        let mounts = Arc::new(Mounts(self.serve.endpoints));
-        let threads = match self.serve.runtimes {
-            None => Vec::new(),
-            Some(threads) => {
-                let address = self.first.local_addr()?;
-                let listeners: io::Result<Vec<_>> = (1..threads.get()).map(|_| listener(address, true)).collect();
-                let spawned = listeners?.into_iter().map(|listener| spawn(listener, &mounts, &stopped));
-                spawned.collect::<io::Result<Vec<_>>>()?
-            }
-        };
-        let accepting = accept(self.first, mounts, stopped);
-        let stopping = async {
-            shutdown.await;
-            stop.send_replace(true);
-        };
-        let (accepted, ()) = tokio::join!(accepting, stopping);
-        let ended =
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("panicked"))));
-        ended.fold(accepted, Result::and)
-    }
-}
-
-struct Mounts(HashMap<String, Endpoint>);
-
-impl Mounts {
-    async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
-        if let Some(endpoint) = self.0.get(request.uri().path()) {
-            return endpoint.respond(request).await;
+        let (report, mut reports) = mpsc::unbounded_channel();
+        let address = self.first.local_addr()?;
+        for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
+            let accepting = accept(listener(address, true)?, Arc::clone(&mounts), patience, stopped.clone());
+            let report = report.clone();
+            spawn_thread(accepting, move |ended| drop(report.send(ended)))?;
         }
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NOT_FOUND;
-        response
+        let accepting = async {
+            let ended = accept(self.first, mounts, patience, stopped).await;
+            let _ = report.send(ended);
+            drop(report);
+        };
+        let ending = async {
+            let mut outcome = Ok(());
+            while let Some(ended) = reports.recv().await {
+                // Half a server is worse than none: whichever ends first ends the others.
+                stop.send_replace(true);
+                outcome = outcome.and(ended);
+            }
+            outcome
+        };
+        let mut serving = pin!(async { tokio::join!(accepting, ending).1 });
+        tokio::select! {
+            outcome = &mut serving => outcome,
+            () = shutdown => {
+                stop.send_replace(true);
+                serving.await
+            }
+        }
     }
 }
 
 /// A listening socket; one of several that share an address if `shared`.
-fn listener(address: SocketAddr, shared: bool) -> io::Result<std::net::TcpListener> {
+fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket.set_reuse_address(cfg!(unix))?;
     #[cfg(unix)]
@@ -148,64 +220,16 @@ fn listener(address: SocketAddr, shared: bool) -> io::Result<std::net::TcpListen
     Ok(socket.into())
 }
 
-fn spawn(
-    listener: std::net::TcpListener,
-    mounts: &Arc<Mounts>,
-    stopped: &watch::Receiver<bool>,
-) -> io::Result<std::thread::JoinHandle<io::Result<()>>> {
-    let (mounts, stopped) = (Arc::clone(mounts), stopped.clone());
-    std::thread::Builder::new().name("mrtr-http".to_owned()).spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(accept(listener, mounts, stopped))
-    })
-}
-
-/// Takes connections until told to stop, and then lets the running requests finish.
-async fn accept(
-    listener: std::net::TcpListener,
-    mounts: Arc<Mounts>,
-    mut stopped: watch::Receiver<bool>,
+/// Runs something on a thread with a runtime of its own, and tells how it ended.
+fn spawn_thread(
+    work: impl Future<Output = io::Result<()>> + Send + 'static,
+    ended: impl FnOnce(io::Result<()>) + Send + 'static,
 ) -> io::Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    let graceful = GracefulShutdown::new();
-    loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    // Out of file descriptors, most likely: it passes when connections end.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            },
-            () = told_to_stop(&mut stopped) => break,
-        };
-        let _ = stream.set_nodelay(true);
-        let mounts = Arc::clone(&mounts);
-        let service = hyper::service::service_fn(move |request| {
-            let mounts = Arc::clone(&mounts);
-            async move { Ok::<_, std::convert::Infallible>(mounts.respond(request).await) }
-        });
-        let mut builder = auto::Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(Some(HEAD_TIME));
-        builder.http2().timer(TokioTimer::new()).keep_alive_interval(Some(HEAD_TIME));
-        let connection = builder.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
-        tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended with an error");
-            }
-        });
-    }
-    graceful.shutdown().await;
-    Ok(())
+    let run = || tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work);
+    let thread = std::thread::Builder::new().name("mrtr-http".to_owned());
+    let spawned = thread.spawn(move || {
+        let outcome = catch_unwind(AssertUnwindSafe(run));
+        ended(outcome.unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked"))));
+    });
+    spawned.map(drop)
 }
-
-/// Whoever is to say so may also be gone.
-async fn told_to_stop(stopped: &mut watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
-}
-
-/// How long the head of a request may take.
-const HEAD_TIME: Duration = Duration::from_secs(10);

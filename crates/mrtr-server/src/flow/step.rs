@@ -213,15 +213,15 @@ where
     /// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once.
     async fn read(self, entry: StepEntry) -> Result<T, FlowError> {
         match entry {
-            StepEntry::Value(value) => match serde_json::from_str(value.get()) {
-                Ok(value) => Ok(value),
-                Err(_) => {
-                    // The error may quote what was recorded, which belongs in no log.
+            StepEntry::Value(value) => {
+                let Ok(value) = serde_json::from_str(value.get()) else {
+                    // The error would quote what was recorded, which belongs in no log.
                     let name = &self.name;
                     self.run.misuse(format!("the recorded outcome of step `{name}` cannot be read as its type"));
-                    pending().await
-                }
-            },
+                    return pending().await;
+                };
+                Ok(value)
+            }
             StepEntry::Error(error) => Err(FlowError::Step(error)),
             StepEntry::Started => Err(FlowError::Interrupted { step: self.name }),
         }

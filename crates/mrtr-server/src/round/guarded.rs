@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::dispatch::{Request, internal_error};
 use crate::notify::Notifier;
 use crate::run::{Entry, JournalSink, SinkError};
+use crate::shed::Running;
 use crate::tool::Guard;
 use crate::{Context, ProtocolError, Server, metrics};
 
@@ -30,7 +31,10 @@ pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<Str
     let listener = gone.clone();
     let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone());
     let notifier = request.notifier.clone();
-    let running = tokio::spawn(async move { redeem_detached(&server, &body, &context, notifier, &listener).await });
+    let running = tokio::spawn(async move {
+        let _detached = Running::begin(&server.0.shared.detached);
+        redeem_detached(&server, &body, &context, notifier, &listener).await
+    });
     let _listening = Listening(gone);
     match running.await {
         Ok(answer) => answer,

@@ -1,0 +1,78 @@
+//! What a server's list of tools teaches: which arguments it wants in headers.
+
+use std::sync::PoisonError;
+
+use mrtr_client::{Exchange, TransportError};
+use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
+use serde_json::json;
+
+use super::HttpTransport;
+use super::annotations::annotated_tools;
+
+impl HttpTransport {
+    /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
+    pub(super) fn learn(&self, reply: String) -> String {
+        let mut known = self.annotated.write().unwrap_or_else(PoisonError::into_inner);
+        let Some((annotated, kept)) = annotated_tools(&reply, !known.is_empty()) else { return reply };
+        for (tool, annotated) in annotated {
+            if annotated.is_empty() {
+                known.remove(&tool)
+            } else {
+                known.insert(tool, annotated)
+            };
+        }
+        kept.unwrap_or(reply)
+    }
+
+    /// Lists the tools, where a call was refused because of its headers; whether that taught anything about this tool.
+    pub(super) async fn learn_about(&self, call: &Exchange<'_>) -> Result<bool, TransportError> {
+        let Some(name) = call.name else { return Ok(false) };
+        let known = |transport: &Self| {
+            let annotated = transport.annotated.read().unwrap_or_else(PoisonError::into_inner);
+            annotated.get(name).cloned()
+        };
+        let before = known(self);
+        let mut cursor = None;
+        for page in 0..MOST_PAGES {
+            let id = RequestId::from(format!("{}-tools-{page}", call.id));
+            let message = list_message(call, &id, cursor.as_deref());
+            let mut listing = *call;
+            (listing.message, listing.id, listing.method) = (&message, &id, "tools/list");
+            (listing.name, listing.arguments) = (None, None);
+            let reply = self.reply(&listing, &mut |_| {}).await?;
+            cursor = next_cursor(&reply);
+            self.learn(reply);
+            if cursor.is_none() || known(self) != before {
+                break;
+            }
+        }
+        Ok(known(self) != before)
+    }
+}
+
+/// More pages than a server needs for its tools.
+const MOST_PAGES: usize = 100;
+
+/// A list of tools, asked for by the same client as the call.
+fn list_message(call: &Exchange<'_>, id: &RequestId, cursor: Option<&str>) -> String {
+    let mut params = serde_json::Map::new();
+    params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
+    if let Ok(Envelope::Request { params: of_call, .. }) = Envelope::parse(call.message.as_bytes())
+        && let Some(meta) = of_call.get("_meta").and_then(|meta| serde_json::from_str(meta.get()).ok())
+    {
+        params.insert("_meta".to_owned(), meta);
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params }).to_string()
+}
+
+fn next_cursor(reply: &str) -> Option<String> {
+    let Ok(Envelope::Result { result, .. }) = Envelope::parse(reply.as_bytes()) else { return None };
+    JsonObject::from_raw(result).ok()?.get("nextCursor")?.as_text().map(std::borrow::Cow::into_owned)
+}
+
+/// Whether a reply refuses a call because of its headers: it has not run then.
+pub(super) fn is_header_mismatch(reply: &str) -> bool {
+    let Ok(Envelope::Error { error, .. }) = Envelope::parse(reply.as_bytes()) else { return false };
+    let code = Json::from_raw(error).ok().and_then(|error| error.to::<serde_json::Value>().ok()?["code"].as_i64());
+    code == Some(ErrorCode::HEADER_MISMATCH.as_i64())
+}

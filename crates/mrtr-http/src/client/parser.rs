@@ -1,0 +1,172 @@
+//! Server-sent events, byte by byte: what comes in pieces of any size goes out as whole messages.
+
+use mrtr_client::TransportError;
+
+/// Takes bytes, and gives the data of events.
+pub(super) struct Parser {
+    unread: Vec<u8>,
+    /// Where the line that is not whole yet begins.
+    start: usize,
+    /// Up to where it was looked through.
+    looked: usize,
+    /// Whether the last line ended with a carriage return: a line feed after it belongs to it.
+    after_return: bool,
+    is_first_line: bool,
+    /// The data of the event that is coming, if any came.
+    data: Option<String>,
+    /// Whether the event is of a kind that is not ours.
+    is_other: bool,
+    limit: usize,
+}
+
+impl Parser {
+    /// A parser of events that are no longer than this.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            unread: Vec::new(),
+            start: 0,
+            looked: 0,
+            after_return: false,
+            is_first_line: true,
+            data: None,
+            is_other: false,
+            limit,
+        }
+    }
+
+    pub(super) fn feed(&mut self, bytes: &[u8]) {
+        self.unread.drain(..self.start);
+        self.looked -= self.start;
+        self.start = 0;
+        self.unread.extend_from_slice(bytes);
+    }
+
+    /// The data of the next event that has come to its end.
+    pub(super) fn next(&mut self) -> Result<Option<String>, TransportError> {
+        while let Some((start, end)) = self.line() {
+            let line = std::str::from_utf8(&self.unread[start..end]).map_err(TransportError::new)?;
+            let line = if self.is_first_line { line.strip_prefix('\u{feff}').unwrap_or(line) } else { line };
+            self.is_first_line = false;
+            let (field, value) = line.split_once(':').unwrap_or((line, ""));
+            let value = value.strip_prefix(' ').unwrap_or(value);
+            match field {
+                "" if line.is_empty() => {
+                    let (data, is_other) = (self.data.take(), std::mem::take(&mut self.is_other));
+                    if let Some(data) = data.filter(|data| !data.is_empty() && !is_other) {
+                        return Ok(Some(data));
+                    }
+                }
+                "data" => match &mut self.data {
+                    Some(data) => data.extend(["\n", value]),
+                    None => self.data = Some(value.to_owned()),
+                },
+                "event" => self.is_other = !matches!(value, "" | "message"),
+                _ => {}
+            }
+            self.check_length(0)?;
+        }
+        self.check_length(self.unread.len() - self.start)?;
+        Ok(None)
+    }
+
+    /// Where the next whole line begins and ends.
+    fn line(&mut self) -> Option<(usize, usize)> {
+        if self.after_return && self.start < self.unread.len() {
+            self.after_return = false;
+            if self.unread[self.start] == b'\n' {
+                self.start += 1;
+                self.looked = self.start;
+            }
+        }
+        let rest = &self.unread[self.looked..];
+        let Some(length) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+            self.looked = self.unread.len();
+            return None;
+        };
+        let (start, end) = (self.start, self.looked + length);
+        self.after_return = self.unread[end] == b'\r';
+        self.start = end + 1;
+        self.looked = self.start;
+        Some((start, end))
+    }
+
+    fn check_length(&self, unread: usize) -> Result<(), TransportError> {
+        if unread + self.data.as_ref().map_or(0, String::len) > self.limit {
+            return Err(TransportError::new(format!("an event is longer than {} bytes", self.limit)));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn messages(pieces: &[&[u8]]) -> Vec<String> {
+        let mut parser = Parser::new(1 << 20);
+        let mut messages = Vec::new();
+        for piece in pieces {
+            parser.feed(piece);
+            while let Some(message) = parser.next().unwrap() {
+                messages.push(message);
+            }
+        }
+        messages
+    }
+
+    const STREAM: &str = "\u{feff}: a comment\n\nid: 7\nevent: message\ndata: {\"a\":\ndata: 1}\n\ndata\n\nretry: 3\n\n\
+        event: other\ndata: no\n\ndata:{\"b\":\"Straße\"}\n\ndata: cut off";
+
+    #[test]
+    fn ht_5_each_way_to_end_a_line_will_do_and_each_way_to_cut_the_stream() {
+        for end in ["\n", "\r\n", "\r"] {
+            let stream = STREAM.replace('\n', end);
+            for at in 0..=stream.len() {
+                let (head, tail) = stream.as_bytes().split_at(at);
+                assert_eq!(messages(&[head, tail]), ["{\"a\":\n1}", "{\"b\":\"Straße\"}"], "{end:?} at {at}");
+            }
+            let bytes: Vec<&[u8]> = stream.as_bytes().chunks(1).collect();
+            assert_eq!(messages(&bytes).len(), 2, "{end:?}, byte by byte");
+        }
+    }
+
+    #[test]
+    fn ht_5_an_event_that_ends_with_carriage_returns_is_there_at_once() {
+        assert_eq!(messages(&[b"data: now\r\r"]), ["now"]);
+        assert_eq!(messages(&[b"data: now\r\n\r"]), ["now"]);
+        assert_eq!(messages(&[b"data: now\r\n\r", b"\ndata: then\r\n\r\n"]), ["now", "then"]);
+    }
+
+    #[test]
+    fn ht_8_the_limit_is_that_of_one_event() {
+        let mut parser = Parser::new(10);
+        parser.feed("data: 12345\n\n".repeat(100).as_bytes());
+        for _ in 0..100 {
+            assert_eq!(parser.next().unwrap().as_deref(), Some("12345"));
+        }
+        parser.feed(b"data: 1234567\ndata: 1234567\n\n");
+        assert!(parser.next().is_err(), "over several lines");
+        let mut parser = Parser::new(10);
+        parser.feed(b"data: 12345");
+        assert!(parser.next().is_err(), "over a line without an end");
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces(pieces in proptest::collection::vec(any::<Vec<u8>>(), 0..8)) {
+            let mut parser = Parser::new(100);
+            for piece in pieces {
+                parser.feed(&piece);
+                loop {
+                    match parser.next() {
+                        Ok(Some(message)) => prop_assert!(!message.is_empty() && message.len() <= 100),
+                        Ok(None) => break,
+                        Err(_) => return Ok(()),
+                    }
+                }
+            }
+        }
+    }
+}

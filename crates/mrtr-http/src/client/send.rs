@@ -1,0 +1,111 @@
+//! Sending a request: with its headers and its token, and again where that is safe.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use mrtr_client::{Exchange, TransportError};
+use mrtr_schema::Feature;
+use reqwest::Response;
+
+use super::HttpTransport;
+use crate::header_text;
+
+impl HttpTransport {
+    /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
+    pub(super) async fn send(&self, exchange: &Exchange<'_>) -> Result<Response, TransportError> {
+        let mut refused: Option<String> = None;
+        let mut attempt = 1;
+        loop {
+            let token = self.token(refused.as_deref()).await?;
+            match self.post(exchange, token.as_deref())?.send().await {
+                Ok(response)
+                    if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
+                {
+                    refused = token;
+                }
+                Ok(response) if attempt < ATTEMPTS && is_put_off(&response) && only_reads(exchange.method) => {
+                    tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
+                    attempt += 1;
+                }
+                Ok(response) => return Ok(response),
+                Err(error) if attempt < ATTEMPTS && may_repeat(&error, exchange.method) => {
+                    tokio::time::sleep(PAUSE * attempt).await;
+                    attempt += 1;
+                }
+                Err(error) => return Err(TransportError::new(error.without_url())),
+            }
+        }
+    }
+
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+        match &self.tokens {
+            Some(tokens) => tokens.token(refused).await,
+            None => Ok(None),
+        }
+    }
+
+    fn post(&self, exchange: &Exchange<'_>, token: Option<&str>) -> Result<reqwest::RequestBuilder, TransportError> {
+        let mut headers = self.headers.clone();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        if exchange.revision.has(Feature::RequestMetadata) {
+            self.mirror(exchange, &mut headers);
+        }
+        if let Some(token) = token {
+            let value = HeaderValue::try_from(format!("Bearer {token}"));
+            let mut value = value.map_err(|_| TransportError::new("the token cannot be written in a header"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        Ok(self.http.post(self.url.clone()).headers(headers).body(exchange.message.to_owned()))
+    }
+
+    /// What intermediaries want to see of a request, without reading its body.
+    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
+        let mut insert = |name: HeaderName, text: &str| {
+            if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
+                headers.insert(name, value);
+            }
+        };
+        insert(HeaderName::from_static("mcp-protocol-version"), exchange.revision.as_str());
+        insert(HeaderName::from_static("mcp-method"), exchange.method);
+        if let Some(name) = exchange.name {
+            insert(HeaderName::from_static("mcp-name"), name);
+        }
+        if exchange.method == "tools/call"
+            && let (Some(name), Some(arguments)) = (exchange.name, exchange.arguments)
+        {
+            let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
+            for (name, text) in annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default() {
+                insert(name, &text);
+            }
+        }
+    }
+}
+
+/// How often a request is sent where sending it again is safe.
+const ATTEMPTS: u32 = 3;
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whether a request that failed may be sent again: it never got there, or it only reads.
+fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
+    error.is_connect() || (only_reads(method) && error.is_request())
+}
+
+fn is_put_off(response: &Response) -> bool {
+    response.status() == StatusCode::SERVICE_UNAVAILABLE
+}
+
+/// How long the server wants to be left alone, within reason.
+fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
+}
+
+const LONGEST_WAIT: u64 = 10;
+
+fn only_reads(method: &str) -> bool {
+    method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get")
+}

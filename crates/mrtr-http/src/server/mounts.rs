@@ -1,0 +1,32 @@
+//! Which endpoint a request is for: by its path.
+
+use std::collections::HashMap;
+
+use http::{Request, Response};
+use hyper::body::Incoming;
+
+use super::Endpoint;
+use super::body::Body;
+use super::respond::Refusal;
+
+/// Endpoints by path.
+#[derive(Debug, Clone)]
+pub(super) struct Mounts(pub(super) HashMap<String, Endpoint>);
+
+impl Mounts {
+    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+        if let Some(endpoint) = self.0.get(request.uri().path()) {
+            return endpoint.respond(request).await;
+        }
+        Refusal::NotHere.into_response(request.version())
+    }
+
+    pub(super) fn end_subscriptions(&self) {
+        self.0.values().for_each(|endpoint| endpoint.server().changes().end_subscriptions());
+    }
+
+    /// How many rounds go on without a connection.
+    pub(super) fn detached(&self) -> usize {
+        self.0.values().map(|endpoint| endpoint.server().detached()).sum()
+    }
+}

@@ -1,0 +1,11 @@
+//! The client side, against servers that answer what a script says.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod headers;
+mod replies;
+mod retries;
+mod tokens;

@@ -1,0 +1,85 @@
+//! Bearer tokens: shown with each request, and refreshed once when they are refused.
+
+use std::sync::Mutex;
+
+use mrtr_client::{Client, TransportError};
+use mrtr_http::{HttpTransport, TokenProvider};
+use serde_json::json;
+
+use crate::support::scripted::{Answer, Asked, Scripted};
+
+/// Gives these, one after the other, and remembers which were refused.
+#[derive(Debug, Default)]
+struct Tokens {
+    left: Mutex<Vec<Option<&'static str>>>,
+    refused: std::sync::Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait::async_trait]
+impl TokenProvider for Tokens {
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+        self.refused.lock().unwrap().extend(refused.map(str::to_owned));
+        Ok(self.left.lock().unwrap().remove(0).map(str::to_owned))
+    }
+}
+
+fn client(scripted: &Scripted, tokens: &[Option<&'static str>]) -> (Client, std::sync::Arc<Mutex<Vec<String>>>) {
+    let tokens = Tokens { left: Mutex::new(tokens.to_vec()), ..Tokens::default() };
+    let refused = tokens.refused.clone();
+    let transport = HttpTransport::new(&scripted.url()).unwrap().tokens(tokens);
+    assert!(!format!("{transport:?}").contains("old"));
+    (Client::builder(transport).build(), refused)
+}
+
+fn only_new(_: usize, asked: &Asked) -> Answer {
+    if asked.header("authorization") != Some("Bearer new") {
+        return Answer::with(401, "WWW-Authenticate: Bearer\r\n", "");
+    }
+    Answer::json(&asked.reply(json!({ "result": { "resultType": "complete", "content": [] } })))
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_refreshed_once() {
+    let scripted = Scripted::start(only_new).await;
+    let (client, refused) = client(&scripted, &[Some("old"), Some("new"), Some("new")]);
+    client.call_tool("tool", json!({})).await.unwrap();
+    client.call_tool("tool", json!({})).await.unwrap();
+    assert_eq!(*refused.lock().unwrap(), ["old"]);
+    assert_eq!(scripted.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn a_second_refusal_is_final() {
+    let scripted = Scripted::start(only_new).await;
+    let (client, _) = client(&scripted, &[Some("old"), Some("older"), Some("never asked for")]);
+    let error = client.call_tool("tool", json!({})).await.unwrap_err();
+    assert!(format!("{error:?}").contains("401"), "{error:?}");
+    assert_eq!(scripted.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn without_a_token_none_is_shown_and_no_other_asked_for() {
+    let scripted = Scripted::start(only_new).await;
+    let (client, _) = client(&scripted, &[None]);
+    assert!(client.call_tool("tool", json!({})).await.is_err());
+    assert_eq!(scripted.asked()[0].header("authorization"), None);
+    assert_eq!(scripted.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_token_that_no_header_holds_is_not_left_out_in_silence() {
+    let scripted = Scripted::start(only_new).await;
+    let (client, _) = client(&scripted, &[Some("new\r\nX-Injected: yes")]);
+    assert!(client.call_tool("tool", json!({})).await.is_err());
+    assert_eq!(scripted.asked().len(), 0);
+}
+
+#[test]
+fn a_password_in_a_url_is_not_shown() {
+    let transport = HttpTransport::new("http://ann:secret@localhost:8000/mcp").unwrap();
+    assert_eq!(mrtr_client::Transport::server(&transport), "http://localhost:8000/mcp");
+    assert!(!format!("{transport:?}").contains("secret"));
+    for url in ["localhost", "ftp://localhost/", "/mcp", ""] {
+        assert!(HttpTransport::new(url).is_err(), "{url}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Requests as text: a method and a target, headers, and after an empty line the body.
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::{Value, json};
+
+use super::fixture::Pieces;
+
+/// A request as text.
+pub(super) struct Draft(Vec<u8>);
+
+impl Draft {
+    pub(super) fn of(text: &[u8]) -> Self {
+        Self(text.to_vec())
+    }
+
+    pub(super) fn genuine() -> Self {
+        Self(seeds().swap_remove(0).into_bytes())
+    }
+
+    /// The genuine head with this body.
+    pub(super) fn with_body(body: &[u8]) -> Self {
+        let Self(mut text) = Self::genuine();
+        text.truncate(end_of_head(&text));
+        text.extend(b"\n\n");
+        text.extend(body);
+        Self(text)
+    }
+
+    /// The genuine one with up to 16 changes, each told by four bytes: what is done, where, and with which byte.
+    pub(super) fn changed(changes: &[u8]) -> Self {
+        let Self(mut text) = Self::genuine();
+        let (changes, _) = changes.as_chunks::<4>();
+        for &[verb, high, low, byte] in changes.iter().take(16) {
+            let at = usize::from(u16::from_be_bytes([high, low])) % (text.len() + 1);
+            match verb % 5 {
+                0 => text[at..].iter_mut().take(1).for_each(|place| *place = byte),
+                1 => text[at..].iter_mut().take(1).for_each(|place| *place ^= 1 << (byte % 8)),
+                2 if at < text.len() => drop(text.remove(at)),
+                3 => text.truncate(at),
+                _ => text.insert(at, byte),
+            }
+        }
+        Self(text)
+    }
+
+    /// The request, if HTTP has one like it, with its body in so many pieces.
+    pub(super) fn request(&self, pieces: usize) -> Option<Request<Pieces>> {
+        let end = end_of_head(&self.0);
+        let mut lines = self.0[..end].split(|byte| *byte == b'\n');
+        let mut first = lines.next()?.splitn(2, |byte| *byte == b' ');
+        let mut request = Request::builder().method(first.next()?).uri(first.next()?);
+        for line in lines {
+            let colon = line.iter().position(|byte| *byte == b':')?;
+            request = request.header(&line[..colon], line[colon + 1..].trim_ascii());
+        }
+        let body = self.0.get(end + 2..).unwrap_or_default();
+        let size = body.len().div_ceil(pieces).max(1);
+        let body = body.chunks(size).map(Bytes::copy_from_slice).collect();
+        request.body(Pieces(body)).ok()
+    }
+}
+
+fn end_of_head(text: &[u8]) -> usize {
+    text.windows(2).position(|pair| pair == b"\n\n").unwrap_or(text.len())
+}
+
+/// Genuine requests of each kind.
+pub(super) fn seeds() -> Vec<String> {
+    let order = json!({ "name": "order", "arguments": { "item": "tea", "count": 2 } });
+    let answered = json!({
+        "name": "order", "arguments": { "item": "tea" }, "requestState": "mrtr1x.key.AAAA",
+        "inputResponses": { "address": { "action": "accept", "content": { "street": "Here" } } },
+    });
+    let filter = json!({ "toolsListChanged": true, "resourceSubscriptions": ["test://guide"] });
+    vec![
+        text("tools/call", json!({ "name": "hello", "arguments": {} })),
+        text("tools/call", order),
+        text("tools/call", answered),
+        text("tools/list", json!({ "cursor": "from-0" })),
+        text("prompts/get", json!({ "name": "hello" })),
+        text("resources/read", json!({ "uri": "test://guide" })),
+        text("server/discover", json!({})),
+        text("subscriptions/listen", json!({ "notifications": filter })),
+    ]
+}
+
+fn text(method: &str, mut params: Value) -> String {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": { "elicitation": { "form": {} } },
+        "progressToken": 7,
+    });
+    let name = params.get("name").or(params.get("uri")).and_then(Value::as_str).unwrap_or("none");
+    let headers = [
+        "host: localhost",
+        "content-type: application/json",
+        "accept: application/json, text/event-stream",
+        "mcp-protocol-version: 2026-07-28",
+        &format!("mcp-method: {method}"),
+        &format!("mcp-name: {name}"),
+        "mcp-param-item: =?base64?dGVh?=",
+    ];
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    format!("POST /mcp\n{}\n\n{message}", headers.join("\n"))
+}

@@ -1,0 +1,119 @@
+//! Tools to call: one that asks, one that waits, and one that talks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mrtr_server::{Builder, Failure, Flow, Server, Tool};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::sync::Semaphore;
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Order {
+    /// Mirrored in a header.
+    #[schemars(extend("x-mcp-header" = "Item"))]
+    pub(crate) item: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Address {
+    pub(crate) street: String,
+}
+
+/// Asks one question.
+pub(crate) async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
+    let address: Address = flow.elicit("address", "Where to?").await?;
+    Ok(format!("{} to {}", order.item, address.street))
+}
+
+pub(crate) async fn hello(_: Flow) -> Result<&'static str, Failure> {
+    Ok("Hello")
+}
+
+/// What a tool that waits is watched and let go by.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<Inner>);
+
+struct Inner {
+    open: Semaphore,
+    reached: Semaphore,
+    dropped: Semaphore,
+    done: AtomicUsize,
+}
+
+impl Default for Inner {
+    fn default() -> Self {
+        let closed = || Semaphore::new(0);
+        Self { open: closed(), reached: closed(), dropped: closed(), done: AtomicUsize::new(0) }
+    }
+}
+
+impl Gate {
+    /// Lets one through.
+    pub(crate) fn open(&self) {
+        self.0.open.add_permits(1);
+    }
+
+    /// Waits until somebody waits at it.
+    pub(crate) async fn reached(&self) {
+        self.0.reached.acquire().await.unwrap().forget();
+    }
+
+    /// Waits until somebody who waited at it is gone.
+    pub(crate) async fn dropped(&self) {
+        self.0.dropped.acquire().await.unwrap().forget();
+    }
+
+    /// How many got through.
+    pub(crate) fn passed(&self) -> usize {
+        self.0.done.load(Ordering::SeqCst)
+    }
+
+    /// Waits until it is let through.
+    pub(crate) async fn pass(&self) {
+        struct Waiting<'a>(&'a Gate);
+        impl Drop for Waiting<'_> {
+            fn drop(&mut self) {
+                self.0.0.dropped.add_permits(1);
+            }
+        }
+        let _waiting = Waiting(self);
+        self.0.reached.add_permits(1);
+        self.0.open.acquire().await.unwrap().forget();
+        self.0.done.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// The same as a step.
+    pub(crate) async fn pass_as_step(&self) -> std::io::Result<()> {
+        self.pass().await;
+        Ok(())
+    }
+}
+
+/// Waits at the gate.
+pub(crate) async fn wait(flow: Flow) -> Result<&'static str, Failure> {
+    flow.state::<Gate>().pass().await;
+    Ok("through")
+}
+
+/// Says something, and waits at the gate.
+pub(crate) async fn talk(flow: Flow) -> Result<&'static str, Failure> {
+    flow.progress(1, Some(2), "waiting").await;
+    flow.state::<Gate>().pass().await;
+    flow.progress(2, Some(2), "through").await;
+    Ok("done")
+}
+
+/// A server with these tools.
+pub(crate) fn builder(gate: &Gate) -> Builder {
+    Server::builder("test", "1.0.0")
+        .state(gate.clone())
+        .tool(Tool::new("hello", hello))
+        .tool(Tool::new("order", order))
+        .tool(Tool::new("wait", wait))
+        .tool(Tool::new("talk", talk))
+}
+
+pub(crate) fn server() -> Server {
+    builder(&Gate::default()).build().unwrap()
+}

@@ -1,8 +1,8 @@
 //! A client being put together.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use mrtr_schema::{
     CreateMessageParams, CreateMessageResult, Implementation, LoggingLevel, NamespacedInput, Revision, Root,
@@ -169,7 +169,7 @@ impl Builder {
             server: self.transport.server().into(),
             transport: self.transport,
             info: self.info,
-            revision: self.revision,
+            revision: Mutex::new(self.revision),
             capabilities: self.handlers.capabilities(),
             handlers: self.handlers,
             limits: self.limits,

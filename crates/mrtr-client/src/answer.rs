@@ -109,8 +109,15 @@ pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<Json
     members.fill_in(defaults(form));
     let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
     let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
+    check_values(&content).map_err(wrong)?;
     form.check(&content).map_err(|violations| AnswerError::Unfit { key: key.to_owned(), violations })?;
     Ok(content)
+}
+
+/// Whether all values are such as forms hold, those that the form does not know included: the server refuses others.
+fn check_values(content: &JsonObject) -> Result<(), ReadError> {
+    let answer = ElicitResult::accept(content.clone()).to_json(Revision::default())?;
+    ElicitResult::from_json(&answer, Revision::default().strict()).map(drop)
 }
 
 /// What the fields hold at first, as the server wrote it.

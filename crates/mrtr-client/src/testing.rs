@@ -122,8 +122,7 @@ impl Script {
 
 #[async_trait]
 impl Transport for Script {
-    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's signature")]
-    fn server(&self) -> &str {
+    fn server(&self) -> &'static str {
         "a script"
     }
 

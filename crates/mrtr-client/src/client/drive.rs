@@ -67,6 +67,8 @@ pub(super) struct Driven<'a> {
     pub(super) client: &'a Client,
     pub(super) report: Report,
     pub(super) call: Call,
+    /// The last round that was told of.
+    told: u32,
 }
 
 impl Client {
@@ -189,7 +191,7 @@ impl<'a> Driven<'a> {
         let report = Report::new(client, &pending);
         let seed = getrandom::u64().unwrap_or_default();
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, report, call }
+        Self { client, report, call, told: 0 }
     }
 
     fn span(&self) -> Span {
@@ -237,8 +239,11 @@ impl<'a> Driven<'a> {
     /// Sends a request, and tells the call what came back.
     async fn send(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let pending = self.call.pending();
-        let round = pending.rounds() + u32::from(pending.rounds() == 0 || !pending.answers.is_empty());
-        if round > pending.rounds() {
+        let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
+        let round = pending.rounds().saturating_add(u32::from(brings_news));
+        // A request that is sent again, since the server was busy or has another version, is the same round.
+        if brings_news && round > self.told {
+            self.told = round;
             self.report.tell(EventKind::Round(round));
         }
         let span = info_span!("round", round, method = outgoing.method);

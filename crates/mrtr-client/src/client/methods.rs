@@ -90,6 +90,17 @@ impl Client {
     }
 
     /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// let client = Client::builder(Script::new()).build();
+    /// let call = client.prepare_tool("greet", json!({ "name": "Ada" }))?;
+    /// assert_eq!(call.params().as_str(), r#"{"name":"greet","arguments":{"name":"Ada"}}"#);
+    /// # Ok::<(), mrtr_client::CallError>(())
+    /// ```
     pub fn prepare_tool(&self, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
         self.prepare_named("tools/call", name, arguments)
     }

@@ -1,17 +1,19 @@
 //! Lists and reads: all pages, kept for as long as the server says and no longer.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client};
+use mrtr_client::{CallError, Client, Exchange, Notified, Replied, Transport, TransportError};
 use mrtr_schema::{CacheScope, CachingHints, CompleteParams, CompletionArgument, PromptReference, Revision};
 use mrtr_server::{Completing, Failure, Flow, Prompt, Resource, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::common::{Function, InMemory, rooted};
+use super::common::{InMemory, complete, results, rooted};
 
 async fn nothing(_: Flow) -> Result<&'static str, Failure> {
     Ok("nothing")
@@ -61,14 +63,14 @@ async fn a_read_is_kept_only_if_the_server_says_so() {
 
 #[tokio::test]
 async fn a_list_without_an_end_is_an_error() {
-    let turning = Function::of_results(|request| {
+    let turning = results(|request| {
         let next = if request["params"]["cursor"] == "a" { "b" } else { "a" };
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
     let error = rooted(turning).list_tools().await.unwrap_err();
     assert!(matches!(error, CallError::BadResult(_)), "{error}");
 
-    let growing = Function::of_results(|request| {
+    let growing = results(|request| {
         let next = format!("{}x", request["params"]["cursor"].as_str().unwrap_or_default());
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
@@ -78,20 +80,61 @@ async fn a_list_without_an_end_is_an_error() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_no_longer_good_makes_room() {
-    let server = Function::of_results(
-        |_| json!({ "resultType": "complete", "contents": [], "ttlMs": 1000, "cacheScope": "private" }),
-    );
-    let client = rooted(server);
-    for number in 0..1500 {
-        client.read_resource(&format!("docs://{number}")).await.unwrap();
+    let sent = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&sent);
+    let client = rooted(results(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        json!({ "resultType": "complete", "contents": [], "ttlMs": 1000, "cacheScope": "private" })
+    }));
+    let read_twice = async |uri: String| {
+        let before = sent.load(Ordering::Relaxed);
+        client.read_resource(&uri).await.unwrap();
+        client.read_resource(&uri).await.unwrap();
+        sent.load(Ordering::Relaxed) - before
+    };
+    for number in 0..1000 {
+        assert_eq!(read_twice(format!("docs://{number}")).await, 1);
     }
+    assert_eq!(read_twice("docs://one-too-many".to_owned()).await, 2, "there is no room");
     tokio::time::advance(Duration::from_secs(2)).await;
-    let script = Script::new()
-        .result(json!({ "resultType": "complete", "contents": [], "ttlMs": 1000, "cacheScope": "private" }));
-    let client = rooted(script.clone());
-    client.read_resource("docs://new").await.unwrap();
-    client.read_resource("docs://new").await.unwrap();
-    assert_eq!(script.sent().len(), 1);
+    assert_eq!(read_twice("docs://later".to_owned()).await, 1);
+}
+
+/// Says, before each reply, that something has changed.
+#[derive(Debug)]
+struct Announcing(&'static str, Script);
+
+#[async_trait::async_trait]
+impl Transport for Announcing {
+    fn server(&self) -> &'static str {
+        "announcing"
+    }
+
+    async fn exchange(
+        &self,
+        request: Exchange<'_>,
+        notified: &mut (dyn FnMut(Notified) + Send),
+    ) -> Result<Replied, TransportError> {
+        if request.method == "tools/call" {
+            notified(Notified { method: self.0.to_owned(), params: json!({}).into() });
+        }
+        self.1.exchange(request, notified).await
+    }
+}
+
+#[tokio::test]
+async fn what_was_kept_is_forgotten_when_the_server_says_that_something_changed() {
+    for (announced, sent) in
+        [("notifications/tools/list_changed", 3), ("notifications/resources/updated", 3), ("notifications/progress", 2)]
+    {
+        let page = json!({ "resultType": "complete", "tools": [], "ttlMs": 60_000, "cacheScope": "private" });
+        let script = Script::new().result(&page).result(complete("done")).result(&page);
+        let client = Client::builder(Announcing(announced, script.clone())).build();
+        client.list_tools().await.unwrap();
+        client.call_tool("t", json!({})).await.unwrap();
+        client.list_tools().await.unwrap();
+        assert_eq!(script.sent().len(), sent, "{announced}");
+    }
 }
 
 #[tokio::test]

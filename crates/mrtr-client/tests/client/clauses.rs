@@ -164,7 +164,9 @@ async fn el_5_an_answer_is_checked_before_it_is_sent() {
     // Whoever was asked may check before it answers, and the same rules hold for a call driven by hand.
     let mut pending = error.into_pending().unwrap();
     assert!(matches!(pending.accept("who", &json!({ "name": "A", "age": 40 })), Err(AnswerError::Unfit { .. })));
-    assert!(matches!(pending.accept("who", &json!({ "name": {}, "age": 40 })), Err(_)));
+    assert!(pending.accept("who", &json!({ "name": {}, "age": 40 })).is_err());
+    let nested = json!({ "name": "Ada", "age": 40, "not asked": {} });
+    assert!(matches!(pending.accept("who", &nested), Err(AnswerError::WrongKind { .. })), "no form holds objects");
     assert!(pending.accept("who", &json!({ "name": "Ada", "age": 40, "colours": null })).is_ok());
 }
 
@@ -201,7 +203,7 @@ async fn el_5_decline_and_cancel_are_told_apart() {
     }
 }
 
-fn asks_model(params: Value) -> Value {
+fn asks_model(params: &Value) -> Value {
     json!({ "resultType": "input_required",
         "inputRequests": { "m": { "method": "sampling/createMessage", "params": params } } })
 }
@@ -217,19 +219,19 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
     let with_tools = json!({ "messages": [message], "maxTokens": 10, "tools": [tool] });
     let model = |_, _| async { Ok::<_, String>(said(SamplingContent::Text(TextContent::new("Hi")))) };
 
-    let script = Script::new().result(asks_model(with_tools.clone())).result(complete("done"));
+    let script = Script::new().result(asks_model(&with_tools)).result(complete("done"));
     let client = Client::builder(script).on_sample(model).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(matches!(error, CallError::NoHandler { .. }), "{error}");
     assert!(!client.capabilities().samples_with_tools());
 
-    let script = Script::new().result(asks_model(with_tools)).result(complete("done"));
+    let script = Script::new().result(asks_model(&with_tools)).result(complete("done"));
     let client = Client::builder(script).on_sample_with_tools(model).build();
     assert!(client.capabilities().samples_with_tools());
     client.call_tool("t", json!({})).await.unwrap();
 
     // A model that uses a tool which nobody offered has gone wrong.
-    let script = Script::new().result(asks_model(json!({ "messages": [message], "maxTokens": 10 })));
+    let script = Script::new().result(asks_model(&json!({ "messages": [message], "maxTokens": 10 })));
     let uses = SamplingContent::ToolUse(ToolUseContent::new("1", "weather", JsonObject::default()));
     let client = Client::builder(script)
         .on_sample(move |_, _| {
@@ -249,7 +251,7 @@ async fn sa_1_a_conversation_whose_tool_uses_have_no_results_reaches_no_model() 
     let tools = json!([{ "name": "w", "inputSchema": { "type": "object" } }]);
     for messages in [json!([uses]), json!([uses, mixed])] {
         let params = json!({ "messages": messages, "maxTokens": 10, "tools": tools });
-        let client = Client::builder(Script::new().result(asks_model(params)))
+        let client = Client::builder(Script::new().result(asks_model(&params)))
             .on_sample_with_tools(|_, _| async { Err::<CreateMessageResult, _>("the model was asked") })
             .build();
         let error = client.call_tool("t", json!({})).await.unwrap_err();
@@ -260,7 +262,7 @@ async fn sa_1_a_conversation_whose_tool_uses_have_no_results_reaches_no_model() 
 #[tokio::test]
 async fn sa_3_a_refused_sampling_ends_the_call_and_nothing_is_invented() {
     let message = json!({ "role": "user", "content": { "type": "text", "text": "Hello" } });
-    let script = Script::new().result(asks_model(json!({ "messages": [message], "maxTokens": 10 })));
+    let script = Script::new().result(asks_model(&json!({ "messages": [message], "maxTokens": 10 })));
     let client = Client::builder(script.clone())
         .on_sample(|_, _| async { Err::<CreateMessageResult, _>("the user said no") })
         .build();

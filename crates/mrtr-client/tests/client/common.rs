@@ -33,7 +33,7 @@ impl InMemory {
 
 #[async_trait]
 impl Transport for InMemory {
-    fn server(&self) -> &str {
+    fn server(&self) -> &'static str {
         "in memory"
     }
 
@@ -69,32 +69,27 @@ fn notification(message: &str) -> Option<Notified> {
     Some(Notified { method: method.into_owned(), params: Json::from(message["params"].clone()) })
 }
 
-/// A server that is a function of the request's text and id.
-#[derive(Clone)]
-pub(crate) struct Function {
-    answer: Arc<dyn Fn(&Value, &RequestId) -> String + Send + Sync>,
+/// A server that is a function of the request and its id.
+pub(crate) struct Function<F>(pub(crate) F);
+
+/// A server whose replies are all results.
+pub(crate) fn results(
+    result: impl Fn(&Value) -> Value + Send + Sync + 'static,
+) -> Function<impl Fn(&Value, &RequestId) -> String + Send + Sync + 'static> {
+    Function(move |request: &Value, id: &RequestId| {
+        json!({ "jsonrpc": "2.0", "id": id, "result": result(request) }).to_string()
+    })
 }
 
-impl Function {
-    pub(crate) fn new(answer: impl Fn(&Value, &RequestId) -> String + Send + Sync + 'static) -> Self {
-        Self { answer: Arc::new(answer) }
-    }
-
-    /// A server whose replies are all results.
-    pub(crate) fn of_results(result: impl Fn(&Value) -> Value + Send + Sync + 'static) -> Self {
-        Self::new(move |request, id| json!({ "jsonrpc": "2.0", "id": id, "result": result(request) }).to_string())
-    }
-}
-
-impl std::fmt::Debug for Function {
+impl<F> std::fmt::Debug for Function<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Function")
     }
 }
 
 #[async_trait]
-impl Transport for Function {
-    fn server(&self) -> &str {
+impl<F: Fn(&Value, &RequestId) -> String + Send + Sync + 'static> Transport for Function<F> {
+    fn server(&self) -> &'static str {
         "a function"
     }
 
@@ -103,7 +98,7 @@ impl Transport for Function {
         request: Exchange<'_>,
         _: &mut (dyn FnMut(Notified) + Send),
     ) -> Result<Replied, TransportError> {
-        Ok(Replied::new((self.answer)(&serde_json::from_str(request.message).unwrap(), request.id)))
+        Ok(Replied::new((self.0)(&serde_json::from_str(request.message).unwrap(), request.id)))
     }
 }
 

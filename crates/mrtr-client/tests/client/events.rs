@@ -1,5 +1,6 @@
 //! What a user interface sees of calls: rounds, questions, progress and logs; spans and trace context.
 
+use std::fmt::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -79,6 +80,7 @@ async fn a_call_that_is_put_off_or_becomes_a_task_says_so_once() {
     let mut created = task("working");
     created["resultType"] = "task".into();
     let script = Script::new()
+        .busy(None)
         .result(state_only("s"))
         .result(asks_roots("r", None))
         .result(created)
@@ -90,7 +92,7 @@ async fn a_call_that_is_put_off_or_becomes_a_task_says_so_once() {
     client.resume(client.prepare_tool("t", json!({})).unwrap()).await.unwrap();
     drop(client);
     let lines: Vec<_> = events.map(|event| line(&event.kind)).collect().await;
-    assert_eq!(lines, ["round 1", "put off", r#"asked ["r"]"#, "answered r", "round 2", "task t-1", "done"]);
+    assert_eq!(lines, ["round 1", "put off", "put off", r#"asked ["r"]"#, "answered r", "round 2", "task t-1", "done"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -153,7 +155,7 @@ struct Fields<'a>(&'a mut String);
 
 impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        self.0.push_str(&format!("{field}={value:?} "));
+        write!(self.0, "{field}={value:?} ").unwrap();
     }
 }
 

@@ -10,7 +10,7 @@ use mrtr_schema::{ElicitResult, Json, JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::common::{Function, asks_form, asks_roots, calls, complete, rooted, state_only};
+use super::common::{asks_form, asks_roots, calls, complete, results, rooted, state_only};
 
 fn put_off(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
     let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), limits, seed);
@@ -40,7 +40,7 @@ fn pauses_double_and_vary_and_have_an_end() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_keeps_asking_nothing_is_left_and_the_call_given_back() {
-    let server = Function::of_results(|_| state_only("again"));
+    let server = results(|_| state_only("again"));
     let limits = Limits { state_only_rounds: 3, ..Limits::default() };
     let client = Client::builder(server).limits(limits).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
@@ -75,7 +75,7 @@ struct RetryAfter;
 
 #[async_trait::async_trait]
 impl Transport for RetryAfter {
-    fn server(&self) -> &str {
+    fn server(&self) -> &'static str {
         "busy"
     }
 

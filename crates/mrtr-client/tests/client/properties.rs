@@ -196,7 +196,7 @@ fn error(request: &Exchange<'_>, code: i64, data: &Value) -> String {
 
 #[async_trait::async_trait]
 impl Transport for Player {
-    fn server(&self) -> &str {
+    fn server(&self) -> &'static str {
         "a player"
     }
 

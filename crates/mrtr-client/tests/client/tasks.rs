@@ -135,7 +135,7 @@ async fn a_task_alone_can_be_saved_and_followed() {
     let script = Script::new().result(created()).unreachable();
     let error = rooted(script).call_tool("t", json!({})).await.unwrap_err();
     let task = error.pending().unwrap().task().unwrap();
-    assert_eq!(task.ttl(), Some(Duration::from_secs(60)));
+    assert_eq!(task.ttl(), Some(Duration::from_mins(1)));
     assert_eq!(task.created_at(), Some("2026-08-01T12:00:00Z"));
     let saved = serde_json::to_string(task).unwrap();
     assert!(serde_json::from_str::<PendingTask>(&saved.replace(r#""format":1"#, r#""format":2"#)).is_err());
@@ -251,7 +251,7 @@ async fn a_task_of_the_older_revisions_is_followed_through_its_result() {
             .revision(revision)
             .on_elicit(|form| async move { form.accept(&json!({})) })
             .build();
-        let call = client.prepare_tool("t", json!({})).unwrap().as_task(Duration::from_secs(60));
+        let call = client.prepare_tool("t", json!({})).unwrap().as_task(Duration::from_mins(1));
         let result = client.resume(call).await.unwrap();
         assert!(result.as_str().contains("done"));
         let looks = ["tasks/get", "tasks/get", "tasks/result", "tasks/input_response", "tasks/get", "tasks/result"];

@@ -1,41 +1,59 @@
 //! A call as a pure state machine: what came in, and what to do next. It does no I/O and has no clock.
 
+mod action;
+mod negotiate;
+mod pauses;
 mod reply;
 mod task;
 
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, InputResponse, Json, JsonObject, ReadError, Revision};
+use mrtr_schema::{ErrorObject, InputRequest, JsonObject, ReadError, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
-use crate::{Limits, NotAsked, PendingCall};
+pub use action::{Action, Outcome, Outgoing, Stop};
+
+use crate::pending::Asked;
+use crate::raw::RawObject;
+use crate::{AnswerError, Limits, PendingCall};
+use pauses::Pauses;
 use reply::ReplyKind;
 
 /// A call on its way: ask it what to do, and tell it what came of that.
 ///
 /// ```
-/// use mrtr_client::{Action, Call, Limits};
-/// use mrtr_schema::{Json, JsonObject, Revision};
+/// use mrtr_client::{Action, Call, Limits, Outcome};
+/// use mrtr_schema::{Json, JsonObject, ListRootsResult, Revision};
 ///
 /// let params = JsonObject::parse(r#"{"name": "greet"}"#)?;
 /// let mut call = Call::new(Revision::Published, "tools/call", params, Limits::default(), 1);
 /// let Action::Send(request) = call.action() else { panic!("it sends first") };
 /// assert_eq!(request.method, "tools/call");
 ///
-/// let interim = Json::parse(r#"{"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}}"#)?;
-/// call.replied(Ok(interim.as_raw()));
+/// let interim = r#"{"resultType": "input_required", "inputRequests": {"r": {"method": "roots/list"}}}"#;
+/// call.replied(Ok(Json::parse(interim)?.as_raw()), None);
 /// let Action::Gather(questions) = call.action() else { panic!("it was asked") };
 /// assert_eq!(questions[0].0, "r");
-/// # Ok::<(), mrtr_schema::ReadError>(())
+///
+/// call.answered("r", &ListRootsResult::new([]))?;
+/// let Action::Send(retry) = call.action() else { panic!("all is answered") };
+/// assert_eq!(retry.params.get(), r#"{"name":"greet","inputResponses":{"r":{"roots":[]}}}"#);
+///
+/// call.replied(Ok(Json::parse(r#"{"resultType": "complete", "content": []}"#)?.as_raw()), None);
+/// assert!(matches!(call.action(), Action::Done));
+/// assert!(matches!(call.end(), (Some(Outcome::Complete(_)), _)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Call {
     pending: PendingCall,
     limits: Limits,
     phase: Phase,
-    /// Where the variation of pauses comes from.
-    seed: u64,
+    pauses: Pauses,
+    /// Revisions that the server does not have.
+    refused: Vec<Revision>,
+    /// The one that it has, if it is not the first.
+    agreed: Option<Revision>,
 }
 
 /// Where a call is.
@@ -63,84 +81,31 @@ enum Sending {
     AnswerTask,
 }
 
-/// What is to be done next.
-#[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "whoever drives a call must do each of them")]
-pub enum Action {
-    /// Send this, and tell what was replied.
-    Send(Outgoing),
-    /// Answer these, each by its key, in any order.
-    Gather(Vec<(String, InputRequest)>),
-    /// Wait this long.
-    Wait(Duration),
-    /// Nothing: the call is over.
-    Done(Outcome),
-}
-
-/// A request to be sent, without what the driver adds: an id and metadata.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Outgoing {
-    /// The method.
-    pub method: String,
-    /// The parameters.
-    pub params: JsonObject,
-}
-
-/// How a call ended.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// With this result.
-    Complete(Json),
-    /// With this error of the server's.
-    Failed(ErrorObject),
-    /// It may be picked up again.
-    Stopped(Stop),
-}
-
-/// Why a call stopped before its end.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The server asks again, and all rounds are used.
-    #[error("the server still asks after {0} rounds")]
-    TooManyRounds(u32),
-    /// The server keeps asking nothing.
-    #[error("the server put the call off {0} times in a row")]
-    TooManyStateOnlyRounds(u32),
-    /// The server asks only for what this client does not know.
-    #[error("the server asks for what this client does not know: {}", .0.join(", "))]
-    Unanswerable(Vec<String>),
-    /// The state is longer than is taken.
-    #[error("the state has {0} bytes")]
-    StateTooLong(usize),
-    /// The reply is none that the protocol allows.
-    #[error("the reply cannot be read: {0}")]
-    BadReply(#[from] ReadError),
-    /// The task goes on and on.
-    #[error("the task was not done after {0} looks")]
-    TooManyLooks(u32),
-    /// The task was cancelled.
-    #[error("the task was cancelled")]
-    TaskCancelled,
-}
-
 impl Call {
     /// A call that has not been sent yet. `seed` varies the pauses between retries.
     pub fn new(revision: Revision, method: impl Into<String>, params: JsonObject, limits: Limits, seed: u64) -> Self {
         Self::resume(PendingCall::new(revision, method, params), limits, seed)
     }
 
-    /// A call that was put down: it goes on where it was. One that had used all its rounds has one more.
+    /// A call that was put down: it goes on where it was. Where it has used up a limit, it may go one further.
     pub fn resume(pending: PendingCall, limits: Limits, seed: u64) -> Self {
-        let mut call = Self { pending, limits, phase: Phase::Sending(Sending::Call), seed };
-        if call.pending.asked.is_some() {
-            call.phase = Phase::Gathering;
-            call.settle();
-        } else if call.pending.task.is_some() {
-            call.phase = Phase::Sending(Sending::GetTask);
-        }
+        let looks = pending.task.as_ref().map_or(0, |task| task.looks);
+        let limits = Limits {
+            rounds: limits.rounds.max(pending.rounds.saturating_add(1)),
+            state_only_rounds: limits.state_only_rounds.max(pending.state_only_rounds.saturating_add(1)),
+            looks: limits.looks.max(looks.saturating_add(1)),
+            ..limits
+        };
+        // What a task asked may be answered or over by now, unless an answer is on its way.
+        let looks_first = pending.task.is_some() && pending.answers.is_empty();
+        let phase = match (&pending.asked, &pending.task) {
+            (_, Some(_)) if looks_first => Phase::Sending(Sending::GetTask),
+            (Some(_), _) => Phase::Gathering,
+            (None, Some(_)) => Phase::Sending(Sending::GetTask),
+            (None, None) => Phase::Sending(Sending::Call),
+        };
+        let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
+        call.settle();
         call
     }
 
@@ -149,9 +114,12 @@ impl Call {
         &self.pending
     }
 
-    /// The call, put down.
-    pub fn into_pending(self) -> PendingCall {
-        self.pending
+    /// How the call ended, if it has, and what is left of it.
+    pub fn end(self) -> (Option<Outcome>, PendingCall) {
+        match self.phase {
+            Phase::Over(outcome) => (Some(outcome), self.pending),
+            _ => (None, self.pending),
+        }
     }
 
     /// What is to be done next. Asking twice gives the same.
@@ -160,14 +128,13 @@ impl Call {
             Phase::Sending(sending) => Action::Send(self.outgoing(*sending)),
             Phase::Gathering => Action::Gather(self.open_questions()),
             Phase::Waiting(duration, _) => Action::Wait(*duration),
-            Phase::Over(outcome) => Action::Done(outcome.clone()),
+            Phase::Over(_) => Action::Done,
         }
     }
 
     fn open_questions(&self) -> Vec<(String, InputRequest)> {
-        let questions = self.pending.questions().unwrap_or_default();
-        let open: Vec<_> = self.pending.unanswered().collect();
-        questions.into_iter().filter(|(key, _)| open.contains(key)).collect()
+        let open = self.pending.unanswered();
+        open.filter_map(|key| Some((key.to_owned(), self.pending.question(key)?.clone()))).collect()
     }
 
     /// The wait is over.
@@ -177,29 +144,28 @@ impl Call {
         }
     }
 
-    /// A question was answered.
-    pub fn answered(&mut self, key: &str, answer: &InputResponse) -> Result<(), NotAsked> {
+    /// A question was answered: see [`PendingCall::answer`].
+    pub fn answered<A: Wire>(&mut self, key: &str, answer: &A) -> Result<(), AnswerError> {
         self.pending.answer(key, answer)?;
         self.settle();
         Ok(())
     }
 
-    /// A question is of a kind that this client does not know: the others are answered without it.
-    pub fn skipped(&mut self, key: &str) {
-        if self.pending.question(key).is_some() && !self.pending.answers.contains_key(key) {
-            self.pending.skipped.push(key.to_owned());
-            self.settle();
-        }
+    /// A question is of a kind that this client does not know: the others are answered without it (NS-3).
+    pub fn skipped(&mut self, key: &str) -> Result<(), AnswerError> {
+        self.pending.skip(key)?;
+        self.settle();
+        Ok(())
     }
 
     /// Goes on once every question is answered or skipped.
     fn settle(&mut self) {
-        if !matches!(self.phase, Phase::Gathering) || self.pending.unanswered().next().is_some() {
+        if !matches!(self.phase, Phase::Gathering) || !self.pending.is_settled() {
             return;
         }
-        let asks_nothing_known = self.pending.answers.is_empty() && !self.pending.skipped.is_empty();
-        self.phase = if asks_nothing_known {
-            Phase::Over(Outcome::Stopped(Stop::Unanswerable(self.pending.skipped.clone())))
+        self.phase = if self.pending.answers.is_empty() {
+            // Whoever picks the call up may know them.
+            Phase::stopped(Stop::Unanswerable(std::mem::take(&mut self.pending.skipped)))
         } else if self.pending.task.is_some() {
             Phase::Sending(Sending::AnswerTask)
         } else {
@@ -207,113 +173,126 @@ impl Call {
         };
     }
 
-    /// The server replied, with a result or with an error.
-    pub fn replied(&mut self, reply: Result<&RawValue, ErrorObject>) {
+    /// The server replied, with a result or with an error, and wants to be left alone for a while if it is busy.
+    pub fn replied(&mut self, reply: Result<&RawValue, ErrorObject>, retry_after: Option<Duration>) {
         let Phase::Sending(sending) = self.phase else { return };
+        if reply.is_ok() && !self.refused.is_empty() {
+            self.agreed = Some(self.pending.revision);
+        }
         let next = match reply {
-            Err(error) => Ok(Phase::Over(Outcome::Failed(error))),
-            Ok(result) if sending == Sending::Call => self.after_call(result),
+            Err(error) => Ok(self.after_error(sending, error)),
+            Ok(result) if sending == Sending::Call => self.after_call(result, retry_after),
             Ok(result) => self.after_task_message(sending, result),
         };
-        self.phase = next.unwrap_or_else(|error| Phase::Over(Outcome::Stopped(error.into())));
+        self.phase = next.unwrap_or_else(Phase::stopped);
     }
 
-    fn after_call(&mut self, result: &RawValue) -> Result<Phase, ReadError> {
-        if self.brings_answers() || self.pending.rounds == 0 {
-            self.pending.rounds += 1;
+    /// The server was too busy to take the request: it is sent again later.
+    pub fn put_off(&mut self, retry_after: Option<Duration>) {
+        if let Phase::Sending(sending) = self.phase {
+            self.phase = self.pause(sending, retry_after);
         }
-        match ReplyKind::of(result, self.pending.revision)? {
+    }
+
+    /// What came is no reply that the protocol allows, or too long for one.
+    pub fn refuse_reply(&mut self, reason: Stop) {
+        if let Phase::Sending(_) = self.phase {
+            self.phase = Phase::stopped(reason);
+        }
+    }
+
+    fn after_call(&mut self, result: &RawValue, retry_after: Option<Duration>) -> Result<Phase, Stop> {
+        match ReplyKind::of(result, &self.pending)? {
             ReplyKind::Complete(result) => Ok(Phase::Over(Outcome::Complete(result))),
             ReplyKind::Interim { asked, state } => {
-                self.pending.state = state;
-                self.pending.answers.clear();
-                self.pending.skipped.clear();
-                self.pending.asked = asked;
-                Ok(self.after_interim())
+                self.check_size(asked.as_ref(), state.as_ref())?;
+                self.end_round(asked, state);
+                Ok(match self.pending.asked {
+                    Some(_) => self.ask(),
+                    None => self.pause(Sending::Call, retry_after),
+                })
             }
             ReplyKind::Task(task) => {
-                self.pending.state = None;
-                self.pending.asked = None;
-                self.pending.answers.clear();
+                self.end_round(None, None);
+                self.pending.state_only_rounds = 0;
                 self.pending.task = Some(task);
-                Ok(Phase::Waiting(self.poll_interval(), Sending::GetTask))
+                Ok(self.look_later())
             }
         }
     }
 
-    /// Whether the last request brought anything new.
-    fn brings_answers(&self) -> bool {
-        !self.pending.answers.is_empty()
+    /// The state and the answers of this round are of no further use; those of the next take their place (CL-2).
+    fn end_round(&mut self, asked: Option<Asked>, state: Option<RequestState>) {
+        if self.pending.rounds == 0 || !self.pending.answers.is_empty() {
+            self.pending.rounds = self.pending.rounds.saturating_add(1);
+        }
+        self.pending.asked = asked;
+        self.pending.state = state;
+        self.pending.answers.clear();
+        self.pending.skipped.clear();
     }
 
-    fn after_interim(&mut self) -> Phase {
-        let stop = |stop| Phase::Over(Outcome::Stopped(stop));
-        if let Some(length) = self.pending.state.as_ref().map(mrtr_schema::RequestState::len)
-            && length > self.limits.state_bytes
-        {
-            return stop(Stop::StateTooLong(length));
+    fn check_size(&self, asked: Option<&Asked>, state: Option<&RequestState>) -> Result<(), Stop> {
+        let questions = asked.map_or(0, |asked| asked.requests.len());
+        let length = state.map_or(0, RequestState::len);
+        if questions > self.limits.questions {
+            Err(Stop::TooManyQuestions(questions))
+        } else if length > self.limits.state_bytes {
+            Err(Stop::StateTooLong(length))
+        } else {
+            Ok(())
         }
-        if self.pending.asked.is_none() {
-            self.pending.state_only_rounds += 1;
-            let times = self.pending.state_only_rounds;
-            if times > self.limits.state_only_rounds {
-                return stop(Stop::TooManyStateOnlyRounds(self.limits.state_only_rounds));
-            }
-            let pause = self.varied(self.limits.backoff.saturating_mul(1 << (times - 1).min(16)));
-            return Phase::Waiting(pause.min(LONGEST_PAUSE), Sending::Call);
-        }
+    }
+
+    /// Has what was asked answered, if there is a round left to send the answers in: none is given for nothing.
+    fn ask(&mut self) -> Phase {
         self.pending.state_only_rounds = 0;
         if self.pending.rounds >= self.limits.rounds {
-            return stop(Stop::TooManyRounds(self.limits.rounds));
+            return Phase::stopped(Stop::TooManyRounds(self.pending.rounds));
         }
         Phase::Gathering
     }
 
-    /// A pause of between half and all of this, so that clients put off together do not come back together.
-    fn varied(&mut self, pause: Duration) -> Duration {
-        // Knuth's generator: good enough to spread clients, and the same for the same seed.
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let half = pause / 2;
-        half + half.mul_f64(f64::from((self.seed >> 32) as u32) / f64::from(u32::MAX))
+    /// Waits before the same is sent again, longer each time.
+    fn pause(&mut self, then: Sending, retry_after: Option<Duration>) -> Phase {
+        let times = self.pending.state_only_rounds;
+        self.pending.state_only_rounds = times.saturating_add(1);
+        if times >= self.limits.state_only_rounds {
+            return Phase::stopped(Stop::TooManyStateOnlyRounds(times));
+        }
+        Phase::Waiting(self.pauses.next(self.limits.backoff, times, retry_after), then)
     }
 
     fn outgoing(&self, sending: Sending) -> Outgoing {
-        match sending {
-            Sending::Call => Outgoing { method: self.pending.method.clone(), params: self.retry_params() },
-            other => self.task_message(other),
+        if sending != Sending::Call {
+            return self.task_message(sending);
         }
+        let is_retry = !self.pending.answers.is_empty() || self.pending.state.is_some();
+        let params = if is_retry { self.retry_params() } else { self.pending.params.as_raw().to_owned() };
+        Outgoing { method: self.pending.method.clone(), params, is_retry }
     }
 
     /// The original parameters, with the answers and the state of this retry and of no other (CL-2, CL-4, CL-5).
-    fn retry_params(&self) -> JsonObject {
-        let mut params: Map<String, Value> = Map::new();
-        let original = mrtr_schema::RawMembers::of(self.pending.params.as_raw()).unwrap_or_default();
-        let mut raw: Vec<(String, Box<RawValue>)> =
-            original.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    fn retry_params(&self) -> Box<RawValue> {
+        let mut params = RawObject::of(self.pending.params.as_raw());
         if !self.pending.answers.is_empty() {
-            raw.push(("inputResponses".to_owned(), answers(&self.pending)));
+            params.set("inputResponses", &self.pending.answers);
         }
         if let Some(state) = &self.pending.state {
-            params.insert("requestState".to_owned(), state.untrusted_text().into());
+            params.set("requestState", state);
         }
-        object(raw, params)
+        params.finish()
     }
 }
 
-/// The longest pause between two retries, however often the server puts the call off.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
-/// The answers as they are sent.
-fn answers(pending: &PendingCall) -> Box<RawValue> {
-    serde_json::value::to_raw_value(&pending.answers).expect("answers are JSON")
+impl Phase {
+    fn stopped(stop: Stop) -> Self {
+        Self::Over(Outcome::Stopped(stop))
+    }
 }
 
-/// An object of members that are kept as text, and of some more.
-fn object(raw: Vec<(String, Box<RawValue>)>, more: Map<String, Value>) -> JsonObject {
-    let mut members: indexmap::IndexMap<String, Box<RawValue>> = raw.into_iter().collect();
-    for (key, value) in more {
-        members.insert(key, serde_json::value::to_raw_value(&value).expect("a value is JSON"));
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::BadReply(error)
     }
-    let text = serde_json::to_string(&members).expect("members are JSON");
-    JsonObject::parse(&text).expect("members of an object make an object")
 }

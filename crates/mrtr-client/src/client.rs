@@ -3,11 +3,16 @@
 mod builder;
 mod cache;
 mod drive;
+mod exchange;
+mod gather;
+mod lists;
+mod message;
 mod methods;
+mod report;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_core::Stream;
 use futures_util::stream;
@@ -18,7 +23,7 @@ pub use builder::{Builder, TraceContext};
 pub use drive::Round;
 
 use crate::handlers::Handlers;
-use crate::{CallEvent, Limits, Transport};
+use crate::{CallEvent, Limits, Notified, Transport};
 use builder::Tracer;
 use cache::Cache;
 
@@ -27,23 +32,15 @@ use cache::Cache;
 /// ```
 /// use mrtr_client::{Client, FormRequest};
 /// use serde_json::json;
-/// # use mrtr_client::{Exchange, Notified, Transport, TransportError};
-/// # #[derive(Debug)] struct HttpTransport;
-/// # impl HttpTransport { fn new(_: &str) -> Result<Self, TransportError> { Ok(Self) } }
-/// # #[async_trait::async_trait]
-/// # impl Transport for HttpTransport {
-/// #     fn server(&self) -> &str { "http://localhost:8000/mcp" }
-/// #     async fn exchange(
-/// #         &self, request: Exchange<'_>, _: &mut (dyn FnMut(Notified) + Send),
-/// #     ) -> Result<String, TransportError> {
-/// #         let result = if request.message.contains("inputResponses") {
-/// #             json!({ "resultType": "complete", "content": [{ "type": "text", "text": "Bug #4522 resolved" }] })
-/// #         } else {
-/// #             json!({ "resultType": "input_required", "inputRequests": { "resolution": {
-/// #                 "method": "elicitation/create", "params": { "mode": "form", "message": "How?",
-/// #                     "requestedSchema": { "type": "object", "properties": { "how": { "type": "string" } } } } } } })
-/// #         };
-/// #         Ok(json!({ "jsonrpc": "2.0", "id": request.id, "result": result }).to_string())
+/// # use mrtr_client::testing::Script;
+/// # struct HttpTransport;
+/// # impl HttpTransport {
+/// #     fn new(_: &str) -> Result<Script, mrtr_client::TransportError> {
+/// #         let form = json!({ "type": "object", "properties": { "how": { "type": "string" } } });
+/// #         Ok(Script::new()
+/// #             .result(json!({ "resultType": "input_required", "inputRequests": { "resolution": {
+/// #                 "method": "elicitation/create", "params": { "message": "How?", "requestedSchema": form } } } }))
+/// #             .result(json!({ "resultType": "complete", "content": [{ "type": "text", "text": "resolved" }] })))
 /// #     }
 /// # }
 /// # async fn ask_the_user(form: FormRequest) -> mrtr_schema::ElicitResult { form.accept(&json!({ "how": "x" })).unwrap() }
@@ -62,7 +59,8 @@ struct Inner {
     transport: Arc<dyn Transport>,
     server: Arc<str>,
     info: Implementation,
-    revision: Revision,
+    /// The one that it was built with, or that the server turned out to have.
+    revision: Mutex<Revision>,
     capabilities: ClientCapabilities,
     handlers: Handlers,
     limits: Limits,
@@ -82,7 +80,8 @@ impl Client {
         Builder::new(Arc::new(transport))
     }
 
-    /// What happens during this client's calls, from now on. Whoever is too slow misses some.
+    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. Whoever is too slow misses
+    /// some.
     pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
         let events = self.0.events.subscribe();
         Box::pin(stream::unfold(events, |mut events| async {
@@ -96,9 +95,46 @@ impl Client {
         }))
     }
 
-    /// What this client declares: what it has handlers for.
+    /// What this client declares: what it has handlers for, and that it follows tasks.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    ///
+    /// let client = Client::builder(Script::new()).on_elicit(|form| async move { form.decline() }).build();
+    /// assert!(client.capabilities().elicits_forms());
+    /// assert!(!client.capabilities().elicits_urls());
+    /// assert!(!client.capabilities().samples());
+    /// ```
     pub fn capabilities(&self) -> &ClientCapabilities {
         &self.0.capabilities
+    }
+
+    /// The revision that new calls are made in: the one that the client was built with, or another that the server
+    /// turned out to have.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert_eq!(Client::builder(Script::new()).build().revision(), Revision::Published);
+    /// ```
+    pub fn revision(&self) -> Revision {
+        *self.0.revision.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes new calls in another revision.
+    fn agree(&self, revision: Revision) {
+        *self.0.revision.lock().unwrap_or_else(PoisonError::into_inner) = revision;
+    }
+
+    /// What was kept may be wrong once the server says that something has changed.
+    fn hear(&self, notified: &Notified) {
+        let method = notified.method.as_str();
+        if method.ends_with("/list_changed") || method == "notifications/resources/updated" {
+            self.0.cache.forget();
+        }
     }
 
     fn next_id(&self) -> String {

@@ -1,8 +1,27 @@
 //! What happens during calls, for whoever shows it.
 
+use std::time::Duration;
+
 use mrtr_schema::{Json, LoggingMessageParams, ProgressParams};
 
 /// Something that happened during a call.
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, EventKind};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+/// let client = Client::builder(Script::new().result(json!({ "resultType": "complete", "content": [] }))).build();
+/// let mut events = client.events();
+/// client.call_tool("report", json!({})).await?;
+/// let event = events.next().await.unwrap();
+/// assert_eq!((event.call, event.name.as_deref()), (1, Some("report")));
+/// assert!(matches!(event.kind, EventKind::Round(1)));
+/// assert!(matches!(events.next().await.unwrap().kind, EventKind::Done));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CallEvent {
@@ -17,17 +36,31 @@ pub struct CallEvent {
 }
 
 /// What happened.
+///
+/// ```
+/// use mrtr_client::EventKind;
+///
+/// fn show(event: &EventKind) -> String {
+///     match event {
+///         EventKind::Asked(keys) => format!("waiting for {}", keys.join(", ")),
+///         EventKind::Progress(progress) => progress.message.clone().unwrap_or_default(),
+///         EventKind::Done => "done".to_owned(),
+///         _ => String::new(),
+///     }
+/// }
+/// assert_eq!(show(&EventKind::Asked(vec!["login".to_owned()])), "waiting for login");
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A request is being sent; counted from 1.
+    /// A round begins, counted from 1. A retry that brings nothing new belongs to the round before it.
     Round(u32),
     /// The server asks for these.
     Asked(Vec<String>),
     /// This was answered.
     Answered(String),
-    /// The server put the call off, and it will be sent again after this many milliseconds.
-    PutOff(u64),
+    /// The server put the call off, and it will be sent again after this long.
+    PutOff(Duration),
     /// The call has become a task with this id.
     Task(String),
     /// The server says how far it has come.
@@ -41,6 +74,8 @@ pub enum EventKind {
         /// Its parameters.
         params: Json,
     },
-    /// The call is over.
+    /// The call is over, one way or the other.
     Done,
+    /// Whoever made the call dropped it.
+    Abandoned,
 }

@@ -4,24 +4,48 @@ mod elicit;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitParams, ElicitationCapability, InputRequest,
-    InputResponse, JsonObject, ListRootsResult, NamespacedInput, Revision, Root, RootsCapability, SamplingCapability,
-    Violations,
+    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitUrlParams,
+    ElicitationCapability, InputRequest, InputResponse, JsonObject, ListRootsResult, NamespacedInput, Revision, Root,
+    RootsCapability, SamplingCapability, tasks,
 };
 
-pub use elicit::{FormRequest, IntoElicitResult, UrlRequest};
+pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
 
 /// Who is asking, and in the middle of what.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Asking, Client};
+/// use mrtr_schema::Root;
+/// use serde_json::json;
+///
+/// async fn roots(asking: Asking) -> Result<Vec<Root>, String> {
+///     if asking.name.as_deref() == Some("report") {
+///         return Ok(vec![Root::new("file:///reports")]);
+///     }
+///     Err(format!("{} may not see the roots", asking.server))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let asks = json!({ "resultType": "input_required", "inputRequests": { "where": { "method": "roots/list" } } });
+/// let server = Script::new().result(asks.clone()).result(json!({ "resultType": "complete", "content": [] })).result(asks);
+/// let client = Client::builder(server).on_roots(roots).build();
+/// assert!(client.call_tool("report", json!({})).await.is_ok());
+/// assert!(client.call_tool("spy", json!({})).await.is_err());
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Asking {
     /// The server.
     pub server: Arc<str>,
+    /// Which call: the number that its events have.
+    pub call: u64,
     /// The method of the call.
     pub method: String,
     /// The tool or prompt by name, or the resource by URI.
@@ -39,8 +63,9 @@ pub(crate) enum Unanswered {
     NoHandler,
     /// It is of a kind that nobody here knows: the others are answered without it.
     Unknown,
+    /// The server may not ask like this.
+    BadQuestion(Box<dyn std::error::Error + Send + Sync>),
     Failed(Box<dyn std::error::Error + Send + Sync>),
-    Unfit(Violations),
 }
 
 impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
@@ -49,15 +74,23 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
     }
 }
 
-type Answering = Pin<Box<dyn Future<Output = Result<InputResponse, Unanswered>> + Send>>;
-
+/// Has questions of one kind answered.
 struct Handler<Q>(Box<dyn Fn(Q, Asking, Revision) -> Answering + Send + Sync>);
+
+/// An answer on its way.
+struct Answering(BoxFuture<'static, Result<InputResponse, Unanswered>>);
+
+impl Answering {
+    fn new(answering: impl Future<Output = Result<InputResponse, Unanswered>> + Send + 'static) -> Self {
+        Self(Box::pin(answering))
+    }
+}
 
 /// The handlers of a client.
 #[derive(Default)]
 pub(crate) struct Handlers {
-    form: Option<Handler<mrtr_schema::ElicitFormParams>>,
-    url: Option<Handler<mrtr_schema::ElicitUrlParams>>,
+    form: Option<Handler<ElicitFormParams>>,
+    url: Option<Handler<ElicitUrlParams>>,
     sample: Option<Handler<CreateMessageParams>>,
     samples_with_tools: bool,
     roots: Option<Handler<()>>,
@@ -72,13 +105,8 @@ impl Handlers {
         A: IntoElicitResult + 'static,
     {
         self.form = Some(Handler(Box::new(move |params, asking, revision| {
-            let request = FormRequest::new(params, asking);
-            let form = request.form().clone();
-            let answering = handler(request);
-            Box::pin(async move {
-                let answer = elicit::completed(answering.await.into_elicit_result()?, &form)?;
-                Ok(InputResponse::of(&answer, revision)?)
-            })
+            let answering = handler(FormRequest::new(params, asking));
+            Answering::new(async move { Ok(InputResponse::of(&answering.await.into_elicit_result()?, revision)?) })
         })));
     }
 
@@ -90,12 +118,7 @@ impl Handlers {
     {
         self.url = Some(Handler(Box::new(move |params, asking, revision| {
             let answering = handler(UrlRequest::new(params, asking));
-            Box::pin(async move {
-                // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
-                let mut answer = answering.await.into_elicit_result()?;
-                answer.content = None;
-                Ok(InputResponse::of(&answer, revision)?)
-            })
+            Answering::new(async move { Ok(InputResponse::of(&answering.await.into_elicit_result()?, revision)?) })
         })));
     }
 
@@ -108,7 +131,7 @@ impl Handlers {
         self.samples_with_tools = with_tools;
         self.sample = Some(Handler(Box::new(move |params, asking, revision| {
             let answering = handler(params, asking);
-            Box::pin(async move { Ok(InputResponse::of(&answering.await?, revision)?) })
+            Answering::new(async move { Ok(InputResponse::of(&answering.await?, revision)?) })
         })));
     }
 
@@ -120,7 +143,7 @@ impl Handlers {
     {
         self.roots = Some(Handler(Box::new(move |(), asking, revision| {
             let answering = handler(asking);
-            Box::pin(async move { Ok(InputResponse::of(&ListRootsResult::new(answering.await?), revision)?) })
+            Answering::new(async move { Ok(InputResponse::of(&ListRootsResult::new(answering.await?), revision)?) })
         })));
     }
 
@@ -135,16 +158,15 @@ impl Handlers {
     {
         let handler = Handler(Box::new(move |params: JsonObject, asking, _| {
             let answering = params.to().map(|params| handler(params, asking));
-            let answering: Answering = Box::pin(async move {
-                let answer = answering?.await?;
+            Answering::new(async move {
+                let answer = answering.map_err(|error| Unanswered::BadQuestion(error.into()))?.await?;
                 Ok(InputResponse::from_object(JsonObject::of(&answer)?))
-            });
-            answering
+            })
         }));
         self.inputs.insert(I::METHOD.as_str().to_owned(), handler);
     }
 
-    /// What a client with these handlers offers, and nothing else.
+    /// What a client with these handlers offers, and nothing else but tasks.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let offered = || Some(JsonObject::default());
         let mut capabilities = ClientCapabilities::new();
@@ -162,8 +184,10 @@ impl Handlers {
         capabilities.roots = self.roots.as_ref().map(|_| RootsCapability::new());
         let mut extensions: IndexMap<_, _> =
             self.inputs.keys().map(|method| (method.clone(), JsonObject::default())).collect();
+        // Tasks are followed whatever the handlers are.
+        extensions.insert(tasks::extension::NAME.to_owned(), JsonObject::default());
         extensions.sort_keys();
-        capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
+        capabilities.extensions = Some(extensions);
         capabilities
     }
 
@@ -181,6 +205,8 @@ impl Handlers {
                 _ => return Err(Unanswered::Unknown),
             },
             InputRequest::Sample(request) => {
+                // Each use of a tool comes with its result, and nothing beside it (SA-1).
+                request.params.check_tool_results().map_err(|error| Unanswered::BadQuestion(error.into()))?;
                 let tools = request.params.tools.is_some() || request.params.tool_choice.is_some();
                 let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
                 allowed.map(|Handler(ask)| ask(request.params, asking, revision))
@@ -193,7 +219,7 @@ impl Handlers {
             _ => return Err(Unanswered::Unknown),
         };
         match answering {
-            Some(answering) => answering.await,
+            Some(Answering(answering)) => answering.await,
             None => Err(Unanswered::NoHandler),
         }
     }

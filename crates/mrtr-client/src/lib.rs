@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod answer;
 mod call;
 mod client;
 mod error;
@@ -9,13 +10,16 @@ mod events;
 mod handlers;
 mod limits;
 mod pending;
+mod raw;
+pub mod testing;
 mod transport;
 
+pub use answer::AnswerError;
 pub use call::{Action, Call, Outcome, Outgoing, Stop};
 pub use client::{Builder, Client, Round, TraceContext};
 pub use error::CallError;
 pub use events::{CallEvent, EventKind};
-pub use handlers::{Asking, FormRequest, IntoElicitResult, UrlRequest};
+pub use handlers::{Asking, Field, FormRequest, IntoElicitResult, UrlRequest};
 pub use limits::Limits;
-pub use pending::{NotAsked, PendingCall, PendingTask};
-pub use transport::{Exchange, Notified, Transport, TransportError};
+pub use pending::{PendingCall, PendingTask};
+pub use transport::{Exchange, Notified, Replied, Transport, TransportError};

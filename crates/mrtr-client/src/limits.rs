@@ -14,17 +14,20 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
 pub struct Limits {
-    /// How many requests a call may send, those without an answer to bring aside. 10 by default.
+    /// How many requests a call may send, those that bring nothing new aside. 10 by default.
     pub rounds: u32,
-    /// How many replies in a row may carry a state and ask nothing. 8 by default.
+    /// How many replies in a row may carry a state and ask nothing, or say that the server is busy. 8 by default.
     pub state_only_rounds: u32,
-    /// How long to wait after the first reply that asks nothing; it doubles each time, and varies by half.
-    /// 100 ms by default.
+    /// How long to wait after the first reply that asks nothing; it doubles each time up to half a minute, and varies
+    /// by half. 100 ms by default. A server that says how long it wants to be left alone is left alone, for up to an
+    /// hour.
     pub backoff: Duration,
     /// How long one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,
     /// How long gathering the answers of a round may take. For ever by default: people think.
     pub gathering: Option<Duration>,
+    /// The most that a server may ask for at once. 256 by default.
+    pub questions: usize,
     /// The longest state that is taken, in bytes. 1 MiB by default.
     pub state_bytes: usize,
     /// The longest reply that is taken, in bytes. 16 MiB by default.
@@ -43,6 +46,7 @@ impl Default for Limits {
             backoff: Duration::from_millis(100),
             exchange: Duration::from_mins(2),
             gathering: None,
+            questions: 256,
             state_bytes: 1 << 20,
             reply_bytes: 16 << 20,
             poll: Duration::from_secs(1),

@@ -1,56 +1,86 @@
 //! A call that was put down: plain data, to be saved and picked up by another process.
 
+mod saved;
+mod task;
+
+use std::fmt;
+use std::time::Duration;
+
 use indexmap::IndexMap;
-use mrtr_schema::{InputRequest, InputRequests, InputResponse, JsonObject, ReadError, RequestState, Revision, Wire};
-use serde::{Deserialize, Deserializer, Serialize};
+use mrtr_schema::{
+    ElicitResult, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput,
+    ReadError, RequestState, Revision, Wire,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::AnswerError;
+use crate::answer;
+use crate::raw::{RawObject, subject};
+use saved::Saved;
+pub use task::PendingTask;
 
 /// A call that was put down: what was asked for, what the server said last, and the answers so far.
 ///
-/// Save it as it is, with any serde format of JSON; it may hold what the person answered, so keep it as you would keep
-/// that. Pick it up with [`Client::resume`](crate::Client::resume).
+/// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as you would keep that. Pick it
+/// up with [`Client::resume`](crate::Client::resume). What it shows to a log has keys in it, and no values.
 ///
 /// ```
 /// use mrtr_client::PendingCall;
+/// use serde_json::json;
 ///
-/// let saved = r#"{"format": 1, "revision": "2026-07-28", "method": "tools/call",
-///     "params": {"name": "pay"}, "state": "sealed", "asked": {"ok": {"method": "roots/list"}}}"#;
-/// let pending: PendingCall = serde_json::from_str(saved)?;
-/// assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["ok"]);
-/// assert!(serde_json::from_str::<PendingCall>(&saved.replace("1,", "2,")).is_err(), "of a later version");
-/// # Ok::<(), serde_json::Error>(())
+/// let saved = r#"{"format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {"name": "pay"},
+///     "state": "sealed", "asked": {"amount": {"method": "elicitation/create", "params": {"message": "How much?",
+///         "requestedSchema": {"type": "object", "properties": {"euros": {"type": "integer"}}}}}}}"#;
+/// let mut pending: PendingCall = serde_json::from_str(saved)?;
+/// assert_eq!(pending.name().as_deref(), Some("pay"));
+/// assert_eq!(pending.message("amount"), Some("How much?"));
+/// assert!(pending.accept("amount", &json!({ "euros": "many" })).is_err(), "it is checked against the form");
+/// pending.accept("amount", &json!({ "euros": 7 }))?;
+/// assert_eq!(pending.unanswered().count(), 0);
+/// let saved = serde_json::to_string(&pending)?;
+/// assert!(serde_json::from_str::<PendingCall>(&saved).is_ok());
+/// assert!(serde_json::from_str::<PendingCall>(&saved.replace(r#""format":1"#, r#""format":2"#)).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(try_from = "Saved", into = "Saved")]
 pub struct PendingCall {
-    #[serde(deserialize_with = "known_format")]
-    format: u32,
-    #[serde(serialize_with = "as_text", deserialize_with = "known_revision")]
+    pub(crate) server: Option<String>,
     pub(crate) revision: Revision,
     pub(crate) method: String,
     pub(crate) params: JsonObject,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<RequestState>,
-    /// What was asked, as it came.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) asked: Option<JsonObject>,
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) answers: IndexMap<String, JsonObject>,
-    /// Questions of a kind that this client does not know.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) asked: Option<Asked>,
+    pub(crate) answers: IndexMap<String, InputResponse>,
+    /// Questions of a kind that nobody here knows.
     pub(crate) skipped: Vec<String>,
-    #[serde(default)]
     pub(crate) rounds: u32,
-    #[serde(default)]
     pub(crate) state_only_rounds: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) task: Option<PendingTask>,
 }
 
-const FORMAT: u32 = 1;
+/// What was asked: as it came, since another process may know kinds that this one does not, and as it was read.
+#[derive(Clone)]
+pub(crate) struct Asked {
+    pub(crate) raw: JsonObject,
+    pub(crate) requests: InputRequests,
+}
+
+impl Asked {
+    pub(crate) fn read(raw: JsonObject, revision: Revision) -> Result<Self, ReadError> {
+        let requests = InputRequests::read(raw.as_raw(), revision.lenient())?;
+        Ok(Self { raw, requests })
+    }
+}
 
 impl PendingCall {
-    pub(crate) fn new(revision: Revision, method: impl Into<String>, params: JsonObject) -> Self {
-        Self {
-            format: FORMAT,
+    /// A call that has not been sent yet.
+    ///
+    /// `inputResponses` and `requestState` among the parameters are sent once, and belong to no later retry (CL-4).
+    pub fn new(revision: Revision, method: impl Into<String>, params: JsonObject) -> Self {
+        let mut call = Self {
+            server: None,
             revision,
             method: method.into(),
             params,
@@ -61,7 +91,55 @@ impl PendingCall {
             rounds: 0,
             state_only_rounds: 0,
             task: None,
+        };
+        call.take_out_retry_members();
+        call
+    }
+
+    fn take_out_retry_members(&mut self) {
+        let mut members = RawObject::of(self.params.as_raw());
+        let (state, answers) = (members.remove("requestState"), members.remove("inputResponses"));
+        if state.is_none() && answers.is_none() {
+            return;
         }
+        let dialect = self.revision.lenient();
+        self.state = state.and_then(|state| RequestState::read(&state, dialect).ok());
+        let answers = answers.and_then(|answers| InputResponses::read(&answers, dialect).ok());
+        self.answers = answers.into_iter().flatten().collect();
+        self.params = JsonObject::from_raw(&members.finish()).expect("an object without two members is an object");
+    }
+
+    /// Asks for the call to run as a task that is kept this long, if the server likes: of the older revisions, in which
+    /// it is the client that decides. In the others it changes nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_client::PendingCall;
+    /// use mrtr_schema::{JsonObject, Revision};
+    ///
+    /// let params = JsonObject::parse(r#"{"name": "report"}"#)?;
+    /// let call = PendingCall::new(Revision::Sep2322, "tools/call", params).as_task(Duration::from_secs(60));
+    /// assert_eq!(call.params().as_str(), r#"{"name":"report","task":{"ttl":60000}}"#);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    #[must_use]
+    pub fn as_task(mut self, ttl: Duration) -> Self {
+        if self.revision.has(Feature::CoreTasks) {
+            let mut members = RawObject::of(self.params.as_raw());
+            members.set("task", &json!({ "ttl": u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX) }));
+            self.params = JsonObject::from_raw(&members.finish()).expect("an object with a member more is an object");
+        }
+        self
+    }
+
+    /// The server, as its transport calls it: who asks.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// The revision that the call is made in: its state and its task belong to it.
+    pub fn revision(&self) -> Revision {
+        self.revision
     }
 
     /// The method.
@@ -69,10 +147,14 @@ impl PendingCall {
         &self.method
     }
 
-    /// The tool or prompt by name, or the resource by URI.
+    /// The parameters, without answers and state.
+    pub fn params(&self) -> &JsonObject {
+        &self.params
+    }
+
+    /// The tool or prompt by name, the resource by URI, or the task by id.
     pub fn name(&self) -> Option<String> {
-        let member = if self.method == "resources/read" { "uri" } else { "name" };
-        self.params.get(member)?.as_text().map(std::borrow::Cow::into_owned)
+        subject(&self.method, self.params.as_raw())
     }
 
     /// How many requests were sent, those without an answer to bring aside.
@@ -80,85 +162,117 @@ impl PendingCall {
         self.rounds
     }
 
-    /// What the server wants to know.
-    pub fn questions(&self) -> Result<InputRequests, ReadError> {
-        match &self.asked {
-            Some(asked) => InputRequests::read(asked.as_raw(), self.revision.lenient()),
-            None => Ok(InputRequests::default()),
-        }
+    /// What the server wants to know, by key.
+    pub fn questions(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
+        self.asked.iter().flat_map(|asked| asked.requests.iter())
     }
 
     /// What the server wants to know under a key.
-    pub fn question(&self, key: &str) -> Option<InputRequest> {
-        self.questions().ok()?.get(key).cloned()
+    pub fn question(&self, key: &str) -> Option<&InputRequest> {
+        self.asked.as_ref()?.requests.get(key)
+    }
+
+    /// What a person is told who is asked under a key.
+    pub fn message(&self, key: &str) -> Option<&str> {
+        match self.question(key)? {
+            InputRequest::Elicit(request) => Some(request.params.message()),
+            _ => None,
+        }
+    }
+
+    /// What is asked under a key, if it is this input of an application's own: who is to decide, say, and until when.
+    ///
+    /// ```
+    /// use mrtr_client::PendingCall;
+    /// # use mrtr_schema::{Method, NamespacedInput};
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)] struct Pending { approver: String }
+    /// # #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)] struct Decision { approved: bool }
+    /// # struct Approval;
+    /// # impl NamespacedInput for Approval {
+    /// #     const METHOD: Method = Method::from_static("com.example/approval");
+    /// #     type Params = Pending;
+    /// #     type Response = Decision;
+    /// # }
+    ///
+    /// let saved = r#"{"format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {"name": "deploy"},
+    ///     "asked": {"sign_off": {"method": "com.example/approval", "params": {"approver": "Ada"}}}}"#;
+    /// let pending: PendingCall = serde_json::from_str(saved)?;
+    /// assert_eq!(pending.input::<Approval>("sign_off").unwrap()?.approver, "Ada");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn input<I: NamespacedInput>(&self, key: &str) -> Option<Result<I::Params, serde_json::Error>> {
+        match self.question(key)? {
+            InputRequest::Namespaced(request) if request.method == I::METHOD => {
+                Some(request.params.clone().unwrap_or_default().to())
+            }
+            _ => None,
+        }
     }
 
     /// The keys of what is not answered yet.
-    pub fn unanswered(&self) -> impl Iterator<Item = String> + '_ {
-        let keys: Vec<_> = self.questions().map(|asked| asked.keys().map(str::to_owned).collect()).unwrap_or_default();
-        keys.into_iter().filter(|key| !self.answers.contains_key(key) && !self.skipped.contains(key))
+    pub fn unanswered(&self) -> impl Iterator<Item = &str> {
+        let open = |key: &str| !self.answers.contains_key(key) && !self.skipped.iter().any(|skipped| skipped == key);
+        self.questions().map(|(key, _)| key).filter(move |key| open(key))
     }
 
-    /// Answers a question now; the others may be answered later.
+    /// Answers a question now; the others may be answered later. An answer that does not fit is not taken.
     ///
-    /// Fails if it was not asked.
-    pub fn answer(&mut self, key: &str, answer: &InputResponse) -> Result<(), NotAsked> {
-        if self.question(key).is_none() {
-            return Err(NotAsked(key.to_owned()));
-        }
-        self.answers.insert(key.to_owned(), answer.as_object().clone());
+    /// The answer is an [`ElicitResult`], a [`CreateMessageResult`](mrtr_schema::CreateMessageResult), a
+    /// [`ListRootsResult`](mrtr_schema::ListRootsResult), or, for an application's own input, a [`JsonObject`].
+    pub fn answer<A: Wire>(&mut self, key: &str, answer: &A) -> Result<(), AnswerError> {
+        let question = self.question(key).ok_or_else(|| AnswerError::NotAsked(key.to_owned()))?;
+        let answer = InputResponse::of(answer, self.revision)
+            .map_err(|error| AnswerError::WrongKind { key: key.to_owned(), source: error.into() })?;
+        let answer = answer::fitting(key, question, &answer, self.revision)?;
+        self.skipped.retain(|skipped| skipped != key);
+        self.answers.insert(key.to_owned(), answer);
         Ok(())
+    }
+
+    /// Answers a form, as a person filled it in. Fields that are left out get their defaults.
+    pub fn accept<T: Serialize + ?Sized>(&mut self, key: &str, content: &T) -> Result<(), AnswerError> {
+        let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
+        let content = JsonObject::of(content).map_err(wrong)?;
+        self.answer(key, &ElicitResult::accept(content))
+    }
+
+    /// Leaves a question out that is of no kind the protocol itself defines: a client need not know it (NS-3).
+    pub fn skip(&mut self, key: &str) -> Result<(), AnswerError> {
+        match self.question(key) {
+            None => Err(AnswerError::NotAsked(key.to_owned())),
+            Some(InputRequest::Namespaced(_) | InputRequest::Unknown(_)) => {
+                if self.unanswered().any(|open| open == key) {
+                    self.skipped.push(key.to_owned());
+                }
+                Ok(())
+            }
+            Some(_) => Err(AnswerError::NotOptional(key.to_owned())),
+        }
     }
 
     /// The task that the call has become, if it has.
     pub fn task(&self) -> Option<&PendingTask> {
         self.task.as_ref()
     }
-}
 
-/// A task that is being followed: plain data, too.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PendingTask {
-    pub(crate) id: String,
-    /// Keys that were answered: a key is never used twice in a task's life, and nobody is asked twice.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) answered: Vec<String>,
-    /// How long the server wants to be left alone between two looks, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) poll_ms: Option<u64>,
-    /// How often it was looked at.
-    #[serde(default)]
-    pub(crate) looks: u32,
-}
-
-impl PendingTask {
-    pub(crate) fn new(id: String, poll_ms: Option<u64>) -> Self {
-        Self { id, answered: Vec::new(), poll_ms, looks: 0 }
-    }
-
-    /// Its id.
-    pub fn id(&self) -> &str {
-        &self.id
+    /// Whether every question has an answer or is left out.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unanswered().next().is_none()
     }
 }
 
-/// An answer to something that was not asked.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` was not asked")]
-pub struct NotAsked(pub(crate) String);
-
-fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
-    match u32::deserialize(deserializer)? {
-        FORMAT => Ok(FORMAT),
-        other => Err(serde::de::Error::custom(format_args!("a pending call of format {other}, not {FORMAT}"))),
+/// Shows keys, and never an answer, an argument or a state.
+impl fmt::Debug for PendingCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingCall")
+            .field("server", &self.server)
+            .field("revision", &self.revision.as_str())
+            .field("method", &self.method)
+            .field("name", &self.name())
+            .field("rounds", &self.rounds)
+            .field("answered", &self.answers.keys().collect::<Vec<_>>())
+            .field("unanswered", &self.unanswered().collect::<Vec<_>>())
+            .field("task", &self.task.as_ref().map(PendingTask::id))
+            .finish_non_exhaustive()
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(revision.as_str())
-}
-
-fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }

@@ -2,44 +2,63 @@
 
 use mrtr_schema::tasks::{self, extension};
 use mrtr_schema::{
-    AnyResult, Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, Reply, RequestState, Revision,
-    Wire,
+    AnyResult, Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, Reply, RequestState, Wire,
 };
 use serde_json::value::RawValue;
 
-use crate::PendingTask;
+use crate::pending::Asked;
+use crate::{PendingCall, PendingTask};
 
 pub(super) enum ReplyKind {
     Complete(Json),
-    Interim { asked: Option<JsonObject>, state: Option<RequestState> },
+    Interim { asked: Option<Asked>, state: Option<RequestState> },
     Task(PendingTask),
 }
 
 impl ReplyKind {
-    pub(super) fn of(result: &RawValue, revision: Revision) -> Result<Self, ReadError> {
-        let dialect = revision.lenient();
+    pub(super) fn of(result: &RawValue, call: &PendingCall) -> Result<Self, ReadError> {
+        let kind = Self::read(result, call)?;
+        // The draft has servers ask on any request; the others say on which (SV-1).
+        let may_ask = call.revision.may_ask_on(&call.method) || call.revision.has(Feature::RetryOnAnyRequest);
+        if may_ask || matches!(kind, Self::Complete(_)) {
+            return Ok(kind);
+        }
+        Err(ReadError::refused("this method has no interim results").in_member("resultType"))
+    }
+
+    fn read(result: &RawValue, call: &PendingCall) -> Result<Self, ReadError> {
+        let (revision, dialect) = (call.revision, call.revision.lenient());
         match Reply::<AnyResult>::read(result, dialect)? {
-            Reply::Complete(_) => match RawMembers::of(result)?.get("task") {
-                // The older revisions tell a task by its member (TK-1).
-                Some(_) if revision.has(Feature::CoreTasks) => {
-                    let task = tasks::CreateTaskResult::read(result, dialect)?.task.state;
-                    Ok(Self::Task(PendingTask::new(task.task_id, task.poll_interval)))
-                }
-                _ => Json::from_raw(result).map(Self::Complete),
-            },
-            Reply::InputRequired(interim) => Self::interim(result, &interim),
+            // The older revisions tell a task by its member (TK-1).
+            Reply::Complete(_) if revision.has(Feature::CoreTasks) && RawMembers::of(result)?.get("task").is_some() => {
+                let state = tasks::CreateTaskResult::read(result, dialect)?.task.state;
+                let mut task = PendingTask::new(revision, state.task_id);
+                task.note(state.created_at, state.ttl, state.poll_interval);
+                Ok(Self::Task(task))
+            }
+            Reply::Complete(_) => Json::from_raw(result).map(Self::Complete),
+            Reply::InputRequired(interim) => Self::interim(result, &interim, call),
             Reply::Extension(extension) if extension.result_type.as_str() == "task" => {
-                let task = extension::CreateTaskResult::read(result, dialect)?.facts;
-                Ok(Self::Task(PendingTask::new(task.task_id, task.poll_interval_ms)))
+                let facts = extension::CreateTaskResult::read(result, dialect)?.facts;
+                let mut task = PendingTask::new(revision, facts.task_id);
+                task.note(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);
+                Ok(Self::Task(task))
             }
             _ => Err(ReadError::refused("a result of a kind that nobody declared").in_member("resultType")),
         }
     }
 
-    /// Keeps what was asked as it came: another process may know kinds that this one does not.
-    fn interim(result: &RawValue, interim: &InputRequiredResult) -> Result<Self, ReadError> {
-        let asked = RawMembers::of(result)?.get("inputRequests").map(JsonObject::from_raw).transpose()?;
-        let asked = asked.filter(|_| interim.input_requests().next().is_some());
-        Ok(Self::Interim { asked, state: interim.request_state().cloned() })
+    fn interim(result: &RawValue, interim: &InputRequiredResult, call: &PendingCall) -> Result<Self, ReadError> {
+        let state = interim.request_state().cloned();
+        if interim.input_requests().next().is_none() {
+            return Ok(Self::Interim { asked: None, state });
+        }
+        Ok(Self::Interim { asked: asked(result, call)?, state })
     }
+}
+
+/// What a result asks, kept as it came.
+pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Asked>, ReadError> {
+    let raw = RawMembers::of(result)?.get("inputRequests").map(JsonObject::from_raw).transpose()?;
+    raw.map(|raw| Asked::read(raw, call.revision)).transpose()
 }

@@ -1,140 +1,164 @@
 //! A call that has become a task: looked at, answered, and followed to its end.
 
-use std::time::Duration;
-
 use mrtr_schema::tasks::{self, TaskStatus, extension};
-use mrtr_schema::{Feature, InputRequests, Json, JsonObject, RawMembers, ReadError, Reply, Wire};
+use mrtr_schema::{AnyResult, Feature, Json, JsonObject, ReadError, Reply, Wire};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, json};
 
-use super::{Call, Outcome, Outgoing, Phase, Sending, Stop, answers, object};
+use super::pauses::between_looks;
+use super::{Call, Outcome, Outgoing, Phase, Sending, Stop, reply};
+use crate::pending::Asked;
+use crate::raw::RawObject;
 
 impl Call {
-    pub(super) fn poll_interval(&self) -> Duration {
-        let wished = self.pending.task.as_ref().and_then(|task| task.poll_ms);
-        wished.map_or(self.limits.poll, Duration::from_millis)
-    }
-
     pub(super) fn task_message(&self, sending: Sending) -> Outgoing {
-        let id = self.pending.task.as_ref().map(|task| task.id.clone()).unwrap_or_default();
-        let extension = !self.pending.revision.has(Feature::CoreTasks);
-        let task_id = json!({ "taskId": id });
-        let task_id = task_id.as_object().cloned().unwrap_or_default();
-        match sending {
-            Sending::AnswerTask => {
-                let method = if extension { "tasks/update" } else { "tasks/input_response" };
-                let mut members = task_id;
-                if !extension {
-                    let related = json!({ "io.modelcontextprotocol/related-task": { "taskId": id } });
-                    members.insert("_meta".to_owned(), related);
-                    if let Some(state) = &self.pending.state {
-                        members.insert("requestState".to_owned(), state.untrusted_text().into());
-                    }
-                }
-                let raw = vec![("inputResponses".to_owned(), answers(&self.pending))];
-                Outgoing { method: method.to_owned(), params: object(raw, members) }
+        let method = match sending {
+            Sending::AnswerTask if self.is_core_task() => "tasks/input_response",
+            Sending::AnswerTask => "tasks/update",
+            Sending::TaskResult => "tasks/result",
+            Sending::GetTask | Sending::Call => "tasks/get",
+        };
+        let mut params = RawObject::default();
+        params.set("taskId", self.task_id());
+        if sending == Sending::AnswerTask {
+            params.set("inputResponses", &self.pending.answers);
+            if self.is_core_task() {
+                params.set("_meta", &json!({ RELATED_TASK: { "taskId": self.task_id() } }));
             }
-            Sending::TaskResult => Outgoing { method: "tasks/result".to_owned(), params: object(Vec::new(), task_id) },
-            Sending::GetTask | Sending::Call => {
-                Outgoing { method: "tasks/get".to_owned(), params: object(Vec::new(), task_id) }
+            if let Some(state) = &self.pending.state {
+                params.set("requestState", state);
             }
         }
+        Outgoing { method: method.to_owned(), params: params.finish(), is_retry: true }
     }
 
-    pub(super) fn after_task_message(&mut self, sending: Sending, result: &RawValue) -> Result<Phase, ReadError> {
-        if sending == Sending::GetTask
-            && let Some(task) = &mut self.pending.task
-        {
-            task.looks = task.looks.saturating_add(1);
-            if task.looks > self.limits.looks {
-                return Ok(Phase::Over(Outcome::Stopped(Stop::TooManyLooks(self.limits.looks))));
-            }
-        }
-        match sending {
-            Sending::AnswerTask => {
-                let answered: Vec<_> = self.pending.answers.keys().cloned().collect();
-                if let Some(task) = &mut self.pending.task {
-                    task.answered.extend(answered);
-                }
-                self.pending.answers.clear();
-                self.pending.asked = None;
-                self.pending.state = None;
-                Ok(Phase::Waiting(self.poll_interval(), Sending::GetTask))
-            }
+    fn task_id(&self) -> &str {
+        self.pending.task.as_ref().map(|task| &*task.id).unwrap_or_default()
+    }
+
+    /// Whether it is one of the core protocol, as the older revisions have them.
+    fn is_core_task(&self) -> bool {
+        self.pending.revision.has(Feature::CoreTasks)
+    }
+
+    pub(super) fn after_task_message(&mut self, sending: Sending, result: &RawValue) -> Result<Phase, Stop> {
+        let phase = match sending {
+            Sending::AnswerTask => self.after_answers(result),
             Sending::TaskResult => self.after_task_result(result),
-            Sending::GetTask | Sending::Call if self.pending.revision.has(Feature::CoreTasks) => {
-                self.after_older_look(result)
+            Sending::GetTask | Sending::Call => {
+                self.count_look();
+                if self.is_core_task() { self.after_core_look(result) } else { self.after_look(result) }
             }
-            Sending::GetTask | Sending::Call => self.after_look(result),
+        }?;
+        self.pending.state_only_rounds = 0;
+        Ok(phase)
+    }
+
+    fn count_look(&mut self) {
+        if let Some(task) = &mut self.pending.task {
+            task.looks = task.looks.saturating_add(1);
         }
     }
 
-    fn after_look(&mut self, result: &RawValue) -> Result<Phase, ReadError> {
+    /// Waits before the next look, if there is to be one.
+    pub(super) fn look_later(&self) -> Phase {
+        let Some(task) = &self.pending.task else { return Phase::Sending(Sending::Call) };
+        if task.looks >= self.limits.looks {
+            return Phase::stopped(Stop::TooManyLooks(task.looks));
+        }
+        Phase::Waiting(between_looks(task.poll_ms, self.limits.poll), Sending::GetTask)
+    }
+
+    fn after_answers(&mut self, acknowledgement: &RawValue) -> Result<Phase, Stop> {
+        complete(acknowledgement, self)?;
+        let answered: Vec<_> = self.pending.answers.keys().cloned().collect();
+        if let Some(task) = &mut self.pending.task {
+            task.answered.extend(answered);
+        }
+        self.end_round(None, None);
+        Ok(self.look_later())
+    }
+
+    fn after_look(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         use extension::DetailedTask;
-        let extension::GetTaskResult { task, .. } =
-            extension::GetTaskResult::read(result, self.pending.revision.lenient())?;
-        self.note_interval(task.facts().poll_interval_ms);
-        Ok(match task {
-            DetailedTask::Working(_) => Phase::Waiting(self.poll_interval(), Sending::GetTask),
-            DetailedTask::Completed(task) => Phase::Over(Outcome::Complete(task.result.into())),
-            DetailedTask::Failed(task) => Phase::Over(Outcome::Failed(task.error)),
-            DetailedTask::Cancelled(_) => Phase::Over(Outcome::Stopped(Stop::TaskCancelled)),
-            DetailedTask::InputRequired(task) => {
-                let raw = RawMembers::of(result)?.get("inputRequests");
-                self.gather_for_task(raw, &task.input_requests)?
-            }
-        })
+        let task = extension::GetTaskResult::read(result, self.pending.revision.lenient())?.task;
+        let facts = task.facts();
+        self.check_task(&facts.task_id)?;
+        if let Some(pending) = &mut self.pending.task {
+            pending.note(facts.created_at.clone(), facts.ttl_ms, facts.poll_interval_ms);
+        }
+        self.pending.asked = None;
+        match task {
+            DetailedTask::Working(_) => Ok(self.look_later()),
+            DetailedTask::Completed(task) => Ok(Phase::Over(Outcome::Complete(complete(task.result.as_raw(), self)?))),
+            DetailedTask::Failed(task) => Ok(Phase::Over(Outcome::Failed(task.error))),
+            DetailedTask::Cancelled(_) => Err(Stop::TaskCancelled),
+            DetailedTask::InputRequired(_) => self.ask_for_task(result),
+        }
     }
 
-    fn after_older_look(&mut self, result: &RawValue) -> Result<Phase, ReadError> {
+    fn after_core_look(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         let looked = tasks::GetTaskResult::read(result, self.pending.revision.lenient())?.state;
-        self.note_interval(looked.poll_interval);
-        Ok(match looked.status {
-            TaskStatus::Working => Phase::Waiting(self.poll_interval(), Sending::GetTask),
-            TaskStatus::Cancelled => Phase::Over(Outcome::Stopped(Stop::TaskCancelled)),
+        self.check_task(&looked.task_id)?;
+        if let Some(pending) = &mut self.pending.task {
+            pending.note(looked.created_at, looked.ttl, looked.poll_interval);
+        }
+        self.pending.asked = None;
+        match looked.status {
+            TaskStatus::Working => Ok(self.look_later()),
+            TaskStatus::Cancelled => Err(Stop::TaskCancelled),
+            // What it asks, and what came of it, is the result's to say (TK-2).
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
-                Phase::Sending(Sending::TaskResult)
+                Ok(Phase::Sending(Sending::TaskResult))
             }
-        })
+        }
     }
 
-    fn after_task_result(&mut self, result: &RawValue) -> Result<Phase, ReadError> {
-        let reply = Reply::<tasks::TaskPayload>::read(result, self.pending.revision.lenient())?;
-        match reply {
+    fn check_task(&self, id: &str) -> Result<(), ReadError> {
+        if id == self.task_id() { Ok(()) } else { Err(ReadError::refused("another task").in_member("taskId")) }
+    }
+
+    fn after_task_result(&mut self, result: &RawValue) -> Result<Phase, Stop> {
+        match Reply::<AnyResult>::read(result, self.pending.revision.lenient())? {
             Reply::InputRequired(interim) => {
-                self.pending.state = interim.request_state().cloned();
-                let raw = RawMembers::of(result)?.get("inputRequests");
-                let (requests, _) = interim.into_parts();
-                self.gather_for_task(raw, &requests)
+                let state = interim.request_state().cloned();
+                self.check_size(None, state.as_ref())?;
+                self.pending.state = state;
+                self.ask_for_task(result)
             }
-            _ => Ok(Phase::Over(Outcome::Complete(Json::from_raw(result)?))),
+            _ => Ok(Phase::Over(Outcome::Complete(complete(result, self)?))),
         }
     }
 
     /// Asks for what nobody was asked before; if there is nothing new, the task is looked at again later.
-    fn gather_for_task(&mut self, raw: Option<&RawValue>, requests: &InputRequests) -> Result<Phase, ReadError> {
-        let answered = self.pending.task.as_ref().map(|task| &*task.answered).unwrap_or_default();
-        let is_new = |key: &str| !answered.iter().any(|known| known == key);
-        if !requests.keys().any(is_new) {
-            return Ok(Phase::Waiting(self.poll_interval(), Sending::GetTask));
-        }
-        let members = raw.map(RawMembers::of).transpose()?.unwrap_or_default();
-        let fresh =
-            members.iter().filter(|(key, _)| is_new(key)).map(|(key, value)| (key.to_owned(), value.to_owned()));
-        let asked: JsonObject = object(fresh.collect(), Map::new());
-        self.pending.rounds += 1;
-        if self.pending.rounds > self.limits.rounds {
-            return Ok(Phase::Over(Outcome::Stopped(Stop::TooManyRounds(self.limits.rounds))));
-        }
+    fn ask_for_task(&mut self, result: &RawValue) -> Result<Phase, Stop> {
+        let Some(asked) = self.unseen(result)? else { return Ok(self.look_later()) };
+        self.check_size(Some(&asked), None)?;
         self.pending.asked = Some(asked);
         self.pending.answers.clear();
         self.pending.skipped.clear();
-        Ok(Phase::Gathering)
+        Ok(self.ask())
     }
 
-    fn note_interval(&mut self, interval: Option<u64>) {
-        if let (Some(task), Some(interval)) = (&mut self.pending.task, interval) {
-            task.poll_ms = Some(interval);
+    /// The questions whose keys were not answered yet.
+    fn unseen(&self, result: &RawValue) -> Result<Option<Asked>, ReadError> {
+        let Some(asked) = reply::asked(result, &self.pending)? else { return Ok(None) };
+        let answered = self.pending.task.as_ref().map(|task| &*task.answered).unwrap_or_default();
+        let mut members = RawObject::of(asked.raw.as_raw());
+        members.retain(|key, _| !answered.iter().any(|known| known == key));
+        if members.is_empty() {
+            return Ok(None);
         }
+        Asked::read(JsonObject::from_raw(&members.finish())?, self.pending.revision).map(Some)
     }
 }
+
+/// The result, if it is a complete one.
+fn complete(result: &RawValue, call: &Call) -> Result<Json, ReadError> {
+    match Reply::<AnyResult>::read(result, call.pending.revision.lenient())? {
+        Reply::Complete(_) => Json::from_raw(result),
+        _ => Err(ReadError::refused("a result that is not complete").in_member("resultType")),
+    }
+}
+
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";

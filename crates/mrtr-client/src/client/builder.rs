@@ -1,8 +1,8 @@
 //! A client being put together.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 use mrtr_schema::{
     CreateMessageParams, CreateMessageResult, Implementation, LoggingLevel, NamespacedInput, Revision, Root,
@@ -15,6 +15,27 @@ use crate::handlers::{Asking, FormRequest, Handlers, IntoElicitResult, UrlReques
 use crate::{Limits, Transport};
 
 /// A client being put together.
+///
+/// ```
+/// use std::io;
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, Limits};
+/// use mrtr_schema::{CreateMessageResult, LoggingLevel, Role, Root, SamplingContent, TextContent};
+///
+/// let client = Client::builder(Script::new())
+///     .info("my-agent", "1.0.0")
+///     .limits(Limits { rounds: 20, ..Limits::default() })
+///     .log_level(LoggingLevel::Warning)
+///     .on_elicit(|form| async move { form.decline() })
+///     .on_url(|request| async move { request.decline() })
+///     .on_sample(|_params, _asking| async {
+///         let said = SamplingContent::Text(TextContent::new("Paris"));
+///         Ok::<_, io::Error>(CreateMessageResult::new(Role::Assistant, said, "a-model"))
+///     })
+///     .on_roots(|_asking| async { Ok::<_, io::Error>(vec![Root::new("file:///src")]) })
+///     .build();
+/// assert!(client.capabilities().samples() && !client.capabilities().samples_with_tools());
+/// ```
 #[must_use]
 pub struct Builder {
     transport: Arc<dyn Transport>,
@@ -27,6 +48,16 @@ pub struct Builder {
 }
 
 /// Where a call stands in a trace, as W3C writes it.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, TraceContext};
+///
+/// let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"; // ask your tracer
+/// let client = Client::builder(Script::new())
+///     .trace_context(move || TraceContext { traceparent: Some(parent.to_owned()), ..TraceContext::default() })
+///     .build();
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "W3C has these three")]
 pub struct TraceContext {
@@ -145,6 +176,35 @@ impl Builder {
     }
 
     /// Has an application's own input answered by this.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::{Method, NamespacedInput};
+    /// use schemars::JsonSchema;
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// struct Approval;
+    ///
+    /// #[derive(Serialize, Deserialize, JsonSchema)]
+    /// struct Pending { approver: String }
+    ///
+    /// #[derive(Serialize, Deserialize, JsonSchema)]
+    /// struct Decision { approved: bool }
+    ///
+    /// impl NamespacedInput for Approval {
+    ///     const METHOD: Method = Method::from_static("com.example/approval");
+    ///     type Params = Pending;
+    ///     type Response = Decision;
+    /// }
+    ///
+    /// let client = Client::builder(Script::new())
+    ///     .on_input::<Approval, _, _, _>(|pending: Pending, _asking| async move {
+    ///         Ok::<_, std::io::Error>(Decision { approved: pending.approver == "Ada" })
+    ///     })
+    ///     .build();
+    /// assert!(client.capabilities().knows(&Approval::METHOD));
+    /// ```
     pub fn on_input<I, F, T, E>(mut self, handler: F) -> Self
     where
         I: NamespacedInput + 'static,
@@ -169,7 +229,7 @@ impl Builder {
             server: self.transport.server().into(),
             transport: self.transport,
             info: self.info,
-            revision: self.revision,
+            revision: Mutex::new(self.revision),
             capabilities: self.handlers.capabilities(),
             handlers: self.handlers,
             limits: self.limits,

@@ -1,13 +1,13 @@
 //! Results that the server said may be kept, for as long as it said.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mrtr_schema::{Json, RawMembers};
+use mrtr_schema::{Json, RawMembers, Revision, Wire};
 use tokio::time::Instant;
 
-/// Results by method and parameters. The client is one user's, so both scopes may be kept here.
+/// Results by revision, method and parameters. The client is one user's, so both scopes may be kept here.
 #[derive(Debug, Default)]
 pub(super) struct Cache(Mutex<HashMap<String, Kept>>);
 
@@ -17,40 +17,45 @@ struct Kept {
     until: Instant,
 }
 
-/// More than any server has lists and resources that one client reads; beyond it, nothing is kept.
-const MOST: usize = 1000;
-
 impl Cache {
     pub(super) fn get(&self, key: &str) -> Option<Json> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match kept.get(key) {
-            Some(found) if Instant::now() < found.until => Some(found.result.clone()),
-            Some(_) => {
-                kept.remove(key);
-                None
-            }
-            None => None,
-        }
+        let now = Instant::now();
+        self.kept().get(key).filter(|found| now < found.until).map(|found| found.result.clone())
     }
 
-    /// Keeps a result if its hints say so.
-    pub(super) fn keep(&self, key: String, result: &Json) {
-        let lifetime = lifetime(result).filter(|lifetime| !lifetime.is_zero());
-        let until = lifetime.and_then(|lifetime| Instant::now().checked_add(lifetime));
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(until) = until
-            && (kept.len() < MOST || kept.contains_key(&key))
-        {
+    /// Keeps a result if its hints say so, and if there is room.
+    pub(super) fn keep(&self, key: String, result: &Json, revision: Revision) {
+        let now = Instant::now();
+        let Some(until) = lifetime(result, revision).and_then(|lifetime| now.checked_add(lifetime)) else { return };
+        let mut kept = self.kept();
+        kept.remove(&key);
+        kept.retain(|_, kept| now < kept.until);
+        let bytes: usize = kept.values().map(|kept| kept.result.as_str().len()).sum();
+        if kept.len() < MOST_RESULTS && bytes + result.as_str().len() <= MOST_BYTES {
             kept.insert(key, Kept { result: result.clone(), until });
         }
     }
 
     pub(super) fn forget(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.kept().clear();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lifetime(result: &Json) -> Option<Duration> {
+/// How long a result may be kept; older revisions do not say.
+fn lifetime(result: &Json, revision: Revision) -> Option<Duration> {
+    if !revision.has(mrtr_schema::Feature::CachingHints) {
+        return None;
+    }
     let lifetime = RawMembers::of(result.as_raw()).ok()?.get("ttlMs")?;
-    serde_json::from_str(lifetime.get()).ok().map(Duration::from_millis)
+    u64::read(lifetime, revision.lenient()).ok().filter(|lifetime| *lifetime > 0).map(Duration::from_millis)
 }
+
+/// More than any server has lists and resources that one client reads; beyond it, nothing is kept.
+const MOST_RESULTS: usize = 1000;
+
+/// What one client may hold of a server that has much to say.
+const MOST_BYTES: usize = 64 << 20;

@@ -1,22 +1,45 @@
 //! Driving a call: what the machine wants done is done, and what came of it is told to the machine.
 
-use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
-use mrtr_schema::{
-    Envelope, ErrorCode, ErrorObject, Feature, InRevision, InputRequest, Json, JsonObject, LoggingMessageParams,
-    ProgressParams, ProgressToken, RequestId, RequestMeta, Revision, UnsupportedVersionData, Wire,
-};
-use serde_json::value::RawValue;
-use tracing::{Instrument, info_span};
+use mrtr_schema::{Json, JsonObject, ReadError, Revision};
+use tracing::{Instrument, Span, info_span};
 
 use super::Client;
-use crate::handlers::{Asking, Unanswered};
-use crate::transport::{Exchange, Notified};
-use crate::{Action, Call, CallError, CallEvent, EventKind, Outcome, Outgoing, PendingCall, TransportError};
+use super::report::Report;
+use crate::{Action, Call, CallError, EventKind, Outcome, Outgoing, PendingCall, PendingTask};
 
 /// One round of a call that is driven by hand.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, Round};
+/// use mrtr_schema::{ListRootsResult, Root};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let server = Script::new()
+/// #     .result(json!({ "resultType": "input_required", "inputRequests": { "where": { "method": "roots/list" } } }))
+/// #     .result(json!({ "resultType": "complete", "content": [] }));
+/// # let client = Client::builder(server).build();
+/// let mut round = client.call_tool_once("search", json!({})).await?;
+/// let result = loop {
+///     round = match round {
+///         Round::Complete(result) => break result,
+///         Round::Asked(mut pending) => {
+///             pending.answer("where", &ListRootsResult::new([Root::new("file:///src")]))?;
+///             client.advance(pending).await?
+///         }
+///         Round::PutOff(pending, pause) | Round::Task(pending, pause) => {
+///             tokio::time::sleep(pause).await;
+///             client.advance(pending).await?
+///         }
+///         _ => unreachable!("there are no others yet"),
+///     };
+/// };
+/// assert!(result.as_str().contains("content"));
+/// # Ok(()) }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Round {
@@ -25,287 +48,233 @@ pub enum Round {
     /// The server asks: answer with [`PendingCall::answer`], and go on.
     Asked(PendingCall),
     /// The server put the call off: go on after this long.
-    PutOff(PendingCall, std::time::Duration),
+    PutOff(PendingCall, Duration),
     /// The call has become a task: go on to look at it, after this long.
-    Task(PendingCall, std::time::Duration),
+    Task(PendingCall, Duration),
+}
+
+/// A call that is done.
+pub(super) struct Finished {
+    pub(super) result: Json,
+    /// The revision in which the result was said.
+    pub(super) revision: Revision,
+    /// Whether it may be kept, if its server says so.
+    pub(super) may_be_kept: bool,
 }
 
 /// A call being driven.
 pub(super) struct Driven<'a> {
-    client: &'a Client,
-    number: u64,
-    call: Call,
+    pub(super) client: &'a Client,
+    pub(super) report: Report,
+    pub(super) call: Call,
+    /// The last round that was told of.
+    told: u32,
 }
 
 impl Client {
     /// Picks up a call that was put down, and runs it to its end.
-    pub async fn resume(&self, pending: PendingCall) -> Result<Json, CallError> {
-        self.drive(pending).await.map(|(result, _)| result)
+    ///
+    /// It goes on in the revision it was begun in, with this client's handlers: what another client did not know, this
+    /// one may.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{Client, PendingCall};
+    /// use mrtr_schema::Root;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Script::new().result(json!({ "resultType": "input_required", "requestState": "sealed",
+    ///     "inputRequests": { "where": { "method": "roots/list" } } }));
+    /// let here = Client::builder(server).build();
+    /// let error = here.call_tool("search", json!({})).await.unwrap_err();
+    /// let saved = serde_json::to_string(&error.into_pending())?;
+    ///
+    /// // Next week, in another process.
+    /// let pending: PendingCall = serde_json::from_str(&saved)?;
+    /// let server = Script::new().result(json!({ "resultType": "complete", "content": [] }));
+    /// let there = Client::builder(server.clone())
+    ///     .on_roots(|_| async { Ok::<_, std::io::Error>(vec![Root::new("file:///src")]) })
+    ///     .build();
+    /// there.resume(pending).await?;
+    /// assert!(server.sent()[0].as_str().contains(r#""requestState":"sealed""#));
+    /// # Ok(()) }
+    /// ```
+    pub async fn resume(&self, mut pending: PendingCall) -> Result<Json, CallError> {
+        pending.skipped.clear();
+        self.drive(pending).await.map(|finished| finished.result)
     }
 
-    /// Sends a call, or goes on with one, for a single round.
+    /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
     ///
-    /// Questions are handed out, not answered: whoever calls answers them, now or next week.
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{Client, PendingTask};
+    /// use mrtr_schema::Revision;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let server = Script::new().result(json!({ "resultType": "complete", "taskId": "task-1", "status": "completed",
+    ///     "createdAt": "2026-08-01T12:00:00Z", "lastUpdatedAt": "2026-08-01T12:00:05Z", "ttlMs": null,
+    ///     "result": { "resultType": "complete", "content": [] } }));
+    /// let client = Client::builder(server).build();
+    /// let result = client.follow(PendingTask::new(Revision::Published, "task-1")).await?;
+    /// assert!(result.as_str().contains("content"));
+    /// # Ok(()) }
+    /// ```
+    pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
+        let params = super::methods::params([("taskId", task.id())]);
+        let mut pending = PendingCall::new(task.revision(), "tasks/get", params);
+        pending.server = Some(self.0.server.to_string());
+        pending.task = Some(task);
+        self.resume(pending).await
+    }
+
+    /// Sends a call, or goes on with one, for a single round; [`Round`] has an example.
+    ///
+    /// Questions are handed out, not answered: whoever calls answers them, now or next week. While some are open,
+    /// nothing is sent.
     pub async fn advance(&self, pending: PendingCall) -> Result<Round, CallError> {
         let mut driven = Driven::new(self, pending);
-        let Action::Send(outgoing) = driven.call.action() else { return driven.round() };
-        driven.send(&outgoing).await?;
-        driven.round()
+        let span = driven.span();
+        let sent = async {
+            while let Action::Send(outgoing) = driven.call.action() {
+                driven.send(outgoing).await?;
+            }
+            Ok(())
+        };
+        let sent = sent.instrument(span).await;
+        let Driven { report, call, .. } = driven;
+        report.close();
+        sent?;
+        Round::of(call)
     }
 
-    /// A call of a method with these parameters, not sent yet: for [`advance`](Self::advance).
+    /// A call of a method with these parameters, not sent yet: for [`advance`](Self::advance) and
+    /// [`resume`](Self::resume).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::JsonObject;
+    ///
+    /// let client = Client::builder(Script::new()).build();
+    /// let call = client.prepare("resources/read", JsonObject::parse(r#"{"uri": "docs://guide"}"#)?);
+    /// assert_eq!(call.name().as_deref(), Some("docs://guide"));
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
     pub fn prepare(&self, method: &str, params: JsonObject) -> PendingCall {
-        PendingCall::new(self.0.revision, method, params)
+        let mut pending = PendingCall::new(self.revision(), method, params);
+        pending.server = Some(self.0.server.to_string());
+        pending
     }
 
-    /// Runs a call to its end, and says whether its result may be kept.
-    pub(super) async fn drive(&self, pending: PendingCall) -> Result<(Json, bool), CallError> {
+    /// Runs a call to its end.
+    pub(super) async fn drive(&self, pending: PendingCall) -> Result<Finished, CallError> {
         let mut driven = Driven::new(self, pending);
-        let span = info_span!("call", server = &*self.0.server, method = driven.call.pending().method());
-        let result = driven.run().instrument(span).await;
-        driven.tell(EventKind::Done);
-        result
+        let span = driven.span();
+        let ran = driven.run().instrument(span).await;
+        let Driven { report, call, .. } = driven;
+        report.close();
+        let may_be_kept = ran?;
+        match call.end() {
+            (Some(Outcome::Complete(result)), pending) => {
+                Ok(Finished { result, revision: pending.revision, may_be_kept })
+            }
+            (outcome, pending) => Err(failed(outcome, pending)),
+        }
     }
 }
 
 impl<'a> Driven<'a> {
     fn new(client: &'a Client, pending: PendingCall) -> Self {
+        let report = Report::new(client, &pending);
         let seed = getrandom::u64().unwrap_or_default();
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, number: client.next_call(), call }
+        Self { client, report, call, told: 0 }
     }
 
-    async fn run(&mut self) -> Result<(Json, bool), CallError> {
-        let fresh = self.call.pending().rounds() == 0;
-        let mut sent = 0;
+    fn span(&self) -> Span {
+        let (method, name) = (self.report.method(), self.report.name());
+        info_span!("call", server = &*self.client.0.server, call = self.report.call, method, name)
+    }
+
+    /// Does what the call wants done until it is over, and says whether its result may be kept.
+    async fn run(&mut self) -> Result<bool, CallError> {
+        let mut may_be_kept = true;
+        let mut is_task = false;
         loop {
             match self.call.action() {
                 Action::Send(outgoing) => {
-                    sent += 1;
-                    let span = info_span!("round", round = sent);
-                    self.send(&outgoing).instrument(span).await?;
+                    may_be_kept &= !outgoing.is_retry;
+                    self.send(outgoing).await?;
                 }
                 Action::Gather(questions) => self.gather(questions).await?,
-                Action::Wait(duration) => {
-                    self.tell_of_wait(duration);
-                    tokio::time::sleep(duration).await;
+                Action::Wait(pause) => {
+                    self.tell_of_wait(pause, &mut is_task);
+                    tokio::time::sleep(pause).await;
                     self.call.waited();
                 }
-                Action::Done(Outcome::Complete(result)) => {
-                    // What came of a retry is its answers' as much as the request's (CL-6).
-                    return Ok((result, fresh && sent == 1));
-                }
-                Action::Done(outcome) => return Err(self.failed(outcome)),
+                Action::Done => return Ok(may_be_kept),
             }
         }
     }
 
-    /// What a single round came to.
-    fn round(self) -> Result<Round, CallError> {
-        match self.call.action() {
-            Action::Done(Outcome::Complete(result)) => Ok(Round::Complete(result)),
-            Action::Done(outcome) => Err(self.failed(outcome)),
-            Action::Wait(duration) if self.call.pending().task().is_some() => {
-                Ok(Round::Task(self.call.into_pending(), duration))
+    /// Says once that the call has become a task, and each time that it was put off.
+    fn tell_of_wait(&self, pause: Duration, is_task: &mut bool) {
+        match self.call.pending().task() {
+            Some(_) if *is_task => {}
+            Some(task) => {
+                *is_task = true;
+                self.report.tell(EventKind::Task(task.id().to_owned()));
             }
-            Action::Wait(duration) => Ok(Round::PutOff(self.call.into_pending(), duration)),
-            Action::Gather(_) => Ok(Round::Asked(self.call.into_pending())),
-            Action::Send(_) => Ok(Round::PutOff(self.call.into_pending(), std::time::Duration::ZERO)),
+            None => self.report.tell(EventKind::PutOff(pause)),
         }
     }
 
-    fn failed(&self, outcome: Outcome) -> CallError {
-        match outcome {
-            Outcome::Failed(error) => CallError::Server(Box::new(error)),
-            Outcome::Stopped(stop) => CallError::Stopped { stop, pending: self.pending() },
-            Outcome::Complete(_) => CallError::BadResult(mrtr_schema::ReadError::refused("the call is complete")),
-        }
-    }
-
-    fn pending(&self) -> Box<PendingCall> {
+    pub(super) fn pending(&self) -> Box<PendingCall> {
         Box::new(self.call.pending().clone())
     }
 
-    fn tell(&self, kind: EventKind) {
-        let pending = self.call.pending();
-        let event = CallEvent { call: self.number, method: pending.method().to_owned(), name: pending.name(), kind };
-        // Nobody may be watching, which is fine.
-        let _ = self.client.0.events.send(event);
-    }
-
-    fn tell_of_wait(&self, duration: std::time::Duration) {
-        self.tell(match self.call.pending().task() {
-            Some(task) => EventKind::Task(task.id().to_owned()),
-            None => EventKind::PutOff(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)),
-        });
-    }
-
     /// Sends a request, and tells the call what came back.
-    async fn send(&mut self, outgoing: &Outgoing) -> Result<(), CallError> {
-        self.tell(EventKind::Round(self.call.pending().rounds() + 1));
-        let mut reply = self.exchange(outgoing, self.call.pending().revision).await?;
-        if let Err(error) = &reply
-            && let Some(revision) = agreed_version(error, self.client.0.revision)
-        {
-            reply = self.exchange(outgoing, revision).await?;
-        }
-        self.call.replied(reply.as_ref().map(Json::as_raw).map_err(Clone::clone));
-        Ok(())
-    }
-
-    /// One exchange, within its time.
-    async fn exchange(&self, outgoing: &Outgoing, revision: Revision) -> Result<Result<Json, ErrorObject>, CallError> {
-        let client = &self.client.0;
-        let id = RequestId::from(self.client.next_id());
-        let message = self.message(&id, outgoing, revision);
-        let name = ["name", "uri", "taskId"]
-            .iter()
-            .find_map(|member| outgoing.params.get(member)?.as_text().map(std::borrow::Cow::into_owned));
-        let arguments = outgoing.params.get("arguments");
-        let exchange = Exchange {
-            message: &message,
-            id: &id,
-            method: &outgoing.method,
-            name: name.as_deref(),
-            arguments: arguments.as_ref(),
-            revision,
-            reply_bytes: client.limits.reply_bytes,
-        };
-        let mut notified = |notified: Notified| self.tell(event_of(notified, revision));
-        let exchanged = client.transport.exchange(exchange, &mut notified);
-        let reply = match tokio::time::timeout(client.limits.exchange, exchanged).await {
-            Ok(Ok(reply)) if reply.len() > client.limits.reply_bytes => {
-                Err(TransportError::new(format!("the reply has {} bytes", reply.len())))
-            }
-            Ok(exchanged) => exchanged,
-            Err(_) => Err(TransportError::new("the server did not answer in time")),
-        };
-        let reply = reply.and_then(|reply| read_reply(&reply, &id, revision));
-        reply.map_err(|source| CallError::Transport { source, pending: self.pending() })
-    }
-
-    /// The whole message: the request, with an id of its own and what each request must say of its client.
-    fn message(&self, id: &RequestId, outgoing: &Outgoing, revision: Revision) -> String {
-        let client = &self.client.0;
-        let mut members: indexmap::IndexMap<String, Box<RawValue>> =
-            serde_json::from_str(outgoing.params.as_str()).expect("parameters are an object");
-        let mut meta = match members.get("_meta") {
-            Some(given) => RequestMeta::read(given, revision.lenient()).unwrap_or_default(),
-            None => RequestMeta::default(),
-        };
-        if revision.has(Feature::RequestMetadata) {
-            meta.protocol_version = Some(revision.to_string());
-            meta.client_info = Some(client.info.clone());
-            meta.client_capabilities = Some(client.capabilities.clone());
-            meta.log_level = meta.log_level.or(client.log_level);
-        }
-        // Progress costs the server a stream: it is asked for only while somebody watches.
-        if meta.progress_token.is_none() && client.events.receiver_count() > 0 {
-            meta.progress_token = Some(ProgressToken(id.clone()));
-        }
-        if let Some(tracer) = &client.tracer {
-            let context = (tracer.0)();
-            meta.traceparent = meta.traceparent.or(context.traceparent);
-            meta.tracestate = meta.tracestate.or(context.tracestate);
-            meta.baggage = meta.baggage.or(context.baggage);
-        }
-        let meta = serde_json::value::to_raw_value(&InRevision::new(&meta, revision)).expect("metadata is JSON");
-        members.insert("_meta".to_owned(), meta);
-        let params = serde_json::to_string(&members).expect("members are JSON");
-        let id = serde_json::to_string(id).expect("an id is JSON");
-        let method = serde_json::to_string(&outgoing.method).expect("a method is JSON");
-        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#)
-    }
-
-    /// Has all questions of a round answered, at the same time. If one is not, the others are cancelled.
-    async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
-        self.tell(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
-        match self.client.0.limits.gathering {
-            None => self.gather_all(questions).await,
-            Some(limit) => {
-                let gathered = tokio::time::timeout(limit, self.gather_all(questions)).await;
-                gathered.unwrap_or_else(|_| Err(CallError::GatheringTooLong { pending: self.pending() }))
-            }
-        }
-    }
-
-    async fn gather_all(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
-        let client = self.client;
-        let revision = self.call.pending().revision;
-        let mut answering: FuturesUnordered<_> = questions
-            .into_iter()
-            .map(|(key, request)| {
-                let asking = self.asking(key.clone());
-                async move {
-                    let method = request.method().to_owned();
-                    (key, method, client.0.handlers.answer(request, asking, revision).await)
-                }
-            })
-            .collect();
-        while let Some((key, method, answered)) = answering.next().await {
-            match answered {
-                Ok(answer) => {
-                    self.call.answered(&key, &answer).expect("it was asked");
-                    self.tell(EventKind::Answered(key));
-                }
-                Err(Unanswered::Unknown) => self.call.skipped(&key),
-                Err(unanswered) => return Err(self.unanswered(key, method, unanswered)),
-            }
-        }
-        Ok(())
-    }
-
-    fn asking(&self, key: String) -> Asking {
+    async fn send(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let pending = self.call.pending();
-        Asking {
-            server: Arc::clone(&self.client.0.server),
-            method: pending.method().to_owned(),
-            name: pending.name(),
-            round: pending.rounds(),
-            key,
+        let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
+        let round = pending.rounds().saturating_add(u32::from(brings_news));
+        // A request that is sent again, since the server was busy or has another version, is the same round.
+        if brings_news && round > self.told {
+            self.told = round;
+            self.report.tell(EventKind::Round(round));
         }
+        let span = info_span!("round", round, method = outgoing.method);
+        self.exchange(outgoing).instrument(span).await?;
+        if let Some(revision) = self.call.agreed_revision() {
+            self.client.agree(revision);
+        }
+        Ok(())
     }
+}
 
-    fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
-        let pending = self.pending();
-        match unanswered {
-            Unanswered::NoHandler | Unanswered::Unknown => CallError::NoHandler { key, method, pending },
-            Unanswered::Failed(source) => CallError::NotAnswered { key, source, pending },
-            Unanswered::Unfit(violations) => CallError::Unfit { key, violations, pending },
+impl Round {
+    /// What a single round came to.
+    fn of(call: Call) -> Result<Self, CallError> {
+        let action = call.action();
+        match (action, call.end()) {
+            (Action::Done, (Some(Outcome::Complete(result)), _)) => Ok(Self::Complete(result)),
+            (Action::Wait(pause), (_, pending)) if pending.task().is_some() => Ok(Self::Task(pending, pause)),
+            (Action::Wait(pause), (_, pending)) => Ok(Self::PutOff(pending, pause)),
+            (Action::Gather(_), (_, pending)) => Ok(Self::Asked(pending)),
+            (_, (outcome, pending)) => Err(failed(outcome, pending)),
         }
     }
 }
 
-/// The result or the error that a response carries, if it is one to this request.
-fn read_reply(text: &str, id: &RequestId, revision: Revision) -> Result<Result<Json, ErrorObject>, TransportError> {
-    match Envelope::parse(text.as_bytes()) {
-        Ok(Envelope::Result { id: answered, result }) if answered == *id => {
-            Json::from_raw(result).map(Ok).map_err(TransportError::new)
-        }
-        Ok(Envelope::Error { id: answered, error }) if answered.is_none() || answered.as_ref() == Some(id) => {
-            ErrorObject::read(error, revision.lenient()).map(Err).map_err(TransportError::new)
-        }
-        Ok(_) => Err(TransportError::new("the server answered something else")),
-        Err(error) => Err(TransportError::new(error)),
+/// Why there is no result.
+fn failed(outcome: Option<Outcome>, pending: PendingCall) -> CallError {
+    let pending = Box::new(pending);
+    match outcome {
+        Some(Outcome::Failed(error)) => CallError::Server { error: Box::new(error), pending },
+        Some(Outcome::Stopped(stop)) => CallError::Stopped { stop, pending },
+        Some(Outcome::Complete(_)) | None => CallError::BadResult(ReadError::refused("there is no result")),
     }
-}
-
-/// The version to try again with, if that is what the error is about and there is one that both know.
-fn agreed_version(error: &ErrorObject, ours: Revision) -> Option<Revision> {
-    if error.code != ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
-        return None;
-    }
-    let data: UnsupportedVersionData = error.data_as()?.ok()?;
-    let theirs: Vec<Revision> = data.supported.iter().filter_map(|version| version.parse().ok()).collect();
-    theirs.iter().copied().find(|version| *version == ours).or_else(|| theirs.into_iter().max())
-}
-
-fn event_of(Notified { method, params }: Notified, revision: Revision) -> EventKind {
-    let dialect = revision.lenient();
-    match method.as_str() {
-        "notifications/progress" => ProgressParams::read(params.as_raw(), dialect).ok().map(EventKind::Progress),
-        "notifications/message" => LoggingMessageParams::read(params.as_raw(), dialect).ok().map(EventKind::Log),
-        _ => None,
-    }
-    .unwrap_or(EventKind::Other { method, params })
 }

@@ -1,33 +1,57 @@
 //! The methods of the protocol, one by one.
 
 use mrtr_schema::{
-    CallToolResult, CompleteParams, CompleteResult, DiscoverResult, GetPromptResult, JsonObject, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, ReadResourceResult, Resource,
-    ResourceTemplate, Tool, Wire,
+    CallToolResult, CompleteParams, CompleteResult, DiscoverResult, Feature, GetPromptResult, Json, JsonObject,
+    ReadResourceResult, Revision, Wire, tasks,
 };
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::{Client, Round};
+use crate::raw::RawObject;
 use crate::{CallError, PendingCall, PendingTask};
-
-/// More pages than any list has: a server that never stops is stopped.
-const MOST_PAGES: usize = 1000;
 
 impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
+    ///
+    /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it; a task
+    /// goes on, until [`cancel_task`](Self::cancel_task).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let server = Script::new().result(json!({ "resultType": "complete", "content": [] }));
+    /// let client = Client::builder(server).build();
+    /// let result = client.call_tool("greet", json!({ "name": "Ada" })).await?;
+    /// assert!(result.content.is_empty());
+    /// # Ok(()) }
+    /// ```
     pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, CallError> {
         let pending = self.prepare_tool(name, arguments)?;
         self.to_the_end(pending).await
     }
 
-    /// Calls a tool for one round, and hands out what it asks.
+    /// Calls a tool for one round, and hands out what it asks; [`Round`] has an example.
     pub async fn call_tool_once(&self, name: &str, arguments: impl Serialize) -> Result<Round, CallError> {
         let pending = self.prepare_tool(name, arguments)?;
         self.advance(pending).await
     }
 
     /// Gets a prompt, and answers what it asks, until it is there.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let client = Client::builder(Script::new().result(json!({ "resultType": "complete", "messages": [] }))).build();
+    /// let prompt = client.get_prompt("review", json!({ "code": "fn main() {}" })).await?;
+    /// assert!(prompt.messages.is_empty());
+    /// # Ok(()) }
+    /// ```
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, CallError> {
         let pending = self.prepare_named("prompts/get", name, arguments)?;
         self.to_the_end(pending).await
@@ -40,115 +64,162 @@ impl Client {
     }
 
     /// Reads a resource, and answers what it asks, until it is there.
+    ///
+    /// It is kept for as long as the server says, unless answers went into it (CL-6).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let server = Script::new().result(json!({ "contents": [], "ttlMs": 60000, "cacheScope": "private" }));
+    /// let client = Client::builder(server.clone()).build();
+    /// client.read_resource("docs://guide").await?;
+    /// client.read_resource("docs://guide").await?;
+    /// assert_eq!(server.sent().len(), 1);
+    /// # Ok(()) }
+    /// ```
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
-        let params = params(json!({ "uri": uri }));
-        self.cached("resources/read", params).await
+        self.cached("resources/read", params([("uri", uri)])).await
     }
 
-    /// Reads a resource for one round, and hands out what it asks.
+    /// Reads a resource for one round, and hands out what it asks. Nothing is kept.
     pub async fn read_resource_once(&self, uri: &str) -> Result<Round, CallError> {
-        self.advance(self.prepare("resources/read", params(json!({ "uri": uri })))).await
+        self.advance(self.prepare("resources/read", params([("uri", uri)]))).await
     }
 
-    /// A call of a tool, not sent yet: for [`advance`](Self::advance).
+    /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// let client = Client::builder(Script::new()).build();
+    /// let call = client.prepare_tool("greet", json!({ "name": "Ada" }))?;
+    /// assert_eq!(call.params().as_str(), r#"{"name":"greet","arguments":{"name":"Ada"}}"#);
+    /// # Ok::<(), mrtr_client::CallError>(())
+    /// ```
     pub fn prepare_tool(&self, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
         self.prepare_named("tools/call", name, arguments)
     }
 
     fn prepare_named(&self, method: &str, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
-        let arguments = JsonObject::of(&arguments).map_err(CallError::BadParams)?;
-        let name = serde_json::to_string(name).expect("a name is JSON");
-        let text = format!(r#"{{"name":{name},"arguments":{}}}"#, arguments.as_str());
-        let params = JsonObject::parse(&text).map_err(CallError::BadParams)?;
+        let mut params = RawObject::default();
+        params.set("name", name);
+        params.set("arguments", &JsonObject::of(&arguments).map_err(CallError::BadParams)?);
+        let params = JsonObject::from_raw(&params.finish()).map_err(CallError::BadParams)?;
         Ok(self.prepare(method, params))
     }
 
     async fn to_the_end<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
-        let revision = pending.revision;
-        let (result, _) = self.drive(pending).await?;
-        R::read(result.as_raw(), revision.lenient()).map_err(CallError::BadResult)
+        let finished = self.drive(pending).await?;
+        read(&finished.result, finished.revision)
     }
 
-    /// What the server said of itself.
+    /// What the server says of itself.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let server = Script::new().result(json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} }));
+    /// let offer = Client::builder(server).build().discover().await?;
+    /// assert_eq!(offer.supported_versions, ["2026-07-28"]);
+    /// # Ok(()) }
+    /// ```
     pub async fn discover(&self) -> Result<DiscoverResult, CallError> {
         self.cached("server/discover", JsonObject::default()).await
     }
 
     /// What somebody may be about to type.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::{CompleteParams, CompletionArgument, PromptReference};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let server = Script::new().result(json!({ "completion": { "values": ["python"] } }));
+    /// let client = Client::builder(server).build();
+    /// let typed = CompletionArgument::new("language", "py");
+    /// let found = client.complete(&CompleteParams::new(PromptReference::new("review"), typed)).await?;
+    /// assert_eq!(found.completion.values.as_slice(), ["python"]);
+    /// # Ok(()) }
+    /// ```
     pub async fn complete(&self, params: &CompleteParams) -> Result<CompleteResult, CallError> {
-        let text = params.to_json(self.0.revision).or_else(|_| serde_json::to_string(params));
-        let text = text.map_err(|error| CallError::BadParams(mrtr_schema::ReadError::refused(error.to_string())))?;
+        let revision = self.revision();
+        let mut params = params.clone();
+        if revision.has(Feature::RequestMetadata) {
+            // Without these it cannot be written; what is sent is filled in when it is sent.
+            let meta = params.meta.get_or_insert_default();
+            meta.protocol_version.get_or_insert_with(|| revision.to_string());
+            meta.client_capabilities.get_or_insert_default();
+        }
+        let text = params.to_json(revision).map_err(|error| CallError::BadParams(error.into()))?;
         let params = JsonObject::parse(&text).map_err(CallError::BadParams)?;
         self.to_the_end(self.prepare("completion/complete", params)).await
     }
 
-    /// Cancels a task.
+    /// Cancels a task: the server has heard it, or the error says why not. A task that is over stays as it is.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{Client, PendingTask};
+    /// use mrtr_schema::Revision;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+    /// let client = Client::builder(Script::new().result(json!({ "resultType": "complete" }))).build();
+    /// client.cancel_task(&PendingTask::new(Revision::Published, "task-1")).await?;
+    /// # Ok(()) }
+    /// ```
     pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {
-        let pending = self.prepare("tasks/cancel", params(json!({ "taskId": task.id() })));
-        self.drive(pending).await.map(drop)
+        let mut pending = self.prepare("tasks/cancel", params([("taskId", task.id())]));
+        pending.revision = task.revision();
+        if task.revision().has(Feature::CoreTasks) {
+            self.to_the_end::<tasks::CancelTaskResult>(pending).await.map(drop)
+        } else {
+            self.to_the_end::<tasks::extension::CancelTaskResult>(pending).await.map(drop)
+        }
     }
 
     /// Forgets every result that was kept: after the server said that something changed.
+    ///
+    /// What the server says during this client's own calls is heeded without it.
     pub fn forget_kept(&self) {
         self.0.cache.forget();
     }
 
     /// A result that was kept, or a new one, which is kept if the server says so.
-    async fn cached<R: Wire>(&self, method: &str, params: JsonObject) -> Result<R, CallError> {
-        let key = format!("{method} {}", params.as_str());
-        let read = |result: &mrtr_schema::Json| {
-            R::read(result.as_raw(), self.0.revision.lenient()).map_err(CallError::BadResult)
-        };
-        if let Some(kept) = self.0.cache.get(&key) {
-            return read(&kept);
+    pub(super) async fn cached<R: Wire>(&self, method: &str, params: JsonObject) -> Result<R, CallError> {
+        let key = |revision: Revision| format!("{revision} {method} {}", params.as_str());
+        let revision = self.revision();
+        if let Some(kept) = self.0.cache.get(&key(revision)) {
+            return read(&kept, revision);
         }
-        let (result, may_be_kept) = self.drive(self.prepare(method, params)).await?;
-        let typed = read(&result)?;
-        if may_be_kept {
-            self.0.cache.keep(key, &result);
+        let finished = self.drive(self.prepare(method, params.clone())).await?;
+        let typed = read(&finished.result, finished.revision)?;
+        // What came of a retry is its answers' as much as the request's (CL-6).
+        if finished.may_be_kept {
+            self.0.cache.keep(key(finished.revision), &finished.result, finished.revision);
         }
         Ok(typed)
     }
 }
 
-fn params(value: Value) -> JsonObject {
-    match value {
-        Value::Object(members) => members.into(),
-        _ => JsonObject::default(),
-    }
+fn read<R: Wire>(result: &Json, revision: Revision) -> Result<R, CallError> {
+    R::read(result.as_raw(), revision.lenient()).map_err(CallError::BadResult)
 }
 
-/// All pages of a list.
-macro_rules! lists {
-    ($($(#[$doc:meta])* $name:ident, $method:literal, $result:ident, $member:ident: $item:ident;)*) => {
-        impl Client {
-            $($(#[$doc])*
-            pub async fn $name(&self) -> Result<Vec<$item>, CallError> {
-                let mut all = Vec::new();
-                let mut cursor: Option<String> = None;
-                for _ in 0..MOST_PAGES {
-                    let mut members = Map::new();
-                    members.extend(cursor.take().map(|cursor| ("cursor".to_owned(), cursor.into())));
-                    let page: $result = self.cached($method, members.into()).await?;
-                    all.extend(page.$member);
-                    match page.next_cursor {
-                        Some(next) => cursor = Some(next),
-                        None => break,
-                    }
-                }
-                Ok(all)
-            })*
-        }
-    };
-}
-lists! {
-    /// All tools, from all pages.
-    list_tools, "tools/list", ListToolsResult, tools: Tool;
-    /// All prompts, from all pages.
-    list_prompts, "prompts/list", ListPromptsResult, prompts: Prompt;
-    /// All resources, from all pages.
-    list_resources, "resources/list", ListResourcesResult, resources: Resource;
-    /// All resource templates, from all pages.
-    list_resource_templates, "resources/templates/list", ListResourceTemplatesResult,
-        resource_templates: ResourceTemplate;
+/// Parameters that are all texts.
+pub(super) fn params<'a, T: AsRef<str> + ?Sized + 'a>(
+    members: impl IntoIterator<Item = (&'a str, &'a T)>,
+) -> JsonObject {
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value.as_ref().into()));
+    members.collect::<serde_json::Map<_, _>>().into()
 }

@@ -1,14 +1,52 @@
 //! Questions to a person, as a handler sees them, and what it may answer.
 
-use mrtr_schema::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Form, JsonObject, ReadError};
+use mrtr_schema::{
+    ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Form, Json, JsonObject, PrimitiveSchema,
+};
 use serde::Serialize;
-use serde_json::{Map, Value};
 
-use super::{Asking, Unanswered};
+use super::Asking;
+use crate::{AnswerError, answer};
 
 /// A form for a person to fill in.
 ///
 /// Show who is asking, and in the middle of what, along with the message: it is the server's word, not yours.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{AnswerError, Client, FormRequest};
+/// use mrtr_schema::ElicitResult;
+/// use serde_json::json;
+///
+/// #[derive(serde::Serialize)]
+/// struct Login { name: String, note: Option<String> }
+///
+/// async fn ask_the_user(form: FormRequest) -> Result<ElicitResult, AnswerError> {
+///     println!("{} ({:?}) asks: {}", form.asking().server, form.asking().name, form.message());
+///     for field in form.fields() {
+///         println!("{}{}", field.title(), if field.is_required { " *" } else { "" });
+///     }
+///     if let Err(reason) = form.check(&json!({ "name": 7 })) {
+///         println!("{reason}"); // let the person try again
+///     }
+///     form.accept(&Login { name: "ada".to_owned(), note: None })
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+/// let server = Script::new()
+///     .result(json!({ "resultType": "input_required", "inputRequests": { "login": {
+///         "method": "elicitation/create", "params": { "message": "Who are you?", "requestedSchema": {
+///             "type": "object", "required": ["name"], "properties": {
+///                 "name": { "type": "string", "title": "Name" },
+///                 "note": { "type": "string", "default": "none" },
+///             } } } } } }))
+///     .result(json!({ "resultType": "complete", "content": [] }));
+/// let client = Client::builder(server.clone()).on_elicit(ask_the_user).build();
+/// client.call_tool("greet", json!({})).await?;
+/// let answer = r#"{"login":{"action":"accept","content":{"name":"ada","note":"none"}}}"#;
+/// assert!(server.sent()[1].as_str().contains(answer));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct FormRequest {
     params: ElicitFormParams,
@@ -25,9 +63,21 @@ impl FormRequest {
         &self.params.message
     }
 
-    /// The fields.
+    /// The form as the server sent it.
     pub fn form(&self) -> &Form {
         &self.params.requested_schema
+    }
+
+    /// The fields, in order.
+    pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
+        let form = self.form();
+        let defaults = answer::defaults(form);
+        form.fields().map(move |(name, schema)| Field {
+            name,
+            schema,
+            is_required: form.is_required(name),
+            default: defaults.get(name).and_then(|default| Json::from_raw(default).ok()),
+        })
     }
 
     /// Who is asking.
@@ -35,9 +85,20 @@ impl FormRequest {
         &self.asking
     }
 
-    /// The form, filled in. Fields that are left out get their defaults; whether it fits is checked before it is sent.
-    pub fn accept<T: Serialize + ?Sized>(&self, content: &T) -> Result<ElicitResult, ReadError> {
-        JsonObject::of(content).map(ElicitResult::accept)
+    /// Whether a form filled in like this would be taken: for checking while somebody types.
+    pub fn check<T: Serialize + ?Sized>(&self, content: &T) -> Result<(), AnswerError> {
+        self.filled_in(content).map(drop)
+    }
+
+    /// The form, filled in, if it fits. Fields that are left out get their defaults.
+    pub fn accept<T: Serialize + ?Sized>(&self, content: &T) -> Result<ElicitResult, AnswerError> {
+        self.filled_in(content).map(ElicitResult::accept)
+    }
+
+    fn filled_in<T: Serialize + ?Sized>(&self, content: &T) -> Result<JsonObject, AnswerError> {
+        let key = &self.asking.key;
+        let content = JsonObject::of(content).map_err(|source| AnswerError::WrongKind { key: key.clone(), source })?;
+        answer::content(key, self.form(), &content)
     }
 
     /// The person said no.
@@ -51,9 +112,53 @@ impl FormRequest {
     }
 }
 
+/// One field of a form; [`FormRequest`] has an example.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Field<'a> {
+    /// Its name in the answer.
+    pub name: &'a str,
+    /// What it holds: text, a number, yes or no, or some of several options.
+    pub schema: &'a PrimitiveSchema,
+    /// Whether it must be filled in.
+    pub is_required: bool,
+    /// What it holds at first.
+    pub default: Option<Json>,
+}
+
+impl Field<'_> {
+    /// Its name for people.
+    pub fn title(&self) -> &str {
+        self.schema.title().unwrap_or(self.name)
+    }
+}
+
 /// A URL for a person to visit.
 ///
 /// Show the whole of it and who asks, open it only if the person agrees, and never before (EL-3).
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, UrlRequest};
+/// use mrtr_schema::ElicitResult;
+/// use serde_json::json;
+///
+/// async fn ask_the_user(request: UrlRequest) -> ElicitResult {
+///     println!("{} asks you to visit {}", request.asking().server, request.url());
+///     request.consent() // once they have agreed, and the browser is open
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+/// let server = Script::new()
+///     .result(json!({ "resultType": "input_required", "inputRequests": { "connect": {
+///         "method": "elicitation/create", "params": {
+///             "mode": "url", "message": "Connect your account", "url": "https://example.com/connect" } } } }))
+///     .result(json!({ "resultType": "complete", "content": [] }));
+/// let client = Client::builder(server.clone()).on_url(ask_the_user).build();
+/// client.call_tool("sync", json!({})).await?;
+/// assert!(server.sent()[1].as_str().contains(r#""inputResponses":{"connect":{"action":"accept"}}"#));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct UrlRequest {
     params: ElicitUrlParams,
@@ -70,7 +175,7 @@ impl UrlRequest {
         &self.params.message
     }
 
-    /// Where to.
+    /// Where to: all of it, as the server wrote it.
     pub fn url(&self) -> &str {
         self.params.url.as_str()
     }
@@ -80,7 +185,7 @@ impl UrlRequest {
         &self.asking
     }
 
-    /// The person agreed to go there. Whether they did, the server finds out by itself.
+    /// The person agreed to go there. Whether they did, the server finds out by itself (EL-4).
     pub fn consent(&self) -> ElicitResult {
         ElicitResult::new(ElicitAction::Accept)
     }
@@ -97,6 +202,14 @@ impl UrlRequest {
 }
 
 /// What a handler may answer a question to a person with: what the person did, or an error if nobody was asked.
+///
+/// ```
+/// use mrtr_client::IntoElicitResult;
+/// use mrtr_schema::ElicitResult;
+///
+/// assert!(ElicitResult::decline().into_elicit_result().is_ok(), "a person said no");
+/// assert!(Err::<ElicitResult, _>("there is no screen").into_elicit_result().is_err(), "nobody was asked");
+/// ```
 pub trait IntoElicitResult {
     /// What the person did.
     fn into_elicit_result(self) -> Result<ElicitResult, Box<dyn std::error::Error + Send + Sync>>;
@@ -112,34 +225,4 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> IntoElicitResult for Res
     fn into_elicit_result(self) -> Result<ElicitResult, Box<dyn std::error::Error + Send + Sync>> {
         self.map_err(Into::into)
     }
-}
-
-/// An accepted answer with its defaults, once it is seen to fit.
-pub(super) fn completed(mut answer: ElicitResult, form: &Form) -> Result<ElicitResult, Unanswered> {
-    if answer.action != ElicitAction::Accept {
-        answer.content = None;
-        return Ok(answer);
-    }
-    let given = answer.content.as_ref().map(|content| content.as_object().clone()).unwrap_or_default();
-    let content = with_defaults(&given, form)?;
-    form.check(&content).map_err(Unanswered::Unfit)?;
-    answer.content = ElicitResult::accept(content).content;
-    Ok(answer)
-}
-
-fn with_defaults(given: &JsonObject, form: &Form) -> Result<JsonObject, Unanswered> {
-    let defaults: Map<String, Value> = form
-        .fields()
-        .filter(|(name, _)| given.get(name).is_none())
-        .filter_map(|(name, field)| {
-            let field: Value = serde_json::to_value(field).ok()?;
-            Some((name.to_owned(), field.get("default")?.clone()))
-        })
-        .collect();
-    if defaults.is_empty() {
-        return Ok(given.clone());
-    }
-    let mut members: Map<String, Value> = given.to()?;
-    members.extend(defaults);
-    Ok(members.into())
 }

@@ -1,0 +1,131 @@
+//! Whether an answer fits what was asked: checked before it is sent, and filled in where the form has defaults.
+
+use mrtr_schema::{
+    CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Form, InputRequest, InputResponse, JsonObject,
+    ListRootsResult, RawMembers, ReadError, Revision, SamplingContent, Violations, Wire,
+};
+
+use crate::raw::RawObject;
+
+/// Why an answer was not taken. Nothing of it is sent.
+///
+/// ```
+/// use mrtr_client::{AnswerError, PendingCall};
+/// use mrtr_schema::ElicitResult;
+///
+/// let saved = r#"{"format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {},
+///     "asked": {"who": {"method": "roots/list"}}}"#;
+/// let mut pending: PendingCall = serde_json::from_str(saved)?;
+/// assert!(matches!(pending.answer("when", &ElicitResult::decline()), Err(AnswerError::NotAsked(_))));
+/// assert!(matches!(pending.answer("who", &ElicitResult::decline()), Err(AnswerError::WrongKind { .. })));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnswerError {
+    /// It answers something that was not asked.
+    #[error("`{}` was not asked", brief(.0))]
+    NotAsked(String),
+    /// It is not of the kind that was asked for.
+    #[error("the answer to `{}` is not of the kind that was asked for: {source}", brief(.key))]
+    WrongKind {
+        /// What was asked.
+        key: String,
+        /// What is wrong with it.
+        source: ReadError,
+    },
+    /// It does not fit the form.
+    #[error("the answer to `{}` does not fit the form: {violations}", brief(.key))]
+    Unfit {
+        /// What was asked.
+        key: String,
+        /// What does not fit.
+        violations: Violations,
+    },
+    /// The protocol itself defines this kind of question: whoever is asked must answer it.
+    #[error("`{}` may not be left out", brief(.0))]
+    NotOptional(String),
+}
+
+/// A key as it stands in messages: it is the server's, and may be long.
+pub(crate) fn brief(key: &str) -> String {
+    match key.char_indices().nth(LONGEST_KEY) {
+        Some((end, _)) => format!("{}…", &key[..end]),
+        None => key.to_owned(),
+    }
+}
+
+/// The answer as it is sent, if it fits.
+pub(crate) fn fitting(
+    key: &str,
+    request: &InputRequest,
+    answer: &InputResponse,
+    revision: Revision,
+) -> Result<InputResponse, AnswerError> {
+    let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
+    let raw = answer.as_object().as_raw();
+    match request {
+        InputRequest::Elicit(request) => match &request.params {
+            ElicitParams::Form(params) => filled_in(key, &params.requested_schema, answer, revision),
+            _ => ElicitResult::read(raw, revision.lenient()).map_err(wrong).and_then(|mut consent| {
+                // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
+                consent.content = None;
+                InputResponse::of(&consent, revision).map_err(|error| wrong(error.into()))
+            }),
+        },
+        InputRequest::Sample(request) => {
+            let sampled = CreateMessageResult::read(raw, revision.lenient()).map_err(wrong)?;
+            let uses_tools = sampled.content.iter().any(|block| matches!(block, SamplingContent::ToolUse(_)));
+            if uses_tools && request.params.tools.is_none() {
+                return Err(wrong(ReadError::refused("a tool is used, and none was offered").in_member("content")));
+            }
+            Ok(answer.clone())
+        }
+        InputRequest::Roots(_) => ListRootsResult::read(raw, revision.lenient()).map(|_| answer.clone()).map_err(wrong),
+        _ => Ok(answer.clone()),
+    }
+}
+
+/// A person's answer to a form, with defaults where the person left something out.
+fn filled_in(key: &str, form: &Form, answer: &InputResponse, revision: Revision) -> Result<InputResponse, AnswerError> {
+    let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
+    let mut members = RawObject::of(answer.as_object().as_raw());
+    let given = members.remove("content");
+    let bare = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
+    let mut filled = ElicitResult::read(bare.as_raw(), revision.lenient()).map_err(wrong)?;
+    if filled.action == ElicitAction::Accept {
+        let given = given.as_deref().map(JsonObject::from_raw).transpose();
+        let given = given.map_err(|error| wrong(error.in_member("content")))?.unwrap_or_default();
+        filled.content = ElicitResult::accept(content(key, form, &given)?).content;
+    }
+    InputResponse::of(&filled, revision).map_err(|error| wrong(error.into()))
+}
+
+/// What is sent for a form: what was given, with defaults for what was left out, if it fits.
+pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<JsonObject, AnswerError> {
+    let mut members = RawObject::of(given.as_raw());
+    // An optional member of a Rust type that is not there is written as null; forms know no null.
+    members.retain(|_, value| value.get() != "null");
+    members.fill_in(defaults(form));
+    let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
+    let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
+    check_values(&content).map_err(wrong)?;
+    form.check(&content).map_err(|violations| AnswerError::Unfit { key: key.to_owned(), violations })?;
+    Ok(content)
+}
+
+/// Whether all values are such as forms hold, those that the form does not know included: the server refuses others.
+fn check_values(content: &JsonObject) -> Result<(), ReadError> {
+    let answer = ElicitResult::accept(content.clone()).to_json(Revision::default())?;
+    ElicitResult::from_json(&answer, Revision::default().strict()).map(drop)
+}
+
+/// What the fields hold at first, as the server wrote it.
+pub(crate) fn defaults(form: &Form) -> RawObject {
+    let fields = RawMembers::parse(form.as_str()).ok().and_then(|form| form.object("properties").ok().flatten());
+    let fields = fields.unwrap_or_default();
+    let default = |field| RawMembers::of(field).ok()?.get("default").map(ToOwned::to_owned);
+    fields.iter().filter_map(|(name, field)| Some((name.to_owned(), default(field)?))).collect()
+}
+
+const LONGEST_KEY: usize = 64;

@@ -1,0 +1,48 @@
+//! A server that does not have the version: another that both know is tried, once each.
+
+use mrtr_schema::{ErrorObject, Revision, UnsupportedVersionData};
+
+use super::{Call, Outcome, Phase, Sending};
+
+impl Call {
+    pub(super) fn after_error(&mut self, sending: Sending, error: ErrorObject) -> Phase {
+        match self.other_version(sending, &error) {
+            Some(revision) => {
+                self.refused.push(self.pending.revision);
+                self.pending.revision = revision;
+                Phase::Sending(Sending::Call)
+            }
+            None => Phase::Over(Outcome::Failed(error)),
+        }
+    }
+
+    /// The revision that the server turned out to have, once it has replied in it, if it did not have the first one.
+    ///
+    /// ```
+    /// use mrtr_client::{Action, Call, Limits};
+    /// use mrtr_schema::{ErrorObject, Json, JsonObject, Revision, UnsupportedVersionData};
+    ///
+    /// let mut call = Call::new(Revision::Published, "tools/list", JsonObject::default(), Limits::default(), 1);
+    /// let data = UnsupportedVersionData::new("2026-07-28", ["sep-2322".to_owned(), "2020-01-01".to_owned()]);
+    /// call.replied(Err(ErrorObject::with_data("unsupported", &data)), None);
+    /// assert!(matches!(call.action(), Action::Send(_)), "it is sent again");
+    /// call.replied(Ok(Json::parse(r#"{"tools": []}"#)?.as_raw()), None);
+    /// assert_eq!(call.agreed_revision(), Some(Revision::Sep2322));
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn agreed_revision(&self) -> Option<Revision> {
+        self.agreed
+    }
+
+    /// The latest version that both know and that was not tried, if that is what the error is about.
+    ///
+    /// Only a call that has begun can have a state or a task, which belong to the revision they were made in.
+    fn other_version(&self, sending: Sending, error: &ErrorObject) -> Option<Revision> {
+        if sending != Sending::Call || self.pending.rounds > 0 || self.pending.state.is_some() {
+            return None;
+        }
+        let data: UnsupportedVersionData = error.data_as()?.ok()?;
+        let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
+        theirs.filter(|version| *version != self.pending.revision && !self.refused.contains(version)).max()
+    }
+}

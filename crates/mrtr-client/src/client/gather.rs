@@ -1,0 +1,73 @@
+//! Having the questions of one round answered, all at the same time.
+
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use mrtr_schema::InputRequest;
+
+use super::drive::Driven;
+use crate::handlers::{Asking, Unanswered};
+use crate::{AnswerError, CallError, EventKind};
+
+impl Driven<'_> {
+    /// Has all questions of a round answered. If one is not, the others are cancelled.
+    pub(super) async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
+        self.report.tell(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
+        match self.client.0.limits.gathering {
+            None => self.gather_all(questions).await,
+            Some(limit) => {
+                let gathered = tokio::time::timeout(limit, self.gather_all(questions)).await;
+                gathered.unwrap_or_else(|_| Err(CallError::GatheringTooLong { pending: self.pending() }))
+            }
+        }
+    }
+
+    async fn gather_all(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
+        let client = self.client;
+        let revision = self.call.pending().revision();
+        let answering = questions.into_iter().map(|(key, request)| {
+            let asking = self.asking(key.clone());
+            async move {
+                let method = request.method().to_owned();
+                (key, method, client.0.handlers.answer(request, asking, revision).await)
+            }
+        });
+        let mut answering: FuturesUnordered<_> = answering.collect();
+        while let Some((key, method, answered)) = answering.next().await {
+            let taken = match answered {
+                Ok(answer) => self.call.answered(&key, &answer),
+                Err(Unanswered::Unknown) => self.call.skipped(&key),
+                Err(unanswered) => return Err(self.unanswered(key, method, unanswered)),
+            };
+            taken.map_err(|error| CallError::Unfit { error, pending: self.pending() })?;
+            if self.call.pending().answers.contains_key(&key) {
+                self.report.tell(EventKind::Answered(key));
+            }
+        }
+        Ok(())
+    }
+
+    fn asking(&self, key: String) -> Asking {
+        Asking {
+            server: Arc::clone(&self.client.0.server),
+            call: self.report.call,
+            method: self.report.method().to_owned(),
+            name: self.report.name().map(str::to_owned),
+            round: self.call.pending().rounds(),
+            key,
+        }
+    }
+
+    fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
+        let pending = self.pending();
+        match unanswered {
+            Unanswered::NoHandler | Unanswered::Unknown => CallError::NoHandler { key, method, pending },
+            Unanswered::BadQuestion(source) => CallError::BadQuestion { key, source, pending },
+            Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
+                Ok(error) => CallError::Unfit { error: *error, pending },
+                Err(source) => CallError::NotAnswered { key, source, pending },
+            },
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! A scripted server in memory, for testing handlers and whatever drives a client.
+//!
+//! ```
+//! use mrtr_client::Client;
+//! use mrtr_client::testing::Script;
+//! use mrtr_schema::Root;
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+//! let server = Script::new()
+//!     .result(json!({ "resultType": "input_required", "requestState": "sealed",
+//!         "inputRequests": { "where": { "method": "roots/list" } } }))
+//!     .result(json!({ "resultType": "complete", "content": [] }));
+//! let client = Client::builder(server.clone())
+//!     .on_roots(|_| async { Ok::<_, std::io::Error>(vec![Root::new("file:///src")]) })
+//!     .build();
+//! client.call_tool("search", json!({})).await?;
+//! assert!(server.sent()[1].as_str().contains(r#""requestState":"sealed""#));
+//! # Ok(()) }
+//! ```
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_schema::{ErrorObject, Json, RequestId};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{Exchange, Notified, Replied, Transport, TransportError};
+
+/// A server that answers one request after the other with what its script says, and remembers what was sent.
+///
+/// Clones are the same server. A request beyond the end of the script fails in transport.
+#[derive(Debug, Clone, Default)]
+pub struct Script(Arc<Mutex<Played>>);
+
+#[derive(Debug, Default)]
+struct Played {
+    replies: VecDeque<Line>,
+    sent: Vec<Json>,
+}
+
+/// One line of a script.
+#[derive(Debug)]
+enum Line {
+    Result(Json),
+    Error(ErrorObject),
+    Text(String),
+    Unreachable(TransportError),
+    Silence,
+}
+
+impl Script {
+    /// A server that answers nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Then it answers with a result.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the value is not JSON.
+    #[must_use]
+    pub fn result(self, result: impl Serialize) -> Self {
+        self.then(Line::Result(Json::of(&result).expect("a result is JSON")))
+    }
+
+    /// Then it answers with an error.
+    #[must_use]
+    pub fn error(self, error: ErrorObject) -> Self {
+        self.then(Line::Error(error))
+    }
+
+    /// Then it answers with this text, whatever that is.
+    #[must_use]
+    pub fn text(self, text: impl Into<String>) -> Self {
+        self.then(Line::Text(text.into()))
+    }
+
+    /// Then it is too busy to look at the request.
+    #[must_use]
+    pub fn busy(self, retry_after: Option<Duration>) -> Self {
+        self.then(Line::Unreachable(TransportError::busy(retry_after)))
+    }
+
+    /// Then it cannot be reached.
+    #[must_use]
+    pub fn unreachable(self) -> Self {
+        self.then(Line::Unreachable(TransportError::new("it cannot be reached")))
+    }
+
+    /// Then it never answers.
+    #[must_use]
+    pub fn silence(self) -> Self {
+        self.then(Line::Silence)
+    }
+
+    fn then(self, line: Line) -> Self {
+        self.played().replies.push_back(line);
+        self
+    }
+
+    /// The messages that were sent, oldest first.
+    pub fn sent(&self) -> Vec<Json> {
+        self.played().sent.clone()
+    }
+
+    fn played(&self) -> std::sync::MutexGuard<'_, Played> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers the request, and takes the next line.
+    fn take(&self, message: &str) -> Option<Line> {
+        let mut played = self.played();
+        played.sent.push(Json::parse(message).expect("a client sends JSON"));
+        played.replies.pop_front()
+    }
+}
+
+#[async_trait]
+impl Transport for Script {
+    fn server(&self) -> &'static str {
+        "a script"
+    }
+
+    async fn exchange(
+        &self,
+        request: Exchange<'_>,
+        _: &mut (dyn FnMut(Notified) + Send),
+    ) -> Result<Replied, TransportError> {
+        match self.take(request.message) {
+            Some(Line::Result(result)) => Ok(response(request.id, "result", &result)),
+            Some(Line::Error(error)) => Ok(response(request.id, "error", &error)),
+            Some(Line::Text(text)) => Ok(Replied::new(text)),
+            Some(Line::Unreachable(error)) => Err(error),
+            Some(Line::Silence) => std::future::pending().await,
+            None => Err(TransportError::new("the script is at its end")),
+        }
+    }
+}
+
+fn response(id: &RequestId, member: &str, content: &impl Serialize) -> Replied {
+    let content = serde_json::to_string(content).expect("it is JSON");
+    let id = json!(id);
+    Replied::new(format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{content}}}"#))
+}

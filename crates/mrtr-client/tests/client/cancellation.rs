@@ -1,0 +1,124 @@
+//! Calls that are given up: at any point, and the server hears of it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mrtr_client::testing::Script;
+use mrtr_client::{CallError, Client, Limits};
+use mrtr_schema::ElicitResult;
+use mrtr_server::{Failure, Flow, Server, Tool};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::common::{InMemory, asks_form, complete};
+
+/// Counts how often it was begun and how often it was dropped.
+#[derive(Default)]
+struct Work {
+    begun: Notify,
+    dropped: AtomicU32,
+}
+
+struct Dropped(Arc<Work>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        self.0.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+async fn work(flow: Flow) -> Result<&'static str, Failure> {
+    let work = Arc::clone(flow.state::<Arc<Work>>());
+    let _dropped = Dropped(Arc::clone(&work));
+    work.begun.notify_one();
+    std::future::pending::<()>().await;
+    Ok("never")
+}
+
+fn worker() -> (InMemory, Arc<Work>) {
+    let state = Arc::new(Work::default());
+    let server = Server::builder("worker", "1.0.0").state(Arc::clone(&state)).tool(Tool::new("work", work));
+    (InMemory::new(server.build().unwrap()), state)
+}
+
+#[tokio::test]
+async fn dropping_a_call_drops_what_the_server_does_for_it() {
+    let (transport, work) = worker();
+    let client = Client::builder(transport).build();
+    tokio::select! {
+        result = client.call_tool("work", json!({})) => panic!("it never ends: {result:?}"),
+        () = work.begun.notified() => {}
+    }
+    assert_eq!(work.dropped.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_drops_what_the_server_does_for_it() {
+    let (transport, work) = worker();
+    let limits = Limits { exchange: Duration::from_secs(3), ..Limits::default() };
+    let client = Client::builder(transport).limits(limits).build();
+    let error = client.call_tool("work", json!({})).await.unwrap_err();
+    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert_eq!(work.dropped.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn dropping_a_call_takes_its_dialogs_away() {
+    let work = Arc::new(Work::default());
+    let handed = Arc::clone(&work);
+    let form = json!({ "type": "object", "properties": {} });
+    let client = Client::builder(Script::new().result(asks_form("a", &form)))
+        .on_elicit(move |_| {
+            let dialog = Dropped(Arc::clone(&handed));
+            async move {
+                let _dialog = dialog;
+                std::future::pending::<ElicitResult>().await
+            }
+        })
+        .build();
+    assert!(client.call_tool("t", json!({})).now_or_never().is_none());
+    assert_eq!(work.dropped.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn if_one_answer_fails_the_other_dialogs_are_taken_away() {
+    let form = json!({ "type": "object", "properties": {} });
+    let mut asks = asks_form("stays", &form);
+    for key in ["given", "fails"] {
+        asks["inputRequests"][key] = asks["inputRequests"]["stays"].clone();
+    }
+    let work = Arc::new(Work::default());
+    let handed = Arc::clone(&work);
+    let script = Script::new().result(asks).result(complete("never"));
+    let client = Client::builder(script.clone())
+        .on_elicit(move |form| {
+            let dialog = Dropped(Arc::clone(&handed));
+            async move {
+                let _dialog = dialog;
+                match form.asking().key.as_str() {
+                    "given" => Ok(form.accept(&json!({})).unwrap()),
+                    "fails" => {
+                        tokio::task::yield_now().await;
+                        Err("the screen went dark")
+                    }
+                    _ => std::future::pending().await,
+                }
+            }
+        })
+        .build();
+    let error = client.call_tool("t", json!({})).await.unwrap_err();
+    assert!(matches!(&error, CallError::NotAnswered { key, .. } if key == "fails"), "{error}");
+    assert_eq!(work.dropped.load(Ordering::Relaxed), 3);
+    assert_eq!(script.sent().len(), 1);
+    let open: Vec<_> = error.pending().unwrap().unanswered().map(str::to_owned).collect();
+    assert_eq!(open, ["stays", "fails"], "what was given is kept");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pause_can_be_given_up() {
+    let client = Client::builder(Script::new().busy(Some(Duration::from_mins(30)))).build();
+    let given_up = tokio::time::timeout(Duration::from_secs(1), client.call_tool("t", json!({}))).await;
+    assert!(given_up.is_err());
+}

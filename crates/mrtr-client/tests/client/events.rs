@@ -1,0 +1,201 @@
+//! What a user interface sees of calls: rounds, questions, progress and logs; spans and trace context.
+
+use std::fmt::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use mrtr_client::testing::Script;
+use mrtr_client::{Client, EventKind, TraceContext};
+use mrtr_schema::LoggingLevel;
+use mrtr_server::{Failure, Flow, Server, Tool};
+use serde_json::json;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+use super::common::{InMemory, Login, asks_roots, complete, rooted, state_only, text};
+
+async fn copy(flow: Flow) -> Result<String, Failure> {
+    let login: Login = flow.elicit("login", "Who are you?").await?;
+    for file in 1..=2 {
+        flow.progress(file, Some(2), format!("file {file}")).await;
+    }
+    flow.log(LoggingLevel::Warning, "the disk is nearly full").await;
+    flow.log(LoggingLevel::Debug, "nobody wants to know").await;
+    Ok(format!("copied by {}", login.name))
+}
+
+/// An event as one line.
+fn line(kind: &EventKind) -> String {
+    match kind {
+        EventKind::Round(round) => format!("round {round}"),
+        EventKind::Asked(keys) => format!("asked {keys:?}"),
+        EventKind::Answered(key) => format!("answered {key}"),
+        EventKind::PutOff(_) => "put off".to_owned(),
+        EventKind::Task(id) => format!("task {id}"),
+        EventKind::Progress(progress) => format!("progress {}", progress.message.as_deref().unwrap_or_default()),
+        EventKind::Log(message) => format!("log {}", message.data.as_str()),
+        EventKind::Done => "done".to_owned(),
+        EventKind::Abandoned => "abandoned".to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn rounds_questions_progress_and_logs_are_seen_in_order() {
+    let server = Server::builder("copier", "1.0.0").tool(Tool::new("copy", copy)).build().unwrap();
+    let client = Client::builder(InMemory::new(server))
+        .log_level(LoggingLevel::Info)
+        .on_elicit(|form| async move { form.accept(&json!({ "name": "Ada" })) })
+        .build();
+    let events = client.events();
+    let result = client.call_tool("copy", json!({})).await.unwrap();
+    assert_eq!(text(&result), "copied by Ada");
+    drop(client);
+    let seen: Vec<_> = events.collect().await;
+    assert!(seen.iter().all(|event| event.call == 1 && event.name.as_deref() == Some("copy")));
+    let lines: Vec<_> = seen.iter().map(|event| line(&event.kind)).collect();
+    assert_eq!(
+        lines,
+        [
+            "round 1",
+            r#"asked ["login"]"#,
+            "answered login",
+            "round 2",
+            "progress file 1",
+            "progress file 2",
+            r#"log "the disk is nearly full""#,
+            "done"
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_put_off_or_becomes_a_task_says_so_once() {
+    let task = |status: &str| {
+        json!({ "taskId": "t-1", "status": status, "ttlMs": null, "createdAt": "2026-08-01T12:00:00Z",
+            "lastUpdatedAt": "2026-08-01T12:00:00Z", "result": {} })
+    };
+    let mut created = task("working");
+    created["resultType"] = "task".into();
+    let script = Script::new()
+        .busy(None)
+        .result(state_only("s"))
+        .result(asks_roots("r", None))
+        .result(created)
+        .result(task("working"))
+        .result(task("working"))
+        .result(task("completed"));
+    let client = rooted(script);
+    let events = client.events();
+    client.resume(client.prepare_tool("t", json!({})).unwrap()).await.unwrap();
+    drop(client);
+    let lines: Vec<_> = events.map(|event| line(&event.kind)).collect().await;
+    assert_eq!(lines, ["round 1", "put off", "put off", r#"asked ["r"]"#, "answered r", "round 2", "task t-1", "done"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_dropped_says_so() {
+    let client = Client::builder(Script::new().silence()).build();
+    let events = client.events();
+    let dropped = tokio::time::timeout(Duration::from_secs(1), client.call_tool("t", json!({}))).await;
+    assert!(dropped.is_err());
+    drop(client);
+    let lines: Vec<_> = events.map(|event| line(&event.kind)).collect().await;
+    assert_eq!(lines, ["round 1", "abandoned"]);
+}
+
+#[tokio::test]
+async fn progress_is_asked_for_only_while_somebody_watches() {
+    let script = Script::new().result(complete("a")).result(complete("b"));
+    let client = rooted(script.clone());
+    client.call_tool("t", json!({})).await.unwrap();
+    let events = client.events();
+    client.call_tool("t", json!({})).await.unwrap();
+    drop(events);
+    let tokens: Vec<_> = script.sent().iter().map(|sent| sent.as_str().contains("progressToken")).collect();
+    assert_eq!(tokens, [false, true]);
+}
+
+#[tokio::test]
+async fn each_request_says_where_it_stands_in_a_trace() {
+    let script = Script::new().result(asks_roots("r", None)).result(complete("done"));
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let client = Client::builder(script.clone())
+        .on_roots(|_| async { Ok::<_, String>(Vec::new()) })
+        .trace_context(move || TraceContext {
+            traceparent: Some(parent.to_owned()),
+            tracestate: Some("vendor=1".to_owned()),
+            baggage: None,
+        })
+        .build();
+    client.call_tool("t", json!({})).await.unwrap();
+    for sent in super::common::sent(&script) {
+        assert_eq!(sent["params"]["_meta"]["traceparent"], parent);
+        assert_eq!(sent["params"]["_meta"]["tracestate"], "vendor=1");
+        assert!(sent["params"]["_meta"].get("baggage").is_none());
+    }
+}
+
+/// Notes the spans that are opened, each with the one it is opened in, and all that they are told.
+#[derive(Clone, Default)]
+struct Spans {
+    opened: Arc<Mutex<Vec<Opened>>>,
+    entered: Arc<Mutex<Vec<u64>>>,
+}
+
+struct Opened {
+    name: &'static str,
+    parent: Option<u64>,
+    fields: String,
+}
+
+struct Fields<'a>(&'a mut String);
+
+impl Visit for Fields<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        write!(self.0, "{field}={value:?} ").unwrap();
+    }
+}
+
+impl Subscriber for Spans {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_span() && metadata.target().starts_with("mrtr_client")
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let mut fields = String::new();
+        span.record(&mut Fields(&mut fields));
+        let parent = self.entered.lock().unwrap().last().copied();
+        let mut opened = self.opened.lock().unwrap();
+        opened.push(Opened { name: span.metadata().name(), parent, fields });
+        Id::from_u64(opened.len() as u64)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, span: &Id) {
+        self.entered.lock().unwrap().push(span.into_u64());
+    }
+
+    fn exit(&self, _: &Id) {
+        self.entered.lock().unwrap().pop();
+    }
+}
+
+#[tokio::test]
+async fn a_call_has_a_span_and_each_round_one_within_it() {
+    let spans = Spans::default();
+    let _guard = tracing::subscriber::set_default(spans.clone());
+    let script = Script::new().result(asks_roots("r", Some("sealed"))).result(complete("done"));
+    rooted(script).call_tool("report", json!({ "secret": "hush" })).await.unwrap();
+    let opened = spans.opened.lock().unwrap();
+    let tree: Vec<_> = opened.iter().map(|span| (span.name, span.parent)).collect();
+    assert_eq!(tree, [("call", None), ("round", Some(1)), ("round", Some(1))]);
+    assert!(opened[0].fields.contains("report") && opened[0].fields.contains("a script"), "{}", opened[0].fields);
+    assert!(opened[2].fields.contains("round=2"), "{}", opened[2].fields);
+    assert!(opened.iter().all(|span| !span.fields.contains("hush") && !span.fields.contains("sealed")));
+}

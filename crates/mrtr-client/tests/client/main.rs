@@ -1,0 +1,19 @@
+//! The client, against servers in memory and scripted ones: one file a theme.
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod caching;
+mod cancellation;
+mod clauses;
+mod common;
+mod events;
+mod faults;
+mod handlers;
+mod hostile;
+mod limits;
+mod negotiation;
+mod parallel;
+mod pending;
+mod properties;
+mod revisions;
+mod steps;
+mod tasks;

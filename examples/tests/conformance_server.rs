@@ -54,7 +54,7 @@ fn confirm(pending: &mut PendingCall, ok: bool) {
 }
 
 fn code(error: &CallError) -> Option<ErrorCode> {
-    if let CallError::Server(error) = error { Some(error.code) } else { None }
+    if let CallError::Server { error, .. } = error { Some(error.code) } else { None }
 }
 
 #[tokio::test]

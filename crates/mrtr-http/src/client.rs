@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use bytes::BytesMut;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mrtr_client::{Exchange, Notified, Transport, TransportError};
+use mrtr_client::{Exchange, Notified, Replied, Transport, TransportError};
 use reqwest::{Response, Url};
 
 use annotations::Annotated;
@@ -134,15 +134,33 @@ impl HttpTransport {
         &self,
         exchange: &Exchange<'_>,
         notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<String, TransportError> {
+    ) -> Result<HttpReply, TransportError> {
         let response = self.send(exchange).await?;
+        let retry_after = send::retry_after(&response);
         let status = response.status();
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        match media_type.as_str() {
-            "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await,
-            "application/json" => whole(response, exchange.reply_bytes).await,
-            _ => Err(TransportError::new(format!("the server answered with status {status} and no message"))),
+        let text = match media_type.as_str() {
+            "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await?,
+            "application/json" => whole(response, exchange.reply_bytes).await?,
+            _ => return Err(TransportError::new(format!("the server answered with status {status} and no message"))),
+        };
+        Ok(HttpReply { text, retry_after })
+    }
+}
+
+/// A response, and how long the server wants to be left alone before the next one.
+struct HttpReply {
+    text: String,
+    retry_after: Option<Duration>,
+}
+
+impl HttpReply {
+    fn into_replied(self) -> Replied {
+        let replied = Replied::new(self.text);
+        match self.retry_after {
+            Some(pause) => replied.retry_after(pause),
+            None => replied,
         }
     }
 }
@@ -157,15 +175,15 @@ impl Transport for HttpTransport {
         &self,
         exchange: Exchange<'_>,
         notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<String, TransportError> {
+    ) -> Result<Replied, TransportError> {
         let reply = self.reply(&exchange, notified).await?;
         match exchange.method {
-            "tools/list" => Ok(self.learn(reply)),
+            "tools/list" => Ok(Replied::new(self.learn(reply.text))),
             // The server may want arguments in headers, and nobody has listed its tools yet, or not for long.
-            "tools/call" if is_header_mismatch(&reply) && self.learn_about(&exchange).await? => {
-                self.reply(&exchange, notified).await
+            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await? => {
+                self.reply(&exchange, notified).await.map(HttpReply::into_replied)
             }
-            _ => Ok(reply),
+            _ => Ok(reply.into_replied()),
         }
     }
 }

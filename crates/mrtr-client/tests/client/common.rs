@@ -44,9 +44,10 @@ impl Transport for InMemory {
     ) -> Result<Replied, TransportError> {
         self.sent.lock().unwrap().push(serde_json::from_str(request.message).unwrap());
         let headers = Headers {
-            version: Some(request.revision.to_string()),
-            method: Some(request.method.to_owned()),
-            name: request.name.map(str::to_owned),
+            version: HeaderClaim::Text(request.revision.to_string()),
+            method: HeaderClaim::Text(request.method.to_owned()),
+            name: request.name.map_or(HeaderClaim::Missing, |name| HeaderClaim::Text(name.to_owned())),
+            params: Vec::new(),
         };
         let context = Context::new().revision(request.revision).capabilities(everything()).headers(headers);
         match Box::pin(self.server.handle(request.message.to_owned().into(), context)).await {

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use http::HeaderName;
-use mrtr_schema::Json;
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 /// The arguments of one tool that are mirrored: where they are, and in which header.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,8 +16,8 @@ impl Annotated {
     }
 
     /// The headers for these arguments. An argument that is absent or null has none.
-    pub(super) fn mirrored(&self, arguments: &Json) -> Vec<(HeaderName, String)> {
-        let arguments: Value = arguments.to().unwrap_or_default();
+    pub(super) fn mirrored(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
+        let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
         let mirrored = self.0.iter().filter_map(|(path, header)| {
             let value = path.iter().try_fold(&arguments, |value, member| value.get(member))?;
             let text = match value {

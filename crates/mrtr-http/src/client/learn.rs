@@ -39,7 +39,7 @@ impl HttpTransport {
             let mut listing = *call;
             (listing.message, listing.id, listing.method) = (&message, &id, "tools/list");
             (listing.name, listing.arguments) = (None, None);
-            let reply = self.reply(&listing, &mut |_| {}).await?;
+            let reply = self.reply(&listing, &mut |_| {}).await?.text;
             cursor = next_cursor(&reply);
             self.learn(reply);
             if cursor.is_none() || known(self) != before {

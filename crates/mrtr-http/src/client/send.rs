@@ -99,7 +99,7 @@ fn is_put_off(response: &Response) -> bool {
 }
 
 /// How long the server wants to be left alone, within reason.
-fn retry_after(response: &Response) -> Option<Duration> {
+pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
 }

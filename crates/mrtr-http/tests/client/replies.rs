@@ -167,7 +167,7 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
     })
     .await;
     let client = client(&scripted);
-    assert!(matches!(call(&client).await, Err(CallError::Server(error)) if error.message == "No such tool"));
+    assert!(matches!(call(&client).await, Err(CallError::Server { error, .. }) if error.message == "No such tool"));
     for status in ["502", "307", "202"] {
         let error = call(&client).await.unwrap_err();
         assert!(causes(&error).contains(&format!("status {status}")), "{}", causes(&error));

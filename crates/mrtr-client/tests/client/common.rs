@@ -8,7 +8,7 @@ use mrtr_client::testing::Script;
 use mrtr_client::{Client, Exchange, Notified, Replied, Transport, TransportError};
 use mrtr_schema::{CallToolResult, ContentBlock, Envelope, Json, RequestId};
 use mrtr_server::testing::everything;
-use mrtr_server::{Context, Failure, Flow, Headers, Reply, Server, Tool};
+use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Reply, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

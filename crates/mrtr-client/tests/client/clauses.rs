@@ -329,6 +329,27 @@ async fn ns_3_where_nothing_can_be_answered_the_error_names_it_and_carries_the_c
 }
 
 #[tokio::test]
+async fn ns_3_what_one_client_skipped_another_may_know() {
+    let mut asks = asks_roots("known", Some("s"));
+    asks["inputRequests"]["sign_off"] = asks_approval();
+    let client = Client::builder(Script::new().result(asks))
+        .on_roots(|_| async {
+            tokio::task::yield_now().await;
+            Err::<Vec<_>, _>("not now")
+        })
+        .build();
+    let pending = client.call_tool("deploy", json!({})).await.unwrap_err().into_pending().unwrap();
+    let script = Script::new().result(complete("deployed"));
+    let client = Client::builder(script.clone())
+        .on_roots(|_| async { Ok::<_, String>(Vec::new()) })
+        .on_input::<Approval, _, _, _>(|_, _| async { Ok::<_, String>(Decision { approved: true }) })
+        .build();
+    client.resume(pending).await.unwrap();
+    let answers = json!({ "known": { "roots": [] }, "sign_off": { "approved": true } });
+    assert_eq!(calls(&script)[0].1["inputResponses"], answers);
+}
+
+#[tokio::test]
 async fn sv_1_a_question_where_none_may_be_asked_is_no_reply() {
     for asks in [
         asks_roots("a", None),

@@ -67,6 +67,13 @@ pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
 }
 
 /// Why a transport cannot be made.
+///
+/// ```
+/// use mrtr_http::{HttpTransport, HttpTransportError};
+///
+/// let error = HttpTransport::new("ftp://example.com").unwrap_err();
+/// assert!(matches!(error, HttpTransportError::Url(url) if url == "ftp://example.com"));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpTransportError {
@@ -179,8 +186,9 @@ impl Transport for HttpTransport {
         let reply = self.reply(&exchange, notified).await?;
         match exchange.method {
             "tools/list" => Ok(Replied::new(self.learn(reply.text))),
-            // The server may want arguments in headers, and nobody has listed its tools yet, or not for long.
-            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await? => {
+            // The server may want arguments in headers, and nobody has listed its tools yet, or not for long. If listing
+            // them fails, the refusal of the call is what its caller should see.
+            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {
                 self.reply(&exchange, notified).await.map(HttpReply::into_replied)
             }
             _ => Ok(reply.into_replied()),

@@ -214,7 +214,7 @@ impl Endpoint {
         }
         let context = self.context(&head, identity).received(received.into());
         let reply = self.server.handle(body, context).await;
-        let permit = if is_subscription(&head, &reply) { self::permit(&settings.subscribed)? } else { permit };
+        let permit = if self.is_subscription(&head, &reply) { self::permit(&settings.subscribed)? } else { permit };
         Ok(respond(reply, settings, permit))
     }
 
@@ -230,17 +230,17 @@ impl Endpoint {
             context.capabilities(self.settings.capabilities.clone())
         }
     }
+
+    /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
+    fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
+        let method = head.headers.get(claims::METHOD).map(|method| method.as_bytes().trim_ascii());
+        let is_claimed = method == Some(b"subscriptions/listen".as_slice());
+        is_claimed && matches!(reply, Reply::Stream(_)) && self.settings.revision.has(Feature::RequestMetadata)
+    }
 }
 
 fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
     Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
-}
-
-/// Whether a stream lasts as long as its client wants. The header can be believed: the server has compared it.
-fn is_subscription(head: &Parts, reply: &Reply) -> bool {
-    let method = head.headers.get(claims::METHOD);
-    matches!(reply, Reply::Stream(_))
-        && method.is_some_and(|method| method.as_bytes().ends_with(b"subscriptions/listen"))
 }
 
 /// As many requests at a time as a small machine can hold in memory.

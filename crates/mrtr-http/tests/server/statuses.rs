@@ -211,8 +211,8 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
 static PANICS: AtomicBool = AtomicBool::new(true);
 
 async fn broken_prompt(_: Flow) -> Result<String, Failure> {
-    assert!(!PANICS.swap(false, Ordering::Relaxed), "the secret is 42");
-    Err(std::io::Error::other("the secret is 42").into())
+    assert!(!PANICS.swap(false, Ordering::Relaxed), "the secret");
+    Err(std::io::Error::other("the secret").into())
 }
 
 #[tokio::test]
@@ -222,7 +222,7 @@ async fn ht_7_our_own_faults_are_200_and_tell_nothing() {
     for _ in 0..2 {
         let response = site.answer(&Post::of(&request("prompts/get", json!({ "name": "broken" })))).await;
         assert_eq!((response.status, response.code()), (200, Some(-32603)));
-        assert!(!String::from_utf8_lossy(&response.body).contains("42"));
+        assert!(!String::from_utf8_lossy(&response.body).contains("secret"), "{response:?}");
     }
 }
 

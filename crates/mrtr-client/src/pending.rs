@@ -126,7 +126,8 @@ impl PendingCall {
     pub fn as_task(mut self, ttl: Duration) -> Self {
         if self.revision.has(Feature::CoreTasks) {
             let mut members = RawObject::of(self.params.as_raw());
-            members.set("task", &json!({ "ttl": u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX) }));
+            let ttl = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).min(LONGEST_TTL);
+            members.set("task", &json!({ "ttl": ttl }));
             self.params = JsonObject::from_raw(&members.finish()).expect("an object with a member more is an object");
         }
         self
@@ -260,6 +261,9 @@ impl PendingCall {
         self.unanswered().next().is_none()
     }
 }
+
+/// The largest whole number that every peer can hold.
+const LONGEST_TTL: u64 = (1 << 53) - 1;
 
 /// Shows keys, and never an answer, an argument or a state.
 impl fmt::Debug for PendingCall {

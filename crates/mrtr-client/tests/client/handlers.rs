@@ -48,7 +48,8 @@ async fn survey(flow: Flow) -> Result<String, Failure> {
 
 #[tokio::test]
 async fn every_kind_of_question_is_answered_in_one_round() {
-    let server = Server::builder("survey", "1.0.0").tool(Tool::new("survey", survey)).build().unwrap();
+    let server =
+        Server::builder("survey", "1.0.0").input::<Approval>().tool(Tool::new("survey", survey)).build().unwrap();
     let transport = InMemory::new(server);
     let client = Client::builder(transport.clone())
         .on_elicit(|form| async move { form.accept(&json!({ "name": "Ada" })) })

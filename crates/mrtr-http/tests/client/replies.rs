@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use futures_util::StreamExt;
-use mrtr_client::{CallError, Client, EventKind, Limits};
+use mrtr_client::{CallError, Client, EventKind, Limits, Stop};
 use mrtr_http::HttpTransport;
 use serde_json::json;
 
@@ -177,5 +177,6 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
 #[tokio::test]
 async fn a_reply_to_somebody_else_is_none() {
     let scripted = Scripted::start(|_, _| Answer::json(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#)).await;
-    assert!(matches!(call(&client(&scripted)).await, Err(CallError::Transport { .. })));
+    let error = call(&client(&scripted)).await.unwrap_err();
+    assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{error:?}");
 }

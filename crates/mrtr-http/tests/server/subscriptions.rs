@@ -1,7 +1,6 @@
 //! `subscriptions/listen`: acknowledged first, told what was asked for, and given a result at the end.
 
 use mrtr_http::{Endpoint, Serve};
-use mrtr_server::Server;
 use serde_json::{Value, json};
 
 use crate::support::Site;
@@ -81,14 +80,13 @@ async fn ht_6_subscriptions_do_not_take_the_places_of_requests() {
 
 #[tokio::test]
 async fn ht_6_what_a_server_says_of_itself_may_be_kept_for_so_long() {
-    let site = Site::of(Server::builder("test", "1.0.0").build().unwrap());
+    let site = Site::of(tools::builder(&Gate::default()).build().unwrap());
     for method in ["server/discover", "tools/list"] {
         let result = site.answer(&Post::of(&request(method, json!({})))).await.json()["result"].clone();
         assert!(result["ttlMs"].is_u64(), "{method}: {result}");
         assert!(["public", "private"].contains(&result["cacheScope"].as_str().unwrap()), "{method}: {result}");
         assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "test", "{method}");
     }
-    let site = Site::of(tools::builder(&Gate::default()).build().unwrap());
     let order = Post::of(&call("order", json!({ "item": "tea" }))).with("Mcp-Param-Item", "tea");
     let interim = site.answer(&order).await.json();
     assert_eq!(interim["result"]["resultType"], "input_required");

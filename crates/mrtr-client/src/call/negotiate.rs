@@ -34,7 +34,7 @@ impl Call {
         self.agreed
     }
 
-    /// The latest version that both know and that was not tried, if that is what the error is about.
+    /// The latest version that both know and that was not refused before, if that is what the error is about.
     ///
     /// Only a call that has begun can have a state or a task, which belong to the revision they were made in.
     fn other_version(&self, sending: Sending, error: &ErrorObject) -> Option<Revision> {
@@ -43,6 +43,8 @@ impl Call {
         }
         let data: UnsupportedVersionData = error.data_as()?.ok()?;
         let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
-        theirs.filter(|version| *version != self.pending.revision && !self.refused.contains(version)).max()
+        let untried = theirs.filter(|version| !self.refused.contains(version));
+        // A server that names the very version it refused is tried with it once more, after all others.
+        untried.max_by_key(|version| (*version != self.pending.revision, *version))
     }
 }

@@ -48,7 +48,7 @@ async fn replies_are_read_in_the_version_that_was_agreed_on() {
 
 #[tokio::test]
 async fn a_version_that_this_client_does_not_know_is_the_servers_error() {
-    for versions in [&["2025-11-25"][..], &[], &["2026-07-28"]] {
+    for versions in [&["2025-11-25"][..], &[]] {
         let script = Script::new().error(supports(versions)).result(complete("never"));
         let client = rooted(script.clone());
         let error = client.call_tool("t", json!({})).await.unwrap_err();
@@ -57,6 +57,16 @@ async fn a_version_that_this_client_does_not_know_is_the_servers_error() {
         assert_eq!(script.sent().len(), 1, "{versions:?}");
         assert_eq!(client.revision(), Revision::Published);
     }
+}
+
+#[tokio::test]
+async fn a_server_that_names_the_version_it_refused_is_tried_with_it_once_more() {
+    let script = Script::new().error(supports(&["2026-07-28"])).result(complete("at last"));
+    let client = rooted(script.clone());
+    client.call_tool("t", json!({})).await.unwrap();
+    assert_eq!(script.sent().len(), 2);
+    let stubborn = Script::new().error(supports(&["2026-07-28"])).error(supports(&["2026-07-28"]));
+    assert!(matches!(rooted(stubborn).call_tool("t", json!({})).await, Err(CallError::Server { .. })));
 }
 
 #[tokio::test]
@@ -69,7 +79,7 @@ async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
     let client = rooted(script.clone());
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(matches!(error, CallError::Server { .. }), "{error}");
-    assert_eq!(script.sent().len(), 3);
+    assert_eq!(script.sent().len(), 4, "each version once, and the last one named once more");
     assert_eq!(client.revision(), Revision::Published, "nothing was agreed on");
 }
 

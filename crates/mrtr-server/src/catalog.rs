@@ -10,35 +10,26 @@ use mrtr_schema::{
 };
 
 use crate::dispatch::{Request, invalid_params};
+use crate::product::Product;
 use crate::server::Inner;
 use crate::{ProtocolError, Server};
 
-pub(crate) fn tools(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let (tools, next) = page(server, request, server.0.tools.values().map(|tool| &tool.definition))?;
-    let mut result = ListToolsResult::new(tools);
-    (result.next_cursor, result.caching) = (next, server.0.lists.caching.clone());
-    server.write(&result, false, request.context.revision)
+/// One page of each list, with where the next one begins and how long it may be kept.
+macro_rules! lists {
+    ($($name:ident: $result:ident;)*) => {$(
+        pub(crate) fn $name(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
+            let (listed, next) = page(server, request, server.0.$name.values().map(|one| &one.definition))?;
+            let mut result = $result::new(listed);
+            (result.next_cursor, result.caching) = (next, server.0.lists.caching.clone());
+            server.write(&result, request.context.revision)
+        }
+    )*};
 }
-
-pub(crate) fn prompts(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let (prompts, next) = page(server, request, server.0.prompts.values().map(|prompt| &prompt.definition))?;
-    let mut result = ListPromptsResult::new(prompts);
-    (result.next_cursor, result.caching) = (next, server.0.lists.caching.clone());
-    server.write(&result, false, request.context.revision)
-}
-
-pub(crate) fn resources(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let (resources, next) = page(server, request, server.0.resources.values().map(|resource| &resource.definition))?;
-    let mut result = ListResourcesResult::new(resources);
-    (result.next_cursor, result.caching) = (next, server.0.lists.caching.clone());
-    server.write(&result, false, request.context.revision)
-}
-
-pub(crate) fn templates(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let (templates, next) = page(server, request, server.0.templates.values().map(|template| &template.definition))?;
-    let mut result = ListResourceTemplatesResult::new(templates);
-    (result.next_cursor, result.caching) = (next, server.0.lists.caching.clone());
-    server.write(&result, false, request.context.revision)
+lists! {
+    tools: ListToolsResult;
+    prompts: ListPromptsResult;
+    resources: ListResourcesResult;
+    templates: ListResourceTemplatesResult;
 }
 
 /// How lists are given out.
@@ -84,7 +75,7 @@ pub(crate) fn discover(server: &Server, revision: Revision) -> Result<String, Er
     let mut result = DiscoverResult::new([revision.to_string()], server.0.capabilities(revision));
     result.instructions.clone_from(&server.0.instructions);
     result.caching = server.0.lists.caching.clone();
-    server.write(&result, false, revision)
+    server.write(&result, revision)
 }
 
 /// What older revisions have for it. What the client says of itself there is the transport's to remember.
@@ -94,11 +85,11 @@ pub(crate) fn initialize(server: &Server, request: &Request<'_>) -> Result<Strin
     let capabilities = server.0.capabilities(revision);
     let mut result = InitializeResult::new(revision.as_str(), capabilities, server.0.info.clone());
     result.instructions.clone_from(&server.0.instructions);
-    server.write(&result, false, revision)
+    server.write(&result, revision)
 }
 
 pub(crate) fn ping(server: &Server, revision: Revision) -> Result<String, ErrorObject> {
-    server.write(&AnyResult::new(), false, revision)
+    server.write(&AnyResult::new(), revision)
 }
 
 impl Inner {
@@ -142,13 +133,17 @@ impl Inner {
 }
 
 impl Server {
-    /// Writes a result in a revision, and says in its metadata whose it is.
-    pub(crate) fn write<T: Wire>(&self, result: &T, has_meta: bool, revision: Revision) -> Result<String, ErrorObject> {
-        let written = result.to_json(revision).map_err(|error| {
-            tracing::error!(%error, "a result cannot be written in this revision");
-            crate::dispatch::internal_error()
-        })?;
-        if has_meta { self.identify(&written, revision) } else { Ok(self.sign(written, revision)) }
+    /// Writes a result without metadata of its own, and says in its metadata whose it is.
+    pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
+        written(result, revision).map(|text| self.sign(text, revision))
+    }
+
+    /// The same for a result that a handler may have given metadata.
+    pub(crate) fn write_product<R: Product>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
+        if result.meta().is_none() {
+            return self.write(&result, revision);
+        }
+        self.identify(&written(&result, revision)?, revision)
     }
 
     /// Takes over a result that an extension wrote.
@@ -182,4 +177,11 @@ impl Server {
         result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
         serde_json::to_string(&result).map_err(unreadable)
     }
+}
+
+fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
+    result.to_json(revision).map_err(|error| {
+        tracing::error!(%error, "a result cannot be written in this revision");
+        crate::dispatch::internal_error()
+    })
 }

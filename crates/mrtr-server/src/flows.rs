@@ -109,7 +109,7 @@ pub(crate) async fn complete(
     let argument = params.argument.name.clone();
     let Some(Completer(handler)) = completers(server, &params.reference)?.get(&argument) else {
         let nothing = Completion::new(CompletionValues::default());
-        return server.write(&CompleteResult::new(nothing), false, revision);
+        return server.write(&CompleteResult::new(nothing), revision);
     };
     let settings = Settings::default();
     let round = Round::new(server, request, &argument, &settings, capabilities)?;

@@ -238,10 +238,9 @@ impl<'a> Round<'a> {
         result.map(Concluded::Result)
     }
 
-    fn complete<R: Product>(&self, mut result: R, outcome: &'static str) -> Result<String, ErrorObject> {
+    fn complete<R: Product>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
         self.concluded(outcome);
-        let has_meta = result.meta().is_some();
-        self.server.write(&result, has_meta, self.revision())
+        self.server.write_product(result, self.revision())
     }
 
     fn concluded(&self, outcome: &'static str) {
@@ -281,7 +280,7 @@ impl<'a> Round<'a> {
         match InputRequiredResult::from_parts(requests, state) {
             Some(interim) => {
                 self.concluded(outcome);
-                self.server.write(&interim, false, self.revision())
+                self.server.write(&interim, self.revision())
             }
             None => self.failed::<R>(Failure::misuse("a reply would neither ask nor carry anything")),
         }
@@ -338,7 +337,7 @@ impl<'a> Round<'a> {
                 let shared = &self.server.0.shared;
                 let failed = shared.internal::<R>(self.name, &*error);
                 self.concluded("internal_error");
-                self.server.write(&failed?, false, self.revision())
+                self.server.write(&failed?, self.revision())
             }
         }
     }

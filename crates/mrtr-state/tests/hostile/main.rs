@@ -7,7 +7,6 @@
 mod common;
 
 mod keys;
-mod log;
 mod params;
 mod request;
 mod size;

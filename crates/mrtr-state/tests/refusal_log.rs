@@ -1,4 +1,10 @@
 //! The reason of a refusal goes to the log, and nothing of the state does.
+//!
+//! A program of its own: whether anybody listens is remembered for the whole process, and other tests have nobody.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report")]
+
+mod common;
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
@@ -8,7 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::common::{AUDIENCE, Asked, CALL, NOON, ring};
+use common::{AUDIENCE, Asked, CALL, NOON, ring};
 
 /// Keeps what events say.
 #[derive(Clone, Default)]

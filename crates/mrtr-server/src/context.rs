@@ -1,5 +1,7 @@
 //! What a transport knows of a request besides its body.
 
+use std::borrow::Cow;
+
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::{Principal, Timestamp};
 
@@ -11,16 +13,16 @@ use mrtr_state::{Principal, Timestamp};
 /// let context = Context::new().caller(Caller::new("https://id.example.com", "ann")).tenant("acme");
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Context {
+pub struct Context<'h> {
     pub(crate) revision: Revision,
-    pub(crate) headers: Option<Headers>,
+    pub(crate) headers: Option<Headers<'h>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
     pub(crate) capabilities: Option<ClientCapabilities>,
     pub(crate) received: Option<Timestamp>,
 }
 
-impl Context {
+impl<'h> Context<'h> {
     /// A request of the published revision, from nobody in particular, over a transport without headers.
     pub fn new() -> Self {
         Self::default()
@@ -35,7 +37,7 @@ impl Context {
 
     /// What the request's headers claim; the body must say the same.
     #[must_use]
-    pub fn headers(mut self, headers: Headers) -> Self {
+    pub fn headers(mut self, headers: Headers<'h>) -> Self {
         self.headers = Some(headers);
         self
     }
@@ -67,9 +69,15 @@ impl Context {
         self.received = Some(moment);
         self
     }
+
+    /// The same for work that outlives the request's own headers.
+    pub(crate) fn into_owned(self) -> Context<'static> {
+        let Self { revision, headers, caller, tenant, capabilities, received } = self;
+        Context { revision, headers: headers.map(Headers::into_owned), caller, tenant, capabilities, received }
+    }
 }
 
-/// What headers claim of a request's body.
+/// What headers claim of a request's body. Texts are borrowed where the transport has them at hand.
 ///
 /// ```
 /// use mrtr_server::{Context, HeaderClaim, Headers};
@@ -83,15 +91,27 @@ impl Context {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "a transport fills in all of them")]
-pub struct Headers {
+pub struct Headers<'h> {
     /// `MCP-Protocol-Version`.
-    pub version: HeaderClaim,
+    pub version: HeaderClaim<'h>,
     /// `Mcp-Method`.
-    pub method: HeaderClaim,
+    pub method: HeaderClaim<'h>,
     /// `Mcp-Name`.
-    pub name: HeaderClaim,
+    pub name: HeaderClaim<'h>,
     /// `Mcp-Param-*`, by what follows the prefix, in lower case.
-    pub params: Vec<(String, HeaderClaim)>,
+    pub params: Vec<(Cow<'h, str>, HeaderClaim<'h>)>,
+}
+
+impl Headers<'_> {
+    fn into_owned(self) -> Headers<'static> {
+        let params = self.params.into_iter();
+        Headers {
+            version: self.version.into_owned(),
+            method: self.method.into_owned(),
+            name: self.name.into_owned(),
+            params: params.map(|(name, claim)| (name.into_owned().into(), claim.into_owned())).collect(),
+        }
+    }
 }
 
 /// What one header claims.
@@ -104,14 +124,24 @@ pub struct Headers {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
-pub enum HeaderClaim {
+pub enum HeaderClaim<'h> {
     /// Nothing: it is not there.
     #[default]
     Missing,
     /// This, decoded.
-    Text(String),
+    Text(Cow<'h, str>),
     /// It is there, and cannot be read: it matches nothing.
     Unreadable,
+}
+
+impl HeaderClaim<'_> {
+    fn into_owned(self) -> HeaderClaim<'static> {
+        match self {
+            Self::Missing => HeaderClaim::Missing,
+            Self::Text(text) => HeaderClaim::Text(text.into_owned().into()),
+            Self::Unreadable => HeaderClaim::Unreadable,
+        }
+    }
 }
 
 /// Who sent a request: a subject, and who vouches for it.

@@ -17,13 +17,13 @@ use crate::reply::{Refused, ReplyStream};
 use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
-pub(crate) async fn handle(server: &Server, body: Bytes, context: Context) -> Reply {
+pub(crate) async fn handle(server: &Server, body: Bytes, context: Context<'_>) -> Reply {
     let wish = match Admitted::read(server, &body, &context) {
         Err(reply) => return reply,
         Ok(Admitted { wish: Some(wish), .. }) => wish,
         Ok(admitted) => return admitted.answer(server).await,
     };
-    answer_aloud(server.clone(), body, context, wish).await
+    answer_aloud(server.clone(), body, context.into_owned(), wish).await
 }
 
 /// What a request wants to hear of while it runs.
@@ -33,7 +33,7 @@ struct Wish {
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn answer_aloud(server: Server, body: Bytes, context: Context, wish: Wish) -> Reply {
+async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, wish: Wish) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     let notifier = Notifier { progress: wish.progress, log: wish.log, sender, revision: context.revision };
     let mut answering = Box::pin(async move {
@@ -81,7 +81,7 @@ struct Admitted<'a> {
 
 impl<'a> Admitted<'a> {
     /// Reads a message, or has the reply to it.
-    fn read(server: &Server, body: &'a Bytes, context: &'a Context) -> Result<Self, Reply> {
+    fn read(server: &Server, body: &'a Bytes, context: &'a Context<'a>) -> Result<Self, Reply> {
         let revision = context.revision;
         let (id, method, params) = match Envelope::parse(body) {
             Ok(Envelope::Request { id, method, params }) => (id, method, params),
@@ -120,7 +120,7 @@ pub(crate) struct Request<'a> {
     pub(crate) body: &'a Bytes,
     pub(crate) method: Cow<'a, str>,
     pub(crate) params: RawParams<'a>,
-    pub(crate) context: &'a Context,
+    pub(crate) context: &'a Context<'a>,
     pub(crate) notifier: Option<Notifier>,
 }
 
@@ -248,7 +248,7 @@ impl Request<'_> {
     fn check_header(
         &self,
         name: &str,
-        claimed: impl Fn(&Headers) -> &HeaderClaim,
+        claimed: impl for<'h> Fn(&'h Headers<'_>) -> &'h HeaderClaim<'h>,
         said: Option<&str>,
     ) -> Result<(), ErrorObject> {
         let Some(headers) = self.context.headers.as_ref().filter(|_| self.has_headers()) else { return Ok(()) };

@@ -41,7 +41,7 @@ use crate::{Caller, Context, Failure, Journal, ProtocolError, RunContext};
 ///         &self,
 ///         _method: &str,
 ///         _params: &RawParams<'_>,
-///         _context: &Context,
+///         _context: &Context<'_>,
 ///         _capabilities: &ClientCapabilities,
 ///     ) -> Result<Json, ProtocolError> {
 ///         Ok(serde_json::json!({ "resultType": "complete", "now": "noon" }).into())
@@ -76,7 +76,7 @@ pub trait Extension: Send + Sync + 'static {
         &self,
         method: &str,
         params: &RawParams<'_>,
-        context: &Context,
+        context: &Context<'_>,
         capabilities: &ClientCapabilities,
     ) -> Result<Json, ProtocolError>;
 
@@ -84,7 +84,7 @@ pub trait Extension: Send + Sync + 'static {
     fn listen(
         &self,
         _wanted: &SubscriptionFilter,
-        _context: &Context,
+        _context: &Context<'_>,
         _capabilities: &ClientCapabilities,
     ) -> Option<ExtensionNotices> {
         None

@@ -85,12 +85,12 @@ impl Server {
     }
 
     /// Answers one message.
-    pub async fn handle(&self, body: Bytes, context: Context) -> Reply {
+    pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
         dispatch::handle(self, body, context).await
     }
 
     /// The same for those who have parsed the message already; `None` where nothing is answered.
-    pub async fn handle_value(&self, message: Value, context: Context) -> Option<Value> {
+    pub async fn handle_value(&self, message: Value, context: Context<'_>) -> Option<Value> {
         let reply = self.handle(message.to_string().into(), context).await;
         reply.last().await.map(|text| serde_json::from_str(&text).expect("a reply is JSON"))
     }

@@ -62,7 +62,7 @@ use crate::{Caller, Context, Reply, Server};
 #[derive(Debug, Clone)]
 pub struct Client {
     server: Server,
-    context: Context,
+    context: Context<'static>,
     capabilities: ClientCapabilities,
     progress: Option<ProgressToken>,
     log: Option<LoggingLevel>,
@@ -129,7 +129,7 @@ impl Client {
 
     /// Changes what the transport is to know of its requests.
     #[must_use]
-    pub fn in_context(mut self, change: impl FnOnce(Context) -> Context) -> Self {
+    pub fn in_context(mut self, change: impl FnOnce(Context<'static>) -> Context<'static>) -> Self {
         self.context = change(self.context);
         self
     }

@@ -3,6 +3,7 @@
 mod arguments;
 mod mirrored;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -231,7 +232,7 @@ impl PreparedTool {
     pub(crate) fn check_mirrored(
         &self,
         arguments: &JsonObject,
-        claims: &[(String, HeaderClaim)],
+        claims: &[(Cow<'_, str>, HeaderClaim<'_>)],
     ) -> Result<(), ErrorObject> {
         self.mirrored.check(arguments, claims)
     }

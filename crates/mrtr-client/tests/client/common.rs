@@ -44,9 +44,9 @@ impl Transport for InMemory {
     ) -> Result<Replied, TransportError> {
         self.sent.lock().unwrap().push(serde_json::from_str(request.message).unwrap());
         let headers = Headers {
-            version: HeaderClaim::Text(request.revision.to_string()),
-            method: HeaderClaim::Text(request.method.to_owned()),
-            name: request.name.map_or(HeaderClaim::Missing, |name| HeaderClaim::Text(name.to_owned())),
+            version: HeaderClaim::Text(request.revision.as_str().into()),
+            method: HeaderClaim::Text(request.method.into()),
+            name: request.name.map_or(HeaderClaim::Missing, |name| HeaderClaim::Text(name.into())),
             params: Vec::new(),
         };
         let context = Context::new().revision(request.revision).capabilities(everything()).headers(headers);

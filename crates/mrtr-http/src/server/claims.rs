@@ -1,11 +1,13 @@
 //! What the headers of a request claim of its body; the server compares it with what the body says.
 
+use std::borrow::Cow;
+
 use http::{HeaderMap, HeaderName, HeaderValue};
 use mrtr_server::{HeaderClaim, Headers};
 
 use crate::header_text;
 
-pub(super) fn claims(headers: &HeaderMap) -> Headers {
+pub(super) fn claims(headers: &HeaderMap) -> Headers<'_> {
     Headers {
         version: claim(headers, &PROTOCOL_VERSION, plain),
         method: claim(headers, &METHOD, plain),
@@ -14,13 +16,13 @@ pub(super) fn claims(headers: &HeaderMap) -> Headers {
             .keys()
             .filter_map(|name| {
                 let param = name.as_str().strip_prefix(PARAM_PREFIX)?;
-                Some((param.to_owned(), claim(headers, name, header_text::decode)))
+                Some((param.into(), claim(headers, name, header_text::decode)))
             })
             .collect(),
     }
 }
 
-fn claim(headers: &HeaderMap, name: &HeaderName, read: fn(&str) -> Option<String>) -> HeaderClaim {
+fn claim<'h>(headers: &'h HeaderMap, name: &HeaderName, read: fn(&str) -> Option<Cow<'_, str>>) -> HeaderClaim<'h> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (None, _) => HeaderClaim::Missing,
@@ -32,8 +34,8 @@ fn claim(headers: &HeaderMap, name: &HeaderName, read: fn(&str) -> Option<String
 
 /// What is never encoded: whoever routes by it reads it as it stands.
 #[expect(clippy::unnecessary_wraps, reason = "one of two ways to read a header")]
-fn plain(text: &str) -> Option<String> {
-    Some(text.to_owned())
+fn plain(text: &str) -> Option<Cow<'_, str>> {
+    Some(text.into())
 }
 
 fn text(value: &HeaderValue) -> Option<&str> {

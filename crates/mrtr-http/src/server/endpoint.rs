@@ -218,7 +218,7 @@ impl Endpoint {
         Ok(respond(reply, settings, permit))
     }
 
-    fn context(&self, head: &Parts, identity: Identity) -> Context {
+    fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
         let revision = self.settings.revision;
         let mut context = Context::new().revision(revision).caller(identity.caller);
         if let Some(tenant) = identity.tenant {

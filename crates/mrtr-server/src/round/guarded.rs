@@ -29,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(30);
 pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
     let gone = Gone::default();
     let listener = gone.clone();
-    let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone());
+    let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone().into_owned());
     let notifier = request.notifier.clone();
     let running = tokio::spawn(async move {
         let _detached = Running::begin(&server.0.shared.detached);
@@ -65,7 +65,7 @@ impl Drop for Listening {
 async fn redeem_detached(
     server: &Server,
     body: &Bytes,
-    context: &Context,
+    context: &Context<'_>,
     notifier: Option<Notifier>,
     gone: &Gone,
 ) -> Result<String, ErrorObject> {

@@ -1,5 +1,7 @@
 //! Arguments that a tool's schema wants mirrored in headers, with `x-mcp-header`.
 
+use std::borrow::Cow;
+
 use mrtr_schema::{ErrorCode, ErrorObject, InputSchema, JsonObject};
 use serde_json::Value;
 
@@ -19,14 +21,18 @@ impl Mirrored {
         Self(found)
     }
 
-    pub(super) fn check(&self, arguments: &JsonObject, claims: &[(String, HeaderClaim)]) -> Result<(), ErrorObject> {
+    pub(super) fn check(
+        &self,
+        arguments: &JsonObject,
+        claims: &[(Cow<'_, str>, HeaderClaim<'_>)],
+    ) -> Result<(), ErrorObject> {
         if self.0.is_empty() {
             return Ok(());
         }
         let arguments: Value = arguments.to().unwrap_or_default();
         for (path, header) in &self.0 {
             let said = path.iter().try_fold(&arguments, |value, member| value.get(member)).and_then(text);
-            let claimed = claims.iter().find(|(name, _)| name == header).map(|(_, claim)| claim);
+            let claimed = claims.iter().find(|(name, _)| *name == **header).map(|(_, claim)| claim);
             let matches = match (claimed, &said) {
                 (None | Some(HeaderClaim::Missing), None) => true,
                 (Some(HeaderClaim::Text(claimed)), Some(said)) => claimed == said,

@@ -24,16 +24,16 @@ fn greet(meta: &Value) -> Value {
     request("tools/call", &json!({ "name": "greet", "arguments": {}, "_meta": meta }))
 }
 
-fn headers(version: &str, method: &str, name: &str) -> Headers {
+fn headers(version: &str, method: &str, name: &str) -> Headers<'static> {
     let claim = |text: &str| match text {
         "" => HeaderClaim::Missing,
         "?" => HeaderClaim::Unreadable,
-        text => HeaderClaim::Text(text.to_owned()),
+        text => HeaderClaim::Text(text.to_owned().into()),
     };
     Headers { version: claim(version), method: claim(method), name: claim(name), ..Headers::default() }
 }
 
-async fn code(message: &Value, context: Context) -> Option<i64> {
+async fn code(message: &Value, context: Context<'_>) -> Option<i64> {
     let reply = server().handle_value(message.clone(), context).await.unwrap();
     if reply.get("error").is_some() {
         assert_eq!(reply["id"], 7, "{reply}");

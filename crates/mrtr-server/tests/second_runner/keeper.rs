@@ -310,7 +310,7 @@ impl Extension for Keeper {
         &self,
         _: &str,
         _: &RawParams<'_>,
-        _: &Context,
+        _: &Context<'_>,
         _: &ClientCapabilities,
     ) -> Result<Json, ProtocolError> {
         Err(ProtocolError::invalid_params("a keeper has no methods"))

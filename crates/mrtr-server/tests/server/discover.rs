@@ -109,7 +109,7 @@ impl Extension for Weather {
         &self,
         _: &str,
         params: &RawParams<'_>,
-        _: &Context,
+        _: &Context<'_>,
         _: &ClientCapabilities,
     ) -> Result<Json, ProtocolError> {
         match params.get("place") {

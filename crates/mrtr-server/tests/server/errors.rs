@@ -27,8 +27,8 @@ fn server() -> Server {
         .unwrap()
 }
 
-fn said(text: &str) -> HeaderClaim {
-    HeaderClaim::Text(text.to_owned())
+fn said(text: &str) -> HeaderClaim<'_> {
+    HeaderClaim::Text(text.into())
 }
 
 fn call(params: &Value) -> String {
@@ -121,7 +121,7 @@ async fn ht_7_the_first_fault_in_the_order_of_the_table_is_the_one_that_is_told(
 }
 
 /// A context with the headers that are to be sent.
-fn in_context(sent: &Value) -> Context {
+fn in_context(sent: &Value) -> Context<'_> {
     let header = |name: &str| sent["headers"][name].as_str().map_or(HeaderClaim::Missing, said);
     let (version, method, name) = (header("version"), header("method"), header("name"));
     Context::new().headers(Headers { version, method, name, params: Vec::new() })

@@ -61,7 +61,7 @@ pub(crate) async fn three_names(flow: &Flow) -> Result<String, Failure> {
 }
 
 /// Sends one message as it is, and gives the response, checked.
-pub(crate) async fn send(server: &Server, body: impl Into<Bytes>, context: Context, method: &str) -> Value {
+pub(crate) async fn send(server: &Server, body: impl Into<Bytes>, context: Context<'_>, method: &str) -> Value {
     let reply = Box::pin(server.handle(body.into(), context)).await;
     let error = if let Reply::Message { error, .. } = &reply { *error } else { None };
     let response: Value = serde_json::from_str(&reply.last().await.unwrap()).unwrap();

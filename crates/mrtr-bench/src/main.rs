@@ -1,12 +1,97 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
 mod envelope;
+mod machine;
 mod measure;
+mod report;
+mod server;
 mod state;
+mod statistics;
+mod tracker;
 
-fn main() {
-    println!("{:<58} {:>10} {:>10} {:>7} {:>7}", "comparison", "baseline", "ours", "ratio", "target");
-    for comparison in envelope::comparisons().into_iter().chain(state::comparisons()) {
-        println!("{comparison}");
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand, ValueEnum};
+
+use machine::{Core, pin};
+use report::Report;
+use server::Candidate;
+
+/// Speed, as ratios within one run
+#[derive(Parser)]
+#[command(name = "cargo xtask bench", args_conflicts_with_subcommands = true)]
+struct Arguments {
+    /// Measures less, and less precisely
+    #[arg(long)]
+    quick: bool,
+    /// Writes the report as JSON
+    #[arg(long)]
+    json: bool,
+    /// Measures this alone, and leaves the document as it is
+    group: Option<GroupName>,
+    #[command(subcommand)]
+    part: Option<Part>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum GroupName {
+    Server,
+}
+
+/// What the benchmark runs in processes of their own.
+#[derive(Subcommand)]
+enum Part {
+    /// Serves the tracker, to be measured
+    #[command(hide = true)]
+    Serve {
+        candidate: Candidate,
+        #[arg(long)]
+        port: u16,
+    },
+}
+
+/// How much is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scale {
+    Quick,
+    Full,
+}
+
+impl Scale {
+    /// How often each candidate has its turn.
+    fn turns(self) -> usize {
+        match self {
+            Self::Quick => 5,
+            Self::Full => 15,
+        }
     }
+
+    /// How long a turn lasts.
+    fn window(self) -> Duration {
+        match self {
+            Self::Quick => Duration::from_millis(150),
+            Self::Full => Duration::from_millis(400),
+        }
+    }
+}
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(Part::Serve { candidate, port }) = arguments.part {
+        pin(Core::Measured);
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        return runtime.block_on(candidate.serve(port));
+    }
+    pin(Core::Load);
+    let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
+    let groups = vec![server::measure(scale)?];
+    let report =
+        Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        report.groups.iter().for_each(|group| println!("{group}"));
+    }
+    Ok(())
 }

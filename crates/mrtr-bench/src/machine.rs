@@ -1,0 +1,55 @@
+//! The machine: its cores, and what a process takes of it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Which core does what. On a machine with one core, both are that one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Core {
+    /// The one that is measured.
+    Measured,
+    /// The one that makes it busy.
+    Load,
+}
+
+/// Keeps this thread, and those that it starts, on a core, where that can be done.
+pub(crate) fn pin(core: Core) {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let place = match core {
+        Core::Measured => 0,
+        Core::Load => cores.len().saturating_sub(1),
+    };
+    if let Some(id) = cores.get(place) {
+        core_affinity::set_for_current(*id);
+    }
+}
+
+/// How long the threads of a process have been on a core, where the system says so to the nanosecond.
+pub(crate) fn cpu_time(process: u32) -> Option<Duration> {
+    let mut nanoseconds = 0;
+    for thread in fs::read_dir(format!("/proc/{process}/task")).ok()? {
+        nanoseconds += on_core(&thread.ok()?.path()).unwrap_or(0);
+    }
+    Some(Duration::from_nanos(nanoseconds))
+}
+
+fn on_core(thread: &Path) -> Option<u64> {
+    fs::read_to_string(thread.join("schedstat")).ok()?.split(' ').next()?.parse().ok()
+}
+
+/// How much of a process's memory is resident, in bytes.
+pub(crate) fn resident(process: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// The processor, the system and the compiler, for whoever reads the figures.
+pub(crate) fn description() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("{}, {cores} cores, {os} on {arch}", cpu.unwrap_or("unknown processor"))
+}

@@ -1,0 +1,116 @@
+//! Servers, as a share of what a bare handler that returns the same bytes serves.
+
+mod candidate;
+mod child;
+pub(crate) mod exchange;
+mod load;
+
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+
+pub(crate) use candidate::Candidate;
+use child::Server;
+use exchange::Exchange;
+use load::Loader;
+
+use crate::Scale;
+use crate::report::{Figure, Group, Target};
+use crate::statistics::Spread;
+
+const CONNECTIONS: [usize; 3] = [1, 64, 512];
+
+pub(crate) fn measure(scale: Scale) -> Result<Group> {
+    let servers = Candidate::ALL.into_iter().map(Server::start).collect::<Result<Vec<_>>>()?;
+    let mut figures = Vec::new();
+    for exchange in Exchange::ALL {
+        let contenders = contenders(exchange, &servers)?;
+        for connections in CONNECTIONS {
+            figures.extend(compare(exchange, connections, &contenders, scale)?);
+        }
+    }
+    Ok(Group {
+        title: "Server",
+        about: "Replies a second, as a share of what a bare axum handler serves that returns the same bytes. Every \
+                server runs on one core, and the load on the other.",
+        figures,
+    })
+}
+
+/// A server, and the request that it is sent.
+struct Contender<'a> {
+    server: &'a Server,
+    request: Vec<u8>,
+}
+
+/// Those who serve an exchange, the floor first.
+fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_>>> {
+    let runtime = load::runtime()?;
+    let mut contenders = Vec::new();
+    for server in servers {
+        // The floor is sent what our own server is sent.
+        let asked = if server.candidate == Candidate::Bare { &servers[1] } else { server };
+        let ask = async |body: &str| load::ask(asked.address, &exchange.request(asked.candidate, body)).await;
+        let body = runtime.block_on(exchange.body(ask))?;
+        let request = exchange.request(server.candidate, &body);
+        let reply = runtime.block_on(load::ask(server.address, &request))?;
+        ensure!(reply.contains(exchange.mark()), "{} answered {reply}", server.candidate.name());
+        contenders.push(Contender { server, request });
+    }
+    Ok(contenders)
+}
+
+/// What each contender serves, turn by turn.
+#[derive(Default)]
+struct Turns {
+    shares: Vec<f64>,
+    rates: Vec<f64>,
+    microseconds: Vec<f64>,
+    medians: Vec<f64>,
+    tails: Vec<f64>,
+}
+
+fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>], scale: Scale) -> Result<Vec<Figure>> {
+    let mut all: Vec<Turns> = contenders.iter().map(|_| Turns::default()).collect();
+    for _ in 0..scale.turns() {
+        let mut floor = None;
+        for (contender, turns) in contenders.iter().zip(&mut all) {
+            let loader = Loader::open(contender.server.address, connections, &contender.request)?;
+            let before = contender.server.cpu_time();
+            let load = loader.run(scale.window())?;
+            let busy = before.and_then(|before| contender.server.cpu_time()?.checked_sub(before));
+            let rate = load.rate;
+            turns.shares.push(rate / *floor.get_or_insert(rate));
+            turns.rates.push(rate);
+            turns.medians.push(micros(load.latencies[load.latencies.len() / 2]));
+            turns.tails.push(micros(load.latencies[load.latencies.len() * 99 / 100]));
+            turns.microseconds.extend(busy.map(|busy| micros(busy) / (rate * scale.window().as_secs_f64())));
+        }
+    }
+    let figures = contenders.iter().zip(all).map(|(contender, turns)| {
+        let median = |all: Vec<f64>| Spread::of(all).median;
+        let cpu = if turns.microseconds.is_empty() { f64::NAN } else { median(turns.microseconds) };
+        let (rate, half, tail) = (median(turns.rates), median(turns.medians), median(turns.tails));
+        Figure {
+            what: format!("{}, {connections} connections", exchange.name()),
+            who: contender.server.candidate.name().to_owned(),
+            ratio: Spread::of(turns.shares),
+            target: target(exchange, contender.server.candidate),
+            absolute: format!("{rate:.0}/s, {cpu:.1} µs of CPU, p50 {half:.0} µs, p99 {tail:.0} µs"),
+        }
+    });
+    Ok(figures.collect())
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+fn target(exchange: Exchange, candidate: Candidate) -> Option<Target> {
+    let sealed = matches!(exchange, Exchange::AskSealed | Exchange::Final);
+    match candidate {
+        Candidate::Axum => Some(Target::AtLeast(if sealed { 0.50 } else { 0.60 })),
+        Candidate::Hyper => Some(Target::AtLeast(if sealed { 0.55 } else { 0.65 })),
+        Candidate::Bare => None,
+    }
+}

@@ -1,0 +1,84 @@
+//! The tracker of the proposal as our server serves it: the tools that every candidate has.
+
+use anyhow::{Context as _, Result};
+use mrtr_server::{Context, Flow, Server, StatePolicy, Tool};
+use mrtr_state::{Key, KeyRing, Sealer};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::server::exchange::Exchange;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Update {
+    work_item_id: u64,
+    fields: Map<String, Value>,
+}
+
+#[derive(Deserialize, JsonSchema, PartialEq)]
+enum Resolution {
+    Fixed,
+    #[serde(rename = "Won't Fix")]
+    WontFix,
+    Duplicate,
+    #[serde(rename = "By Design")]
+    ByDesign,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Resolved {
+    resolution: Resolution,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Original {
+    duplicate_of_id: u64,
+}
+
+async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
+    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
+    if resolution != Resolution::Duplicate {
+        return Ok(closed(&args));
+    }
+    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
+    flow.step("link", link(args.work_item_id, dup.duplicate_of_id)).await?;
+    Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+}
+
+async fn close_work_item(_: Flow, args: Update) -> Result<String> {
+    Ok(closed(&args))
+}
+
+fn closed(args: &Update) -> String {
+    format!("Bug #{} resolved, {} fields set", args.work_item_id, args.fields.len())
+}
+
+async fn link(_duplicate: u64, _original: u64) -> Result<()> {
+    Ok(())
+}
+
+/// The tracker, with a sealer of known keys.
+pub(crate) fn server() -> Result<Server> {
+    let sealer = Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "bench")?;
+    let without_state = Tool::new("update_without_state", update_work_item).state_policy(StatePolicy::WhenNeeded);
+    let builder = Server::builder("tracker", "1.0.0")
+        .sealer(sealer)
+        .tool(Tool::new("close_work_item", close_work_item).description("Closes a work item"))
+        .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
+        .tool(without_state.description("Updates a work item"));
+    Ok(builder.build()?)
+}
+
+/// What the tracker answers to an exchange.
+pub(crate) async fn reply_to(exchange: Exchange) -> Result<String> {
+    let server = server()?;
+    let body = exchange.body(async |body| answer(&server, body.to_owned()).await).await?;
+    answer(&server, body).await
+}
+
+/// What a server answers to a message.
+pub(crate) async fn answer(server: &Server, body: String) -> Result<String> {
+    server.handle(body.into(), Context::new()).await.last().await.context("nothing is answered")
+}

@@ -28,7 +28,10 @@ use super::{HOW, Original, Resolution, Resolved, SECRET, WHICH, closed, closed_a
 /// Serves on the current thread, with plain JSON replies and without sessions.
 pub(crate) async fn serve(port: u16) -> anyhow::Result<()> {
     let tracker = Arc::new(Tracker::new()?);
-    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false).with_json_response(true);
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_allowed_hosts([Ipv4Addr::LOCALHOST.to_string()]);
     let service =
         StreamableHttpService::new(move || Ok(Arc::clone(&tracker)), Arc::new(NeverSessionManager::default()), config);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?.tap_io(|stream| {
@@ -127,6 +130,7 @@ impl ServerHandler for Tracker {
     }
 }
 
+#[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(_duplicate: u64, _original: u64) {}
 
 fn resolution_form() -> ElicitationSchema {
@@ -148,6 +152,7 @@ fn text(message: String) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(message)]).into()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands errors over by value")]
 fn invalid(reason: impl ToString) -> ErrorData {
     ErrorData::invalid_params(reason.to_string(), None)
 }

@@ -1,11 +1,10 @@
 //! neva: a tool asks in line and is run again on every round; the server seals what was answered.
 
-use neva::error::Error;
-
+use neva::error::{Error, ErrorCode};
 use neva::types::elicitation::ElicitRequestParams;
 use neva::types::{Response, Schema, UntitledSingleSelectEnumSchema};
 use neva::{App, Context, RequestStateStore};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{HOW, Original, Resolution, Resolved, SECRET, WHICH, closed, closed_as_duplicate, resolutions};
 
@@ -24,7 +23,7 @@ pub(crate) async fn serve(port: u16) -> anyhow::Result<()> {
         .with_arg_names(["workItemId", "fields"])
         .with_description("Updates a work item");
     app.run().await;
-    Ok(())
+    anyhow::bail!("neva has stopped; it tells nobody why")
 }
 
 async fn close_work_item(work_item: u64, fields: Value) -> String {
@@ -53,11 +52,11 @@ fn resolution() -> Schema {
 }
 
 fn count(fields: &Value) -> usize {
-    fields.as_object().map_or(0, serde_json::Map::len)
+    fields.as_object().map_or(0, Map::len)
 }
 
 fn declined() -> Error {
-    Error::new(neva::error::ErrorCode::InvalidParams, "the user did not answer")
+    Error::new(ErrorCode::InvalidParams, "the user did not answer")
 }
 
 /// Remembers no reply. The bench sends the last round of a call over and over, and the default store would answer it

@@ -23,7 +23,7 @@ pub(crate) async fn serve(port: u16) -> anyhow::Result<()> {
         .with_arg_names(["workItemId", "fields"])
         .with_description("Updates a work item");
     app.run().await;
-    anyhow::bail!("neva has stopped; it tells nobody why")
+    anyhow::bail!("neva has stopped")
 }
 
 async fn close_work_item(work_item: u64, fields: Value) -> String {

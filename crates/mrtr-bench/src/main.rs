@@ -3,6 +3,8 @@
 mod envelope;
 mod machine;
 mod measure;
+#[cfg(feature = "peers")]
+mod peers;
 mod report;
 mod server;
 mod state;

@@ -21,7 +21,7 @@ use crate::statistics::Spread;
 const CONNECTIONS: [usize; 3] = [1, 64, 512];
 
 pub(crate) fn measure(scale: Scale) -> Result<Group> {
-    let servers = Candidate::ALL.into_iter().map(Server::start).collect::<Result<Vec<_>>>()?;
+    let servers = Candidate::all().iter().copied().map(Server::start).collect::<Result<Vec<_>>>()?;
     let mut figures = Vec::new();
     for exchange in Exchange::ALL {
         let contenders = contenders(exchange, &servers)?;
@@ -47,7 +47,7 @@ struct Contender<'a> {
 fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_>>> {
     let runtime = load::runtime()?;
     let mut contenders = Vec::new();
-    for server in servers {
+    for server in servers.iter().filter(|server| server.candidate.serves(exchange)) {
         // The floor is sent what our own server is sent.
         let asked = if server.candidate == Candidate::Bare { &servers[1] } else { server };
         let ask = async |body: &str| load::ask(asked.address, &exchange.request(asked.candidate, body)).await;
@@ -111,6 +111,6 @@ fn target(exchange: Exchange, candidate: Candidate) -> Option<Target> {
     match candidate {
         Candidate::Axum => Some(Target::AtLeast(if sealed { 0.50 } else { 0.60 })),
         Candidate::Hyper => Some(Target::AtLeast(if sealed { 0.55 } else { 0.65 })),
-        Candidate::Bare => None,
+        _ => None,
     }
 }

@@ -24,21 +24,39 @@ pub(crate) enum Candidate {
     Axum,
     /// Ours, on hyper alone.
     Hyper,
+    /// The official SDK.
+    #[cfg(feature = "peers")]
+    Rmcp,
+    /// The SDK that comes closest to flows.
+    #[cfg(feature = "peers")]
+    Neva,
 }
 
 impl Candidate {
-    pub(crate) const ALL: [Self; 3] = [Self::Bare, Self::Axum, Self::Hyper];
+    /// The floor is the first.
+    pub(crate) fn all() -> &'static [Self] {
+        Self::value_variants()
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare axum",
             Self::Axum => "mrtr on axum",
             Self::Hyper => "mrtr on hyper",
+            #[cfg(feature = "peers")]
+            Self::Rmcp => "rmcp",
+            #[cfg(feature = "peers")]
+            Self::Neva => "neva",
         }
     }
 
     pub(crate) fn is_ours(self) -> bool {
         matches!(self, Self::Axum | Self::Hyper)
+    }
+
+    /// Whether it serves an exchange as its own documentation advises: others always send a state when they ask.
+    pub(crate) fn serves(self, exchange: Exchange) -> bool {
+        self == Self::Bare || self.is_ours() || exchange != Exchange::Ask
     }
 
     /// Serves until the process ends.
@@ -54,6 +72,10 @@ impl Candidate {
                 let bound = Serve::new(Endpoint::anonymous(tracker::server()?)).bind(address)?;
                 Ok(bound.run(std::future::pending()).await?)
             }
+            #[cfg(feature = "peers")]
+            Self::Rmcp => crate::peers::rmcp_server::serve(port).await,
+            #[cfg(feature = "peers")]
+            Self::Neva => crate::peers::neva_server::serve(port).await,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod of_type;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -131,13 +132,17 @@ impl Form {
     }
 
     /// The fields of the form that an answer fills in.
-    fn known_content(&self, content: &JsonObject) -> Box<RawValue> {
+    fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
         let members = RawMembers::of(content.as_raw()).unwrap_or_default();
+        let stays = |(name, value): (&str, &RawValue)| self.field(name).is_some_and(|field| is_spelt_so(field, value));
+        if members.iter().all(stays) {
+            return Cow::Borrowed(content.as_raw());
+        }
         let known = members.iter().filter_map(|(name, value)| Some((name, self.field(name)?, value)));
         let known: BTreeMap<&str, Box<RawValue>> = known
             .map(|(name, field, value)| (name, respelt(field, value).unwrap_or_else(|| value.to_owned())))
             .collect();
-        serde_json::value::to_raw_value(&known).expect("raw values are JSON")
+        Cow::Owned(serde_json::value::to_raw_value(&known).expect("raw values are JSON"))
     }
 
     fn from_fields(fields: Fields) -> Self {
@@ -189,9 +194,21 @@ impl Form {
     }
 }
 
+/// Whether a value is spelt as it is read: a whole number, in few digits.
+fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {
+    let is_plain = || value.get().len() < 16 && value.get().bytes().all(|byte| byte.is_ascii_digit());
+    !is_integer(field) || is_plain()
+}
+
+fn is_integer(field: &PrimitiveSchema) -> bool {
+    matches!(field, PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }))
+}
+
 /// A whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
 fn respelt(field: &PrimitiveSchema, value: &RawValue) -> Option<Box<RawValue>> {
-    let PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }) = field else { return None };
+    if !is_integer(field) {
+        return None;
+    }
     let integer: i128 = json::integer(value.get())?;
     RawValue::from_string(integer.to_string()).ok()
 }

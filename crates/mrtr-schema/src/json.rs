@@ -222,13 +222,17 @@ serde_at_published_revision!(JsonObject);
 /// assert_eq!(root.extra.get("x-colour").unwrap().as_text().unwrap(), "red");
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Members(IndexMap<String, Json>);
+#[derive(Clone, Default, PartialEq)]
+pub struct Members(
+    /// Never empty. Nearly every type has such members and nearly no value does, so that they take one word.
+    #[expect(clippy::box_collection, reason = "an empty map takes nine words")]
+    Option<Box<IndexMap<String, Json>>>,
+);
 
 impl Members {
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        self.0.get(key)
+        self.0.as_ref()?.get(key)
     }
 
     /// Puts a value under a key, in place of the one that was there.
@@ -244,17 +248,17 @@ impl Members {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn set(&mut self, key: impl Into<String>, value: impl Into<Json>) {
-        self.0.insert(key.into(), value.into());
+        self.0.get_or_insert_default().insert(key.into(), value.into());
     }
 
     /// Keys and values, in the order in which they came.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value))
+        self.0.iter().flat_map(|members| members.iter()).map(|(key, value)| (key.as_str(), value))
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_none()
     }
 
     /// Writes those whose keys are not `taken`: no object of ours has a key twice.
@@ -263,13 +267,20 @@ impl Members {
         map: &mut M,
         taken: impl Fn(&str) -> bool,
     ) -> Result<(), M::Error> {
-        let free = self.0.iter().filter(|(key, _)| !taken(key));
-        free.into_iter().try_for_each(|(key, value)| map.serialize_entry(key, value))
+        let mut free = self.iter().filter(|(key, _)| !taken(key));
+        free.try_for_each(|(key, value)| map.serialize_entry(key, value))
     }
 }
 
 impl FromIterator<(String, Json)> for Members {
     fn from_iter<I: IntoIterator<Item = (String, Json)>>(members: I) -> Self {
-        Self(members.into_iter().collect())
+        let mut members = members.into_iter().peekable();
+        Self(members.peek().is_some().then(|| Box::new(members.collect())))
+    }
+}
+
+impl fmt::Debug for Members {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::{
-    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, LoggingLevel, ProgressToken, RawParams, ReadError,
-    RequestId, RequestMeta, Revision, UnsupportedVersionData, WireObject,
+    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, RawParams, ReadError, RequestId, RequestMeta,
+    Revision, UnsupportedVersionData, WireObject,
 };
 use tokio::sync::mpsc;
 
 use crate::context::{HeaderClaim, Headers};
+use crate::declared::{self, Declared};
 use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
@@ -18,24 +19,18 @@ use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, flows, r
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
 pub(crate) async fn handle(server: &Server, body: Bytes, context: Context<'_>) -> Reply {
-    let wish = match Admitted::read(server, &body, &context) {
+    let declared = match Admitted::read(server, &body, &context) {
         Err(reply) => return reply,
-        Ok(Admitted { wish: Some(wish), .. }) => wish,
+        Ok(admitted) if admitted.wants_to_hear() => admitted.declared,
         Ok(admitted) => return admitted.answer(server).await,
     };
-    answer_aloud(server.clone(), body, context.into_owned(), wish).await
-}
-
-/// What a request wants to hear of while it runs.
-struct Wish {
-    progress: Option<ProgressToken>,
-    log: Option<LoggingLevel>,
+    answer_aloud(server.clone(), body, context.into_owned(), declared).await
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, wish: Wish) -> Reply {
+async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, declared: Declared) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
-    let notifier = Notifier { progress: wish.progress, log: wish.log, sender, revision: context.revision };
+    let notifier = Notifier { progress: declared.progress, log: declared.log, sender, revision: context.revision };
     let mut answering = Box::pin(async move {
         // The stream outlives this call, so it reads the message again from bytes of its own.
         match Admitted::read(&server, &body, &context) {
@@ -75,8 +70,7 @@ fn stream_from(
 struct Admitted<'a> {
     id: RequestId,
     request: Request<'a>,
-    capabilities: ClientCapabilities,
-    wish: Option<Wish>,
+    declared: Declared,
 }
 
 impl<'a> Admitted<'a> {
@@ -97,18 +91,19 @@ impl<'a> Admitted<'a> {
         };
         let request = Request { body, method, params, context, notifier: None };
         match request.check(server) {
-            Ok(meta) => {
-                let wish = Wish { progress: meta.progress_token, log: meta.log_level };
-                let wish = Some(wish).filter(|wish| wish.progress.is_some() || wish.log.is_some());
-                Ok(Self { id, request, capabilities: meta.client_capabilities.unwrap_or_default(), wish })
-            }
+            Ok(declared) => Ok(Self { id, request, declared }),
             Err(refused) => Err(Reply::error(Some(id), refused, revision)),
         }
     }
 
+    /// Whether the client wants to hear of what goes on before the response.
+    fn wants_to_hear(&self) -> bool {
+        self.declared.progress.is_some() || self.declared.log.is_some()
+    }
+
     async fn answer(&self, server: &Server) -> Reply {
-        let Self { id, request, capabilities, .. } = self;
-        match request.answer(server, id, capabilities).await {
+        let Self { id, request, declared } = self;
+        match request.answer(server, id, &declared.capabilities).await {
             Ok(reply) => reply,
             Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
         }
@@ -126,21 +121,21 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
-    fn check(&self, server: &Server) -> Result<RequestMeta, Refused> {
-        let meta = self.checked_meta().map_err(Refused::early)?;
+    fn check(&self, server: &Server) -> Result<Declared, Refused> {
+        let declared = self.declared().map_err(Refused::early)?;
         self.check_known(server)?;
         if let Some(member) = self.named_by() {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
-        Ok(meta)
+        Ok(declared)
     }
 
     async fn answer(
         &self,
         server: &Server,
         id: &RequestId,
-        capabilities: &ClientCapabilities,
+        capabilities: &Arc<ClientCapabilities>,
     ) -> Result<Reply, ErrorObject> {
         let name = self.named_by().and_then(|member| self.params.text(member).ok().flatten());
         let call = Call {
@@ -164,7 +159,7 @@ impl Request<'_> {
     }
 
     /// The result as JSON text, or the error.
-    async fn result(&self, server: &Server, capabilities: &ClientCapabilities) -> Result<String, ErrorObject> {
+    async fn result(&self, server: &Server, capabilities: &Arc<ClientCapabilities>) -> Result<String, ErrorObject> {
         let revision = self.context.revision;
         match &*self.method {
             "tools/call" => round::call_tool(server, self, capabilities).await,
@@ -203,31 +198,50 @@ impl Request<'_> {
         if known { Ok(()) } else { Err(unknown_method(method)) }
     }
 
-    /// What the client can do; on the way, everything that comes before the method is looked at.
-    pub(crate) fn declared_capabilities(&self) -> Result<ClientCapabilities, ErrorObject> {
-        Ok(self.checked_meta()?.client_capabilities.unwrap_or_default())
+    /// What the request declares of its client; on the way, everything that comes before the method is looked at.
+    pub(crate) fn declared(&self) -> Result<Declared, ErrorObject> {
+        let revision = self.context.revision;
+        if !revision.has(Feature::RequestMetadata) {
+            return self.declared_elsewhere();
+        }
+        let text = self.params.get("_meta").ok_or_else(|| invalid_params(ReadError::missing("_meta")))?.get();
+        let known = declared::recall(text);
+        if known.is_some() {
+            self.check_version_header(revision.as_str())?;
+        }
+        let declared = match known {
+            Some(declared) => declared,
+            None => declared::remember(text, self.checked_meta()?),
+        };
+        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.method))?;
+        Ok(declared)
     }
 
-    /// The metadata; in revisions whose requests do not say what the client can do, the context says it.
+    /// The metadata, with everything in it looked at.
     fn checked_meta(&self) -> Result<RequestMeta, ErrorObject> {
         let revision = self.context.revision;
-        let meta = self.params.meta().map_err(invalid_params)?;
-        if !revision.has(Feature::RequestMetadata) {
-            let meta = meta.map(|meta| RequestMeta::read_members(meta, revision.lenient())).transpose();
-            let mut meta = meta.map_err(in_meta)?.unwrap_or_default();
-            meta.client_capabilities.clone_from(&self.context.capabilities);
-            return Ok(meta);
-        }
-        let meta = meta.ok_or_else(|| invalid_params(ReadError::missing("_meta")))?;
+        let meta = self.params.meta().map_err(invalid_params)?.unwrap_or_default();
         let version = meta.text(PROTOCOL_VERSION).map_err(in_meta)?;
         let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
-        self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(&version))?;
+        self.check_version_header(&version)?;
         if *version != *revision.as_str() {
             return Err(unsupported_version(&version));
         }
-        let meta = RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)?;
-        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.method))?;
-        Ok(meta)
+        RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)
+    }
+
+    /// In revisions whose requests do not say what the client can do, the context says it.
+    fn declared_elsewhere(&self) -> Result<Declared, ErrorObject> {
+        let dialect = self.context.revision.lenient();
+        let meta = self.params.meta().map_err(invalid_params)?;
+        let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
+        let mut meta = meta.unwrap_or_default();
+        meta.client_capabilities.clone_from(&self.context.capabilities);
+        Ok(meta.into())
+    }
+
+    fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {
+        self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(version))
     }
 
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.

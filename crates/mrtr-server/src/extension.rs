@@ -148,7 +148,7 @@ impl ToolCall {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
         let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage);
-        context.capabilities = self.capabilities.clone();
+        context.capabilities = Arc::new(self.capabilities.clone());
         context.caller = self.caller.clone();
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.settled(&server.shared.inputs))
     }

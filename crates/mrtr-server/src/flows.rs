@@ -1,5 +1,7 @@
 //! Prompts, resources and completions: each a flow, found by name or URI.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use mrtr_schema::{
     ClientCapabilities, CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues, ErrorCode,
@@ -16,7 +18,7 @@ use crate::{ProtocolError, Server};
 pub(crate) async fn get_prompt(
     server: &Server,
     request: &Request<'_>,
-    capabilities: &ClientCapabilities,
+    capabilities: &Arc<ClientCapabilities>,
 ) -> Result<String, ErrorObject> {
     let name = required_text(request, "name")?;
     let prompt = server.0.prompts.get(&name);
@@ -58,7 +60,7 @@ fn texts(members: Option<&RawMembers<'_>>) -> Result<IndexMap<String, String>, E
 pub(crate) async fn read_resource(
     server: &Server,
     request: &Request<'_>,
-    capabilities: &ClientCapabilities,
+    capabilities: &Arc<ClientCapabilities>,
 ) -> Result<String, ErrorObject> {
     let uri = required_text(request, "uri")?;
     let missing = || not_found(&uri, request.context.revision);
@@ -102,7 +104,7 @@ fn not_found(uri: &str, revision: Revision) -> ErrorObject {
 pub(crate) async fn complete(
     server: &Server,
     request: &Request<'_>,
-    capabilities: &ClientCapabilities,
+    capabilities: &Arc<ClientCapabilities>,
 ) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
     let params: CompleteParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;

@@ -10,56 +10,56 @@ use crate::run::Question;
 
 /// Whether a client that declared this may be asked.
 pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
-    missing(request, declared, revision).is_none()
-}
-
-/// What the client would have to declare to be asked this, if it did not.
-fn missing(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> Option<ClientCapabilities> {
-    let mut needed = ClientCapabilities::default();
-    let holds = match request {
-        InputRequest::Elicit(request) => {
-            let mut elicitation = ElicitationCapability::default();
-            let holds = if matches!(request.params, ElicitParams::Url(_)) {
-                elicitation.url = Some(JsonObject::default());
-                declared.elicits_urls()
-            } else {
-                elicitation.form = Some(JsonObject::default());
-                declared.elicits_forms()
-            };
-            needed.elicitation = Some(elicitation);
-            holds
-        }
+    match request {
+        InputRequest::Elicit(request) if is_url(&request.params) => declared.elicits_urls(),
+        InputRequest::Elicit(_) => declared.elicits_forms(),
         InputRequest::Sample(request) => {
-            let (sampling, holds) = sampling(&request.params, declared);
-            needed.sampling = Some(sampling);
-            holds
+            declared.samples()
+                && (!uses_tools(&request.params) || declared.samples_with_tools())
+                && (!uses_context(&request.params) || declared.samples_with_context())
         }
-        InputRequest::Roots(_) => {
-            needed.roots = Some(RootsCapability::default());
-            declared.lists_roots() && revision.has(Feature::RootsAsInput)
-        }
+        InputRequest::Roots(_) => declared.lists_roots() && revision.has(Feature::RootsAsInput),
         InputRequest::Namespaced(request) => {
-            let extension = (request.method.as_str().to_owned(), JsonObject::default());
-            needed.extensions = Some(IndexMap::from([extension]));
             declared.knows(&request.method) && revision.has(Feature::NamespacedInputs)
         }
         _ => false,
-    };
-    (!holds).then_some(needed)
+    }
 }
 
-fn sampling(params: &CreateMessageParams, declared: &ClientCapabilities) -> (SamplingCapability, bool) {
-    let mut needed = SamplingCapability::default();
-    let mut holds = declared.samples();
-    if params.tools.is_some() || params.tool_choice.is_some() {
-        needed.tools = Some(JsonObject::default());
-        holds &= declared.samples_with_tools();
+/// What a client has to declare to be asked this.
+fn needed(request: &InputRequest) -> ClientCapabilities {
+    let mut needed = ClientCapabilities::default();
+    match request {
+        InputRequest::Elicit(request) => {
+            let elicitation = needed.elicitation.insert(ElicitationCapability::default());
+            let mode = if is_url(&request.params) { &mut elicitation.url } else { &mut elicitation.form };
+            *mode = Some(JsonObject::default());
+        }
+        InputRequest::Sample(request) => {
+            let sampling = needed.sampling.insert(SamplingCapability::default());
+            sampling.tools = uses_tools(&request.params).then(JsonObject::default);
+            sampling.context = uses_context(&request.params).then(JsonObject::default);
+        }
+        InputRequest::Roots(_) => needed.roots = Some(RootsCapability::default()),
+        InputRequest::Namespaced(request) => {
+            let extension = (request.method.as_str().to_owned(), JsonObject::default());
+            needed.extensions = Some(IndexMap::from([extension]));
+        }
+        _ => {}
     }
-    if params.include_context.is_some_and(|context| context != IncludeContext::None) {
-        needed.context = Some(JsonObject::default());
-        holds &= declared.samples_with_context();
-    }
-    (needed, holds)
+    needed
+}
+
+fn is_url(params: &ElicitParams) -> bool {
+    matches!(params, ElicitParams::Url(_))
+}
+
+fn uses_tools(params: &CreateMessageParams) -> bool {
+    params.tools.is_some() || params.tool_choice.is_some()
+}
+
+fn uses_context(params: &CreateMessageParams) -> bool {
+    params.include_context.is_some_and(|context| context != IncludeContext::None)
 }
 
 /// The error for a client that lacks something for these questions, naming all that it lacks.
@@ -69,8 +69,8 @@ pub(crate) fn check<'a>(
     revision: Revision,
 ) -> Result<(), ErrorObject> {
     let mut lacking: Option<ClientCapabilities> = None;
-    for needed in questions.filter_map(|question| missing(&question.request, declared, revision)) {
-        merge(lacking.get_or_insert_default(), needed);
+    for question in questions.filter(|question| !allows(&question.request, declared, revision)) {
+        merge(lacking.get_or_insert_default(), needed(&question.request));
     }
     let Some(lacking) = lacking else { return Ok(()) };
     let mut error = ErrorObject::with_data(

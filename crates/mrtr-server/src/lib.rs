@@ -7,6 +7,7 @@ mod changes;
 mod clock;
 mod completion;
 mod context;
+mod declared;
 mod dispatch;
 mod extension;
 mod failure;

@@ -4,6 +4,7 @@ mod call_tool;
 mod guarded;
 mod sealed;
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -32,7 +33,7 @@ pub(crate) struct Round<'a> {
     /// The tool, prompt or resource.
     name: &'a str,
     settings: &'a Settings,
-    capabilities: &'a ClientCapabilities,
+    capabilities: &'a Arc<ClientCapabilities>,
     answers: Option<RawMembers<'a>>,
     state: Option<RequestState>,
     /// What the log learns of the round, once it runs.
@@ -70,7 +71,7 @@ impl<'a> Round<'a> {
         request: &'a Request<'a>,
         name: &'a str,
         settings: &'a Settings,
-        capabilities: &'a ClientCapabilities,
+        capabilities: &'a Arc<ClientCapabilities>,
     ) -> Result<Self, ErrorObject> {
         let (params, revision) = (&request.params, request.context.revision);
         if !revision.may_ask_on(&request.method) {
@@ -115,7 +116,7 @@ impl<'a> Round<'a> {
         };
         let mut journal = self.journal(opened);
         let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lineage);
-        context.capabilities = self.capabilities.clone();
+        context.capabilities = Arc::clone(self.capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
         context.load = self.server.0.shared.load.measured(self.request.context.received, now);
@@ -140,11 +141,11 @@ impl<'a> Round<'a> {
         self.request.context.revision
     }
 
-    fn sealer(&self) -> Sealer {
+    fn sealer(&self) -> Cow<'_, Sealer> {
         let sealer = &self.server.0.shared.sealer;
         match self.settings.lifetimes {
-            Some(lifetimes) => sealer.clone().lifetimes(lifetimes),
-            None => sealer.clone(),
+            Some(lifetimes) => Cow::Owned(sealer.clone().lifetimes(lifetimes)),
+            None => Cow::Borrowed(sealer),
         }
     }
 

@@ -42,7 +42,7 @@ pub struct RunContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) revision: Revision,
     pub(crate) lineage: Lineage,
-    pub(crate) capabilities: ClientCapabilities,
+    pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) caller: Option<Caller>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
     /// Set once nobody waits for the run any more.
@@ -104,7 +104,7 @@ impl RunContext {
             shared,
             revision,
             lineage,
-            capabilities: ClientCapabilities::default(),
+            capabilities: Arc::default(),
             caller: None,
             sink: None,
             gone: None,

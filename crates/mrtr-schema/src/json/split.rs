@@ -245,9 +245,13 @@ pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, ReadError> {
     if !value.get().starts_with('"') {
         return Err(ReadError::expected("a string", value));
     }
-    let quoted = value.get();
+    unquoted(value.get())
+}
+
+/// The text of a string in its quotes: without an escape, it is what stands between them.
+pub(super) fn unquoted(quoted: &str) -> Result<Cow<'_, str>, ReadError> {
     if !quoted.contains('\\') {
-        return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1])); // what has no escape is its own text
+        return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1]));
     }
     let Key(text) = serde_json::from_str(quoted)?;
     Ok(text)

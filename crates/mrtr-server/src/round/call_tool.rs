@@ -16,7 +16,7 @@ use crate::{Failure, Journal, ProtocolError, Server};
 pub(crate) async fn call_tool(
     server: &Server,
     request: &Request<'_>,
-    capabilities: &ClientCapabilities,
+    capabilities: &Arc<ClientCapabilities>,
 ) -> Result<String, ErrorObject> {
     let name = request.params.text("name").map_err(invalid_params)?;
     let name = name.ok_or_else(|| invalid_params(ReadError::missing("name")))?;
@@ -41,7 +41,7 @@ impl<'a> Call<'a> {
         server: &'a Server,
         tool: &'a PreparedTool,
         request: &'a Request<'a>,
-        capabilities: &'a ClientCapabilities,
+        capabilities: &'a Arc<ClientCapabilities>,
     ) -> Result<Self, ErrorObject> {
         let arguments = match request.params.get("arguments") {
             Some(raw) => JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?,
@@ -116,7 +116,7 @@ impl<'a> Call<'a> {
             journal,
             lineage,
             revision: self.round.revision(),
-            capabilities: (*capabilities).clone(),
+            capabilities: ClientCapabilities::clone(capabilities),
             caller: request.context.caller.clone(),
             tenant: request.context.tenant.clone(),
         }

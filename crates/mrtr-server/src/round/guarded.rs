@@ -71,7 +71,7 @@ async fn redeem_detached(
 ) -> Result<String, ErrorObject> {
     let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(body) else { return Err(internal_error()) };
     let request = Request { body, method, params, context, notifier };
-    let capabilities = request.declared_capabilities()?;
+    let capabilities = request.declared()?.capabilities;
     let name = request.params.text("name").ok().flatten().unwrap_or_default();
     let tool = server.0.tools.get(&*name).ok_or_else(internal_error)?;
     let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;

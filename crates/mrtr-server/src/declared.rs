@@ -1,0 +1,58 @@
+//! What requests declare of their client in `_meta`: read once for all that say the same.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use mrtr_schema::{ClientCapabilities, LoggingLevel, ProgressToken, RequestMeta};
+
+/// What a request declares, as far as the server goes by it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Declared {
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    pub(crate) progress: Option<ProgressToken>,
+    pub(crate) log: Option<LoggingLevel>,
+}
+
+impl From<RequestMeta> for Declared {
+    fn from(meta: RequestMeta) -> Self {
+        Self {
+            capabilities: Arc::new(meta.client_capabilities.unwrap_or_default()),
+            progress: meta.progress_token,
+            log: meta.log_level,
+        }
+    }
+}
+
+/// What metadata of this very text was found to declare, if that was not long ago and on this thread.
+///
+/// The server remembers no client, so each says who it is and what it can do in every request, in the same words.
+pub(crate) fn recall(text: &str) -> Option<Declared> {
+    RECENT.with_borrow_mut(|recent| {
+        let place = recent.iter().position(|(known, _)| **known == *text)?;
+        // What is wanted often stays in front.
+        recent.swap(place, place / 2);
+        Some(recent[place / 2].1.clone())
+    })
+}
+
+/// Reads metadata as what it declares, and keeps it if another request may say the same: not if it names something
+/// that is this request's alone.
+pub(crate) fn remember(text: &str, meta: RequestMeta) -> Declared {
+    let recurs = meta.progress_token.is_none() && meta.traceparent.is_none() && text.len() <= LONGEST;
+    let declared = Declared::from(meta);
+    if recurs {
+        RECENT.with_borrow_mut(|recent| {
+            recent.truncate(MOST - 1);
+            recent.push((text.into(), declared.clone()));
+        });
+    }
+    declared
+}
+
+thread_local! {
+    static RECENT: RefCell<Vec<(Box<str>, Declared)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A thread keeps so many texts, each no longer than this.
+const MOST: usize = 8;
+const LONGEST: usize = 2048;

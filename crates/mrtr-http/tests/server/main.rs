@@ -7,6 +7,7 @@ mod support;
 
 mod authentication;
 mod axum_router;
+mod budget;
 mod headers;
 mod hostile;
 mod http2;

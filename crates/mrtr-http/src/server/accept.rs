@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::mounts::Mounts;
@@ -24,6 +24,7 @@ use super::serve::Patience;
 pub(super) async fn accept(
     listener: std::net::TcpListener,
     mounts: Arc<Mounts>,
+    places: Arc<Semaphore>,
     patience: Patience,
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
@@ -35,7 +36,17 @@ pub(super) async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(serve(stream, Arc::clone(&mounts), patience, graceful.watcher()));
+                    // It is taken before there is a place for it. If a place were taken first, each thread would keep
+                    // one free for connections that may all come to another.
+                    let place = tokio::select! {
+                        place = Arc::clone(&places).acquire_owned() => place.expect("nobody closes it"),
+                        () = told_to_stop(&mut stopped) => break,
+                    };
+                    let serving = serve(stream, Arc::clone(&mounts), patience, graceful.watcher());
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(place);
+                    });
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {

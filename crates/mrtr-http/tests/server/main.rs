@@ -8,6 +8,7 @@ mod support;
 mod authentication;
 mod axum_router;
 mod budget;
+mod connections;
 mod headers;
 mod hostile;
 mod http2;

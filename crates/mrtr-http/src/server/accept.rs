@@ -119,6 +119,7 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(HEAD_BYTES);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience.head).max_header_list_size(HEAD_BYTES_H2);
+    builder.http2().initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW);
     let connection = builder.serve_connection(io, service).into_owned();
     // Until it is known which HTTP a client speaks, nobody but us looks at the clock.
     let too_late = async {
@@ -140,3 +141,7 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
 /// The longest head of a request: nothing long belongs there.
 const HEAD_BYTES: usize = 64 << 10;
 const HEAD_BYTES_H2: u32 = 64 << 10;
+
+/// How much of all bodies on a connection of HTTP/2 may come before anybody reads it. Nothing else bounds that: places
+/// and budget are taken when a body is read, after its head was looked at.
+const WINDOW: u32 = 256 << 10;

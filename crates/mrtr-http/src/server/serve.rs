@@ -217,7 +217,7 @@ impl Bound {
 }
 
 /// Enough for as many requests and subscriptions as an endpoint takes, and as many that are kept for the next request.
-/// What nobody has read yet takes a gibibyte then, if each is full of a head.
+/// What nobody has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
 const DEFAULT_CONNECTIONS: usize = 16_384;
 
 /// A listening socket; one of several that share an address if `shared`.

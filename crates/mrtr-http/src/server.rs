@@ -3,6 +3,7 @@
 mod accept;
 mod authenticate;
 mod body;
+mod budget;
 mod claims;
 mod depth;
 mod endpoint;

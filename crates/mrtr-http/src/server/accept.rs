@@ -12,7 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::mounts::Mounts;
@@ -24,6 +24,7 @@ use super::serve::Patience;
 pub(super) async fn accept(
     listener: std::net::TcpListener,
     mounts: Arc<Mounts>,
+    places: Arc<Semaphore>,
     patience: Patience,
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
@@ -35,7 +36,17 @@ pub(super) async fn accept(
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(serve(stream, Arc::clone(&mounts), patience, graceful.watcher()));
+                    // It is taken before there is a place for it. If a place were taken first, each thread would keep
+                    // one free for connections that may all come to another.
+                    let place = tokio::select! {
+                        place = Arc::clone(&places).acquire_owned() => place.expect("nobody closes it"),
+                        () = told_to_stop(&mut stopped) => break,
+                    };
+                    let serving = serve(stream, Arc::clone(&mounts), patience, graceful.watcher());
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(place);
+                    });
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
@@ -108,6 +119,7 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(HEAD_BYTES);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience.head).max_header_list_size(HEAD_BYTES_H2);
+    builder.http2().initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW);
     let connection = builder.serve_connection(io, service).into_owned();
     // Until it is known which HTTP a client speaks, nobody but us looks at the clock.
     let too_late = async {
@@ -129,3 +141,7 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
 /// The longest head of a request: nothing long belongs there.
 const HEAD_BYTES: usize = 64 << 10;
 const HEAD_BYTES_H2: u32 = 64 << 10;
+
+/// How much of all bodies on a connection of HTTP/2 may come before anybody reads it. Nothing else bounds that: places
+/// and budget are taken when a body is read, after its head was looked at.
+const WINDOW: u32 = 256 << 10;

@@ -14,6 +14,8 @@ use mrtr_server::ReplyStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
+use super::budget::Room;
+
 /// The body of a response.
 ///
 /// ```
@@ -40,7 +42,7 @@ struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
     /// Given back when the stream ends.
-    _permit: OwnedSemaphorePermit,
+    _place: (OwnedSemaphorePermit, Room),
 }
 
 impl Body {
@@ -52,10 +54,10 @@ impl Body {
         Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn events(messages: ReplyStream, every: Duration, place: (OwnedSemaphorePermit, Room)) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self(Kind::Events(Box::new(Events { messages, keep_alive, _permit: permit })))
+        Self(Kind::Events(Box::new(Events { messages, keep_alive, _place: place })))
     }
 }
 

@@ -18,6 +18,7 @@ use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::body::Body;
+use super::budget::{Budget, Room};
 use super::claims::{self, claims};
 use super::depth::is_deeper;
 use super::head;
@@ -51,6 +52,7 @@ pub(super) struct Settings {
     authenticator: Arc<dyn Authenticator>,
     allowed: Allowed,
     body_limit: usize,
+    budget: Budget,
     json_depth: usize,
     arrival: Duration,
     pub(super) keep_alive: Duration,
@@ -90,11 +92,12 @@ impl Endpoint {
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: 4 << 20,
+            budget: Budget::new(DEFAULT_BUDGET),
             json_depth: DEFAULT_DEPTH,
             arrival: Duration::from_secs(10),
             keep_alive: Duration::from_secs(15),
-            running: Arc::new(Semaphore::new(DEFAULT_CONCURRENCY)),
-            subscribed: Arc::new(Semaphore::new(DEFAULT_CONCURRENCY)),
+            running: places(DEFAULT_CONCURRENCY),
+            subscribed: places(DEFAULT_CONCURRENCY),
         };
         Self { server, settings: Arc::new(settings) }
     }
@@ -139,6 +142,17 @@ impl Endpoint {
         self.set(|settings| settings.body_limit = bytes)
     }
 
+    /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
+    ///
+    /// Counted as they arrive, until the round is answered; with a stream or a subscription, until that ends. Of each
+    /// body the first 16 KiB do not count: [`concurrency`](Self::concurrency) and
+    /// [`subscriptions`](Self::subscriptions) bound those, and a few large bodies that come slowly keep no small one
+    /// out. A body that is larger than the whole budget is over the limit.
+    #[must_use]
+    pub fn body_budget(self, bytes: usize) -> Self {
+        self.set(|settings| settings.budget = Budget::new(bytes))
+    }
+
     /// Takes JSON that is nested at most this deep. 128 by default.
     #[must_use]
     pub fn json_depth(self, depth: usize) -> Self {
@@ -156,13 +170,13 @@ impl Endpoint {
     /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
-        self.set(|settings| settings.running = Arc::new(Semaphore::new(most)))
+        self.set(|settings| settings.running = places(most))
     }
 
     /// Keeps this many subscriptions at a time. 4096 by default. They do not count as requests that run.
     #[must_use]
     pub fn subscriptions(self, most: usize) -> Self {
-        self.set(|settings| settings.subscribed = Arc::new(Semaphore::new(most)))
+        self.set(|settings| settings.subscribed = places(most))
     }
 
     /// Says something on quiet streams after this long. 15 seconds by default.
@@ -202,20 +216,27 @@ impl Endpoint {
         let (head, body) = request.into_parts();
         head::check(&head, &settings.allowed)?;
         let identity = settings.authenticator.authenticate(&head).await.map_err(Refusal::Unauthenticated)?;
-        if body.size_hint().lower() > settings.body_limit as u64 {
+        let largest = settings.body_limit.min(settings.budget.largest());
+        if body.size_hint().lower() > largest as u64 {
             return Err(Refusal::TooLarge);
         }
         // Bodies take memory, so that there may be as many as requests may run.
         let permit = permit(&settings.running)?;
-        let body = tokio::time::timeout(settings.arrival, read(body, settings.body_limit)).await;
+        let body = tokio::time::timeout(settings.arrival, read(body, largest, &settings.budget)).await;
         let body = body.map_err(|_| Refusal::TooSlow)??;
         if is_deeper(&body, settings.json_depth) {
             return Err(Refusal::TooDeep);
         }
         let context = self.context(&head, identity).received(received.into());
+        let size = body.len();
         let reply = self.server.handle(body, context).await;
-        let permit = if self.is_subscription(&head, &reply) { self::permit(&settings.subscribed)? } else { permit };
-        Ok(respond(reply, settings, permit))
+        let place = if self.is_subscription(&head, &reply) {
+            // What it listens for was in the body, and stays.
+            (self::permit(&settings.subscribed)?, settings.budget.room(size)?)
+        } else {
+            (permit, Room::default())
+        };
+        Ok(respond(reply, settings, place))
     }
 
     fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
@@ -239,12 +260,20 @@ impl Endpoint {
     }
 }
 
+/// This many, or as many as can be counted.
+pub(super) fn places(most: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
+}
+
 fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
     Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
 }
 
 /// As many requests at a time as a small machine can hold in memory.
 const DEFAULT_CONCURRENCY: usize = 4096;
+
+/// As many bytes of bodies at a time as a small machine has to spare: 64 of the largest.
+const DEFAULT_BUDGET: usize = 256 << 20;
 
 /// As deep as the JSON that servers and clients read anyway.
 const DEFAULT_DEPTH: usize = 128;

@@ -7,6 +7,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::authenticate::Challenge;
 use super::body::Body;
+use super::budget::Room;
 use super::endpoint::Settings;
 
 /// Why a request does not reach the server.
@@ -82,14 +83,14 @@ fn parse_error(message: &str) -> String {
     serde_json::to_string(&error).expect("an error is JSON")
 }
 
-pub(super) fn respond(reply: Reply, settings: &Settings, permit: OwnedSemaphorePermit) -> Response<Body> {
+pub(super) fn respond(reply: Reply, settings: &Settings, place: (OwnedSemaphorePermit, Room)) -> Response<Body> {
     match reply {
         Reply::Message { body, error } => {
             let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, settings.revision));
             with_type(status, Body::whole(body), JSON)
         }
         Reply::Stream(messages) => {
-            let body = Body::events(messages, settings.keep_alive, permit);
+            let body = Body::events(messages, settings.keep_alive, place);
             let mut response = with_type(StatusCode::OK, body, "text/event-stream");
             let headers = response.headers_mut();
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

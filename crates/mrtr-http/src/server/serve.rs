@@ -14,6 +14,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
 
 use super::accept::accept;
+use super::endpoint::places;
 use super::mounts::Mounts;
 use super::{Endpoint, PATH};
 
@@ -71,6 +72,7 @@ pub async fn serve(address: impl ToSocketAddrs, server: Server) -> io::Result<()
 pub struct Serve {
     mounts: Mounts,
     runtimes: Option<NonZeroUsize>,
+    connections: usize,
     patience: Patience,
 }
 
@@ -88,7 +90,7 @@ impl Serve {
         let mounts = Mounts(HashMap::from([(PATH.to_owned(), endpoint)]));
         let patience =
             Patience { head: Duration::from_secs(10), stall: Duration::from_secs(30), grace: Duration::from_secs(30) };
-        Self { mounts, runtimes: None, patience }
+        Self { mounts, runtimes: None, connections: DEFAULT_CONNECTIONS, patience }
     }
 
     /// Another endpoint at a path of its own.
@@ -104,6 +106,16 @@ impl Serve {
     #[must_use]
     pub fn runtimes(mut self, threads: NonZeroUsize) -> Self {
         self.runtimes = Some(threads);
+        self
+    }
+
+    /// Serves this many connections at a time, on all threads together. 16384 by default.
+    ///
+    /// Others wait until one closes: in the system's queue, but for the next one of each thread. A process that may
+    /// have fewer files open than that waits in the same way, and says so in the log.
+    #[must_use]
+    pub fn connections(mut self, most: usize) -> Self {
+        self.connections = most;
         self
     }
 
@@ -167,18 +179,20 @@ impl Bound {
     ///
     /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Serve { mounts, runtimes, patience } = self.serve;
+        let Serve { mounts, runtimes, connections, patience } = self.serve;
         let mounts = Arc::new(mounts);
+        let places = places(connections);
         let (stop, stopped) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
         let address = self.first.local_addr()?;
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
-            let accepting = accept(listener(address, true)?, Arc::clone(&mounts), patience, stopped.clone());
+            let (mounts, places, stopped) = (Arc::clone(&mounts), Arc::clone(&places), stopped.clone());
+            let accepting = accept(listener(address, true)?, mounts, places, patience, stopped);
             let report = report.clone();
             spawn_thread(accepting, move |ended| drop(report.send(ended)))?;
         }
         let accepting = async {
-            let ended = accept(self.first, mounts, patience, stopped).await;
+            let ended = accept(self.first, mounts, places, patience, stopped).await;
             let _ = report.send(ended);
             drop(report);
         };
@@ -201,6 +215,10 @@ impl Bound {
         }
     }
 }
+
+/// Enough for as many requests and subscriptions as an endpoint takes, and as many that are kept for the next request.
+/// What nobody has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
+const DEFAULT_CONNECTIONS: usize = 16_384;
 
 /// A listening socket; one of several that share an address if `shared`.
 fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {

@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::support::Site;
 use crate::support::message::{Post, call, watched};
+use crate::support::wire::Wire;
 use crate::tools::{self, Gate};
 
 async fn connect(site: &Site) -> SendRequest<Full<Bytes>> {
@@ -66,4 +67,48 @@ async fn ht_8_a_body_that_is_too_large_costs_its_stream_alone() {
     let response = send(&mut sender, Post::plain(" ".repeat(2000)), "localhost").await;
     assert_eq!((response.status().as_u16(), response.headers().get("connection")), (413, None));
     assert_eq!(send(&mut sender, Post::of(&call("hello", json!({}))), "localhost").await.status(), 200);
+}
+
+#[tokio::test]
+async fn ht_8_a_body_that_there_is_no_room_for_costs_its_stream_alone() {
+    let gate = Gate::default();
+    let endpoint = Endpoint::anonymous(tools::builder(&gate).build().unwrap()).body_budget(3 << 20);
+    let site = Site::start(Serve::new(endpoint));
+    let mut sender = connect(&site).await;
+    let large = |tool| Post::of(&call(tool, json!({ "padding": "x".repeat(2 << 20) })));
+    let mut other = sender.clone();
+    let waiting = tokio::spawn(async move { send(&mut other, large("wait"), "localhost").await.status() });
+    gate.reached().await;
+    assert_eq!(send(&mut sender, large("hello"), "localhost").await.status(), 503);
+    gate.open();
+    assert_eq!(waiting.await.unwrap(), 200);
+    assert_eq!(send(&mut sender, large("hello"), "localhost").await.status(), 200);
+}
+
+/// What a client may send before anybody has read any of it.
+#[tokio::test]
+async fn ht_8_a_connection_takes_so_much_that_nobody_has_read() {
+    let site = Site::of(tools::server());
+    let mut wire = site.connect().await;
+    let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    wire.send([b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &settings].concat()).await;
+    let window = 256_u32 << 10;
+    let settings = frame(&mut wire, SETTINGS).await;
+    let initial = settings.chunks(6).find(|setting| setting[..2] == [0, 4]).unwrap();
+    assert_eq!(initial[2..], window.to_be_bytes(), "of a stream");
+    assert_eq!(frame(&mut wire, WINDOW_UPDATE).await, (window - 65_535).to_be_bytes(), "of the connection");
+}
+
+const SETTINGS: u8 = 4;
+const WINDOW_UPDATE: u8 = 8;
+
+/// What is in the next frame of a kind.
+async fn frame(wire: &mut Wire, kind: u8) -> Vec<u8> {
+    loop {
+        let head = wire.bytes(9).await;
+        let payload = wire.bytes(usize::from(u16::from_be_bytes([head[1], head[2]]))).await;
+        if head[3] == kind {
+            return payload;
+        }
+    }
 }

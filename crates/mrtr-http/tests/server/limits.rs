@@ -178,3 +178,11 @@ async fn ht_8_a_client_that_does_not_read_is_cut_off() {
     tokio::time::sleep(limit * 10).await;
     assert!(wire.rest().await.len() < length);
 }
+
+#[tokio::test]
+async fn ht_8_no_limit_is_too_high() {
+    let endpoint = Endpoint::anonymous(tools::server()).body_limit(usize::MAX).body_budget(usize::MAX);
+    let endpoint = endpoint.concurrency(usize::MAX).subscriptions(usize::MAX).json_depth(usize::MAX);
+    let site = Site::start(Serve::new(endpoint).connections(usize::MAX));
+    assert_eq!(site.answer(&hello()).await.status, 200);
+}

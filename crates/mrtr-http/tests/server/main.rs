@@ -7,6 +7,8 @@ mod support;
 
 mod authentication;
 mod axum_router;
+mod budget;
+mod connections;
 mod headers;
 mod hostile;
 mod http2;

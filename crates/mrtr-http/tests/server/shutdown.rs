@@ -72,7 +72,7 @@ async fn what_does_not_end_is_dropped_when_grace_is_over() {
     assert_eq!(wire.rest().await, b"");
 }
 
-async fn pay(flow: Flow) -> Result<&'static str, Failure> {
+pub(crate) async fn pay(flow: Flow) -> Result<&'static str, Failure> {
     let _: Address = flow.elicit("address", "Where to?").await?;
     flow.step("charge", flow.state::<Gate>().pass_as_step()).await?;
     Ok("paid")

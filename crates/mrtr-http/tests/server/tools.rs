@@ -38,13 +38,14 @@ struct Inner {
     open: Semaphore,
     reached: Semaphore,
     dropped: Semaphore,
+    waiting: AtomicUsize,
     done: AtomicUsize,
 }
 
 impl Default for Inner {
     fn default() -> Self {
-        let closed = || Semaphore::new(0);
-        Self { open: closed(), reached: closed(), dropped: closed(), done: AtomicUsize::new(0) }
+        let (closed, none) = (|| Semaphore::new(0), || AtomicUsize::new(0));
+        Self { open: closed(), reached: closed(), dropped: closed(), waiting: none(), done: none() }
     }
 }
 
@@ -64,6 +65,11 @@ impl Gate {
         self.0.dropped.acquire().await.unwrap().forget();
     }
 
+    /// How many wait at it.
+    pub(crate) fn waiting(&self) -> usize {
+        self.0.waiting.load(Ordering::SeqCst)
+    }
+
     /// How many got through.
     pub(crate) fn passed(&self) -> usize {
         self.0.done.load(Ordering::SeqCst)
@@ -74,9 +80,11 @@ impl Gate {
         struct Waiting<'a>(&'a Gate);
         impl Drop for Waiting<'_> {
             fn drop(&mut self) {
+                self.0.0.waiting.fetch_sub(1, Ordering::SeqCst);
                 self.0.0.dropped.add_permits(1);
             }
         }
+        self.0.waiting.fetch_add(1, Ordering::SeqCst);
         let _waiting = Waiting(self);
         self.0.reached.add_permits(1);
         self.0.open.acquire().await.unwrap().forget();

@@ -1,0 +1,109 @@
+//! How many bytes of bodies are held at a time, over all requests of an endpoint.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::endpoint::places;
+use super::respond::Refusal;
+
+/// Bytes to be held at a time. Nobody waits for them: of two bodies that each wait for the other, none would end.
+#[derive(Debug, Clone)]
+pub(super) struct Budget {
+    most: usize,
+    left: Arc<Semaphore>,
+}
+
+/// What one body takes of a budget, and gives back when it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Room(Option<OwnedSemaphorePermit>);
+
+impl Budget {
+    pub(super) fn new(bytes: usize) -> Self {
+        Self { most: bytes, left: places(bytes) }
+    }
+
+    /// The largest body that there can ever be room for.
+    pub(super) fn largest(&self) -> usize {
+        self.most.saturating_add(FREE)
+    }
+
+    /// Room for this many bytes.
+    pub(super) fn room(&self, bytes: usize) -> Result<Room, Refusal> {
+        let mut room = Room::default();
+        self.extend(&mut room, bytes)?;
+        Ok(room)
+    }
+
+    /// Makes room for this many bytes in all.
+    pub(super) fn extend(&self, room: &mut Room, bytes: usize) -> Result<(), Refusal> {
+        let missing = bytes.saturating_sub(FREE).saturating_sub(room.bytes());
+        if missing == 0 {
+            return Ok(());
+        }
+        let missing = u32::try_from(missing).map_err(|_| Refusal::TooLarge)?;
+        let more = Arc::clone(&self.left).try_acquire_many_owned(missing).map_err(|_| Refusal::Overloaded)?;
+        match &mut room.0 {
+            Some(taken) => taken.merge(more),
+            none => *none = Some(more),
+        }
+        Ok(())
+    }
+}
+
+impl Room {
+    fn bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
+    }
+
+    /// The body, which gives its room back when nobody holds it any more: a round may outlive its connection.
+    pub(super) fn hold(self, body: Bytes) -> Bytes {
+        match self.0 {
+            Some(taken) => Bytes::from_owner(Held { body, _taken: taken }),
+            None => body,
+        }
+    }
+}
+
+struct Held {
+    body: Bytes,
+    _taken: OwnedSemaphorePermit,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
+    }
+}
+
+/// What does not count of each body. There are only so many of them, so this much is bounded anyway; and few requests
+/// are longer, so that most touch nothing here, and are served while large ones that come slowly have taken the rest.
+pub(super) const FREE: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ht_8_room_is_given_back_with_the_last_of_a_body() {
+        let budget = Budget::new(100);
+        let room = budget.room(FREE + 60).expect("there is room");
+        let body = room.hold(Bytes::from(vec![b' '; FREE + 60]));
+        let part = body.slice(..1);
+        drop(body);
+        assert!(matches!(budget.room(FREE + 41), Err(Refusal::Overloaded)));
+        assert!(budget.room(FREE + 40).is_ok(), "what is left can be had");
+        drop(part);
+        assert!(budget.room(FREE + 100).is_ok());
+    }
+
+    #[test]
+    fn ht_8_what_does_not_fit_takes_nothing() {
+        let budget = Budget::new(100);
+        let mut room = budget.room(FREE + 60).expect("there is room");
+        assert!(matches!(budget.extend(&mut room, FREE + 101), Err(Refusal::Overloaded)));
+        assert!(budget.extend(&mut room, FREE + 100).is_ok(), "a body may go on to take all of it");
+        assert!(budget.room(FREE).is_ok(), "a small one is taken all the same");
+    }
+}

@@ -154,7 +154,7 @@ pub struct ElicitFormParams {
     pub requested_schema: Form,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::InputMetadata)]
-    pub meta: Option<RequestMeta>,
+    pub meta: Option<Box<RequestMeta>>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
@@ -206,7 +206,7 @@ pub struct ElicitUrlParams {
     pub elicitation_id: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::InputMetadata)]
-    pub meta: Option<RequestMeta>,
+    pub meta: Option<Box<RequestMeta>>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,

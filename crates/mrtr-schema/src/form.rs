@@ -186,11 +186,32 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check(&self, content: &JsonObject) -> Result<(), crate::Violations> {
+        self.compiled()?.check(&self.known_content(content))
+    }
+
+    /// Checks an answer, and reads it as the type whose form it is.
+    ///
+    /// ```
+    /// use mrtr_schema::{Form, JsonObject};
+    ///
+    /// #[derive(schemars::JsonSchema, serde::Deserialize)]
+    /// struct Person { #[schemars(range(min = 18))] age: u8 }
+    ///
+    /// let form = Form::of::<Person>().unwrap();
+    /// assert_eq!(form.checked_answer::<Person>(&JsonObject::parse(r#"{"age": 30}"#)?).unwrap().age, 30);
+    /// let violations = form.checked_answer::<Person>(&JsonObject::parse(r#"{"age": 7}"#)?).err().unwrap();
+    /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn checked_answer<T: DeserializeOwned>(&self, content: &JsonObject) -> Result<T, crate::Violations> {
+        let known = self.known_content(content);
+        self.compiled()?.check(&known)?;
+        serde_json::from_str(known.get()).map_err(|error| crate::Violations::of(error.to_string()))
+    }
+
+    fn compiled(&self) -> Result<&crate::SchemaCheck, crate::Violations> {
         let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.fields.known()));
-        match check {
-            Ok(check) => check.check(&self.known_content(content)),
-            Err(error) => Err(crate::Violations::of(error.to_string())),
-        }
+        check.as_ref().map_err(|error| crate::Violations::of(error.to_string()))
     }
 }
 

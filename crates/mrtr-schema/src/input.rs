@@ -28,7 +28,6 @@ use crate::{Dialect, Feature, ReadError, Revision};
 /// assert!(InputRequest::from_json(roots, Revision::Draft202602.strict()).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "the usual kinds are the large ones")]
 #[non_exhaustive]
 pub enum InputRequest {
     /// A question to a person.
@@ -360,7 +359,6 @@ impl InputResponse {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one at a time, and taken apart at once")]
 #[non_exhaustive]
 pub enum Answer {
     /// A person's answer.

@@ -225,7 +225,6 @@ serde_at_published_revision!(JsonObject);
 #[derive(Clone, Default, PartialEq)]
 pub struct Members(
     /// Never empty. Nearly every type has such members and nearly no value does, so that they take one word.
-    #[expect(clippy::box_collection, reason = "an empty map takes nine words")]
     Option<Box<IndexMap<String, Json>>>,
 );
 

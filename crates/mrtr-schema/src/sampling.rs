@@ -68,7 +68,7 @@ pub struct CreateMessageParams {
     pub tool_choice: Option<ToolChoice>,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::InputMetadata)]
-    pub meta: Option<RequestMeta>,
+    pub meta: Option<Box<RequestMeta>>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,

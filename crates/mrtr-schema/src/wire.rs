@@ -337,6 +337,33 @@ impl Wire for JsonObject {
     }
 }
 
+impl<T: Wire> Wire for Box<T> {
+    const NAME: Option<&'static str> = T::NAME;
+    const WHEN: Option<Feature> = T::WHEN;
+
+    fn name_in(revision: Revision) -> Option<&'static str> {
+        T::name_in(revision)
+    }
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        T::read(value, dialect).map(Self::new)
+    }
+
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        T::write(self, revision, serializer)
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        T::schema(definitions)
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        T::any_value(revision).prop_map(Self::new).boxed()
+    }
+}
+
 impl<T: Wire> Wire for Vec<T> {
     const NAME: Option<&'static str> = None;
 

@@ -1,6 +1,7 @@
 //! What a transport knows of a request besides its body.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::{Principal, Timestamp};
@@ -18,7 +19,7 @@ pub struct Context<'h> {
     pub(crate) headers: Option<Headers<'h>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
-    pub(crate) capabilities: Option<ClientCapabilities>,
+    pub(crate) capabilities: Option<Arc<ClientCapabilities>>,
     pub(crate) received: Option<Timestamp>,
 }
 
@@ -58,8 +59,8 @@ impl<'h> Context<'h> {
 
     /// What the client can do, in revisions whose requests do not say so.
     #[must_use]
-    pub fn capabilities(mut self, capabilities: ClientCapabilities) -> Self {
-        self.capabilities = Some(capabilities);
+    pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
+        self.capabilities = Some(capabilities.into());
         self
     }
 

@@ -235,9 +235,8 @@ impl Request<'_> {
         let dialect = self.context.revision.lenient();
         let meta = self.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
-        let mut meta = meta.unwrap_or_default();
-        meta.client_capabilities.clone_from(&self.context.capabilities);
-        Ok(meta.into())
+        let capabilities = self.context.capabilities.clone().unwrap_or_default();
+        Ok(Declared { capabilities, ..meta.unwrap_or_default().into() })
     }
 
     fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {

@@ -19,9 +19,7 @@ pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revi
                 && (!uses_context(&request.params) || declared.samples_with_context())
         }
         InputRequest::Roots(_) => declared.lists_roots() && revision.has(Feature::RootsAsInput),
-        InputRequest::Namespaced(request) => {
-            declared.knows(&request.method) && revision.has(Feature::NamespacedInputs)
-        }
+        InputRequest::Namespaced(request) => declared.knows(&request.method) && revision.has(Feature::NamespacedInputs),
         _ => false,
     }
 }

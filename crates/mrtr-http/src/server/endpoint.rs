@@ -48,7 +48,7 @@ pub struct Endpoint {
 #[derive(Debug, Clone)]
 pub(super) struct Settings {
     pub(super) revision: Revision,
-    capabilities: ClientCapabilities,
+    capabilities: Arc<ClientCapabilities>,
     authenticator: Arc<dyn Authenticator>,
     allowed: Allowed,
     body_limit: usize,
@@ -88,7 +88,7 @@ impl Endpoint {
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
         let settings = Settings {
             revision: Revision::default(),
-            capabilities: everything(),
+            capabilities: Arc::new(everything()),
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: 4 << 20,
@@ -121,7 +121,7 @@ impl Endpoint {
     /// What clients of an older revision can do: its requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
-        self.set(|settings| settings.capabilities = capabilities)
+        self.set(|settings| settings.capabilities = Arc::new(capabilities))
     }
 
     /// Takes requests for this host, and from pages of it. Loopback names are taken anyway.
@@ -248,7 +248,7 @@ impl Endpoint {
         if revision.has(Feature::RequestMetadata) {
             context.headers(claims(&head.headers))
         } else {
-            context.capabilities(self.settings.capabilities.clone())
+            context.capabilities(Arc::clone(&self.settings.capabilities))
         }
     }
 

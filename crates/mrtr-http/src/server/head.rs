@@ -26,12 +26,15 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Refusal> {
 fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return false };
-    value.to_str().is_ok_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
+    value == "application/json"
+        || value.to_str().is_ok_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
 }
 
 /// Whether the client takes a reply of either kind: which one comes is not known yet.
 fn accepts_both(headers: &HeaderMap) -> bool {
-    accepts(headers, "application", "json") && accepts(headers, "text", "event-stream")
+    // Nearly every client writes it so, and then nothing need be taken apart.
+    headers.get(header::ACCEPT).is_some_and(|value| value == "application/json, text/event-stream")
+        || accepts(headers, "application", "json") && accepts(headers, "text", "event-stream")
 }
 
 fn accepts(headers: &HeaderMap, group: &str, kind: &str) -> bool {

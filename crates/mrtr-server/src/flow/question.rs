@@ -95,9 +95,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
             ElicitAction::Accept => {
                 let form = self.form.as_ref().map_err(ToString::to_string)?;
                 let content = result.content.ok_or("the form was not filled in")?;
-                let content = content.as_object();
-                form.check(content).map_err(|violations| violations.to_string())?;
-                form.answer(content).map(Answered::Accepted).map_err(|error| error.to_string())
+                form.checked_answer(content.as_object()).map(Answered::Accepted).map_err(|error| error.to_string())
             }
         }
     }

@@ -96,11 +96,16 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
+        let read = state.read.keys().filter(|key| !open.contains_key(*key)).cloned().collect();
+        let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
+        // What another version may still want goes along, as far as it may count and does not take too much room.
+        let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
+        state.journal.loose.retain(|key, _| keeps_loose && !open.contains_key(key));
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Abandoned), _) => Outcome::Abandoned,
             // A reply that asks carries the answers just as well as one that does not.
-            (None | Some(Ending::Yielded), _) if !open.is_empty() => Outcome::Waiting(open.values().cloned().collect()),
+            (None | Some(Ending::Yielded), _) if !open.is_empty() => Outcome::Waiting(open.into_values().collect()),
             (Some(Ending::Yielded), _) => Outcome::Yielded,
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
@@ -109,11 +114,6 @@ impl Run {
                 Outcome::Abandoned
             }
         };
-        let read = state.read.keys().filter(|key| !open.contains_key(*key)).cloned().collect();
-        let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
-        // What another version may still want goes along, as far as it may count and does not take too much room.
-        let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
-        state.journal.loose.retain(|key, _| keeps_loose && !open.contains_key(key));
         Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, read }
     }
 

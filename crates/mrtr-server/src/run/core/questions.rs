@@ -78,9 +78,10 @@ impl Run {
         if let Some(entry) = state.journal.answers.shift_remove(&question.key) {
             state.size = state.size.saturating_sub(cost(&question.key, entry.size()));
         }
-        state.open.insert(question.key.clone(), question.clone());
+        let told = self.context.sink.as_ref().map(|sink| (sink, question.clone()));
+        state.open.insert(question.key.clone(), question);
         drop(state);
-        if let Some(sink) = &self.context.sink {
+        if let Some((sink, question)) = told {
             sink.asked(&question);
         }
     }

@@ -2,6 +2,7 @@
 
 mod client;
 mod envelope;
+mod growth;
 mod machine;
 mod measure;
 #[cfg(feature = "peers")]
@@ -40,6 +41,7 @@ struct Arguments {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupName {
     Client,
+    Growth,
     Server,
 }
 
@@ -91,8 +93,9 @@ fn main() -> Result<()> {
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
     let groups = match arguments.group {
         Some(GroupName::Client) => vec![client::measure(scale)?],
+        Some(GroupName::Growth) => vec![growth::measure(scale)?],
         Some(GroupName::Server) => vec![server::measure(scale)?],
-        None => vec![server::measure(scale)?, client::measure(scale)?],
+        None => vec![server::measure(scale)?, client::measure(scale)?, growth::measure(scale)?],
     };
     let report =
         Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };

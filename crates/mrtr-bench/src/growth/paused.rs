@@ -18,7 +18,7 @@ const PAUSED: [u64; 3] = [0, 10_000, 100_000];
 /// The first requests grow the server's heap to what so many connections need, whatever becomes of the flows.
 const WARM_UP: u64 = 5_000;
 const CONNECTIONS: usize = 64;
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Two hundredths of a server this small are a byte or two for each of 100,000 flows, where a state alone has hundreds.
 /// They are there because memory is counted in pages, and an allocator may come to need a few more of them.

@@ -1,6 +1,8 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
+mod client;
 mod envelope;
+mod growth;
 mod machine;
 mod measure;
 #[cfg(feature = "peers")]
@@ -38,6 +40,8 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupName {
+    Client,
+    Growth,
     Server,
 }
 
@@ -87,7 +91,12 @@ fn main() -> Result<()> {
     }
     pin(Core::Load);
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
-    let groups = vec![server::measure(scale)?];
+    let groups = match arguments.group {
+        Some(GroupName::Client) => vec![client::measure(scale)?],
+        Some(GroupName::Growth) => vec![growth::measure(scale)?],
+        Some(GroupName::Server) => vec![server::measure(scale)?],
+        None => vec![server::measure(scale)?, client::measure(scale)?, growth::measure(scale)?],
+    };
     let report =
         Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
     if arguments.json {

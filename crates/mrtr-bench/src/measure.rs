@@ -28,6 +28,16 @@ pub(crate) fn compare<A, B>(
     Comparison { name, baseline: median.0 / batch, ours: median.1 / batch, ratio: ratio(median), target }
 }
 
+/// How long one run of several pieces of code took, in seconds: a row for each turn, in which each has run.
+pub(crate) fn in_turns<A>(turns: usize, runs: &mut [impl FnMut() -> A]) -> Vec<Vec<f64>> {
+    let batches: Vec<u32> = runs.iter_mut().map(batch_size).collect();
+    let mut turn = || {
+        let each = runs.iter_mut().zip(&batches);
+        each.map(|(run, batch)| timed(*batch, run).as_secs_f64() / f64::from(*batch)).collect()
+    };
+    (0..turns).map(|_| turn()).collect()
+}
+
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, baseline, ours, ratio, target } = self;

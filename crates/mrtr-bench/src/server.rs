@@ -1,9 +1,9 @@
 //! Servers, as a share of what a bare handler that returns the same bytes serves.
 
 mod candidate;
-mod child;
+pub(crate) mod child;
 pub(crate) mod exchange;
-mod load;
+pub(crate) mod load;
 
 use std::time::Duration;
 

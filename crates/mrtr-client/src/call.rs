@@ -8,7 +8,7 @@ mod task;
 
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, JsonObject, ReadError, RequestState, Revision, Wire};
+use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, ReadError, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
 pub use action::{Action, Outcome, Outgoing, Stop};
@@ -176,13 +176,18 @@ impl Call {
     /// The server replied, with a result or with an error, and wants to be left alone for a while if it is busy.
     pub fn replied(&mut self, reply: Result<&RawValue, ErrorObject>, retry_after: Option<Duration>) {
         let Phase::Sending(sending) = self.phase else { return };
+        let reply = match reply.map(Json::from_raw) {
+            Ok(Ok(result)) => Ok(result),
+            Ok(Err(error)) => return self.phase = Phase::stopped(error.into()),
+            Err(error) => Err(error),
+        };
         if reply.is_ok() && !self.refused.is_empty() {
             self.agreed = Some(self.pending.revision);
         }
         let next = match reply {
             Err(error) => Ok(self.after_error(sending, error)),
             Ok(result) if sending == Sending::Call => self.after_call(result, retry_after),
-            Ok(result) => self.after_task_message(sending, result),
+            Ok(result) => self.after_task_message(sending, result.as_raw()),
         };
         self.phase = next.unwrap_or_else(Phase::stopped);
     }
@@ -201,7 +206,7 @@ impl Call {
         }
     }
 
-    fn after_call(&mut self, result: &RawValue, retry_after: Option<Duration>) -> Result<Phase, Stop> {
+    fn after_call(&mut self, result: Json, retry_after: Option<Duration>) -> Result<Phase, Stop> {
         match ReplyKind::of(result, &self.pending)? {
             ReplyKind::Complete(result) => Ok(Phase::Over(Outcome::Complete(result))),
             ReplyKind::Interim { asked, state } => {

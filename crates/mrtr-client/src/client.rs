@@ -26,6 +26,7 @@ use crate::handlers::Handlers;
 use crate::{CallEvent, Limits, Notified, Transport};
 use builder::Tracer;
 use cache::Cache;
+use message::Declared;
 
 /// A client of one server. Cheap to clone; clones are the same client.
 ///
@@ -62,6 +63,7 @@ struct Inner {
     /// The one that it was built with, or that the server turned out to have.
     revision: Mutex<Revision>,
     capabilities: ClientCapabilities,
+    declared: Declared,
     handlers: Handlers,
     limits: Limits,
     log_level: Option<mrtr_schema::LoggingLevel>,

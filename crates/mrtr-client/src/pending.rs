@@ -3,13 +3,14 @@
 mod saved;
 mod task;
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 use indexmap::IndexMap;
 use mrtr_schema::{
     ElicitResult, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput,
-    ReadError, RequestState, Revision, Wire,
+    RawMembers, ReadError, RequestState, Revision, Wire,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -97,11 +98,12 @@ impl PendingCall {
     }
 
     fn take_out_retry_members(&mut self) {
-        let mut members = RawObject::of(self.params.as_raw());
-        let (state, answers) = (members.remove("requestState"), members.remove("inputResponses"));
-        if state.is_none() && answers.is_none() {
+        let has = |members: &RawMembers<'_>| RETRY_MEMBERS.iter().any(|member| members.get(member).is_some());
+        if !RawMembers::of(self.params.as_raw()).is_ok_and(|members| has(&members)) {
             return;
         }
+        let mut members = RawObject::of(self.params.as_raw());
+        let [state, answers] = RETRY_MEMBERS.map(|member| members.remove(member));
         let dialect = self.revision.lenient();
         self.state = state.and_then(|state| RequestState::read(&state, dialect).ok());
         let answers = answers.and_then(|answers| InputResponses::read(&answers, dialect).ok());
@@ -155,7 +157,8 @@ impl PendingCall {
 
     /// The tool or prompt by name, the resource by URI, or the task by id.
     pub fn name(&self) -> Option<String> {
-        subject(&self.method, self.params.as_raw())
+        let params = RawMembers::of(self.params.as_raw()).ok()?;
+        subject(&self.method, &params).map(Cow::into_owned)
     }
 
     /// How many requests were sent, those without an answer to bring aside.
@@ -261,6 +264,8 @@ impl PendingCall {
         self.unanswered().next().is_none()
     }
 }
+
+const RETRY_MEMBERS: [&str; 2] = ["requestState", "inputResponses"];
 
 /// The largest whole number that every peer can hold.
 const LONGEST_TTL: u64 = (1 << 53) - 1;

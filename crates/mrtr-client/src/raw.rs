@@ -1,5 +1,7 @@
 //! Objects put together from members that stay as their sender wrote them.
 
+use std::borrow::Cow;
+
 use indexmap::IndexMap;
 use mrtr_schema::RawMembers;
 use serde::Serialize;
@@ -59,12 +61,12 @@ impl FromIterator<(String, Box<RawValue>)> for RawObject {
 }
 
 /// The tool or prompt by name, the resource by URI, or the task by id: what a request is about.
-pub(crate) fn subject(method: &str, params: &RawValue) -> Option<String> {
+pub(crate) fn subject<'a>(method: &str, params: &RawMembers<'a>) -> Option<Cow<'a, str>> {
     let member = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" => "uri",
         method if method.starts_with("tasks/") => "taskId",
         _ => return None,
     };
-    RawMembers::of(params).ok()?.text(member).ok()?.map(std::borrow::Cow::into_owned)
+    params.text(member).ok()?
 }

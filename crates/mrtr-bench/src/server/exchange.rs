@@ -66,14 +66,15 @@ impl Exchange {
 
     /// The body of the request. The last round needs those before it, which `ask` sends.
     pub(crate) async fn body(self, ask: impl AsyncFn(&str) -> Result<String>) -> Result<String> {
-        let first = call(self.tool(), None);
+        let arguments = json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } });
+        let first = call(self.tool(), &arguments, None);
         if self != Self::Final {
             return Ok(first);
         }
         let how = ("resolution", json!({ "resolution": "Duplicate" }));
-        let second = call(self.tool(), Some((how, &state_in(&ask(&first).await?)?)));
+        let second = call(self.tool(), &arguments, Some((how, &state_in(&ask(&first).await?)?)));
         let original = ("duplicate_of", json!({ "duplicateOfId": 4301 }));
-        Ok(call(self.tool(), Some((original, &state_in(&ask(&second).await?)?))))
+        Ok(call(self.tool(), &arguments, Some((original, &state_in(&ask(&second).await?)?))))
     }
 
     /// A body as an HTTP request to a candidate.
@@ -92,11 +93,11 @@ impl Exchange {
     }
 }
 
-/// A call of the tracker, with an answer to what was asked last.
-fn call(tool: &str, answered: Option<((&str, Value), &str)>) -> String {
+/// A call of a tool, with an answer to what was asked last.
+pub(crate) fn call(tool: &str, arguments: &Value, answered: Option<((&str, Value), &str)>) -> String {
     let mut params = Map::new();
     params.insert("name".to_owned(), tool.into());
-    params.insert("arguments".to_owned(), json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } }));
+    params.insert("arguments".to_owned(), arguments.clone());
     if let Some(((key, content), state)) = answered {
         params.insert("inputResponses".to_owned(), json!({ key: { "action": "accept", "content": content } }));
         params.insert("requestState".to_owned(), state.into());
@@ -111,7 +112,7 @@ fn call(tool: &str, answered: Option<((&str, Value), &str)>) -> String {
 }
 
 /// The state in a reply, which may have come as an event.
-fn state_in(reply: &str) -> Result<String> {
+pub(crate) fn state_in(reply: &str) -> Result<String> {
     let start = reply.find('{').context("the reply holds no JSON")?;
     let mut messages = serde_json::Deserializer::from_str(&reply[start..]).into_iter::<Value>();
     let message = messages.next().context("the reply holds no JSON")??;

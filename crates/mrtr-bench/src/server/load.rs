@@ -1,5 +1,6 @@
 //! A load on a server: so many connections that each send one request after the other.
 
+use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -69,6 +70,59 @@ impl Loader {
         #[expect(clippy::cast_precision_loss, reason = "nothing serves that many requests")]
         let rate = latencies.len() as f64 / window.as_secs_f64();
         Ok(Load { rate, latencies })
+    }
+}
+
+/// Connections that stay open while many requests, each different, are sent over them.
+pub(crate) struct Lines {
+    runtime: tokio::runtime::Runtime,
+    connections: Vec<Connection>,
+}
+
+impl Lines {
+    pub(crate) fn open(address: SocketAddr, connections: usize) -> Result<Self> {
+        let runtime = runtime()?;
+        let connections = runtime.block_on(async {
+            let mut open = Vec::with_capacity(connections);
+            for _ in 0..connections {
+                open.push(Connection::open(address).await?);
+            }
+            anyhow::Ok(open)
+        })?;
+        Ok(Self { runtime, connections })
+    }
+
+    /// Sends each request once, over whichever connection is free. Every reply must have this mark.
+    pub(crate) fn send(
+        &mut self,
+        requests: impl Iterator<Item = Vec<u8>> + 'static,
+        mark: &'static str,
+        within: Duration,
+    ) -> Result<()> {
+        let local = LocalSet::new();
+        let requests = Rc::new(RefCell::new(requests));
+        let end = Instant::now() + within;
+        let busy: Vec<_> = std::mem::take(&mut self.connections)
+            .into_iter()
+            .map(|mut connection| {
+                let requests = Rc::clone(&requests);
+                local.spawn_local(async move {
+                    loop {
+                        let Some(request) = requests.borrow_mut().next() else { return Ok(connection) };
+                        let body = connection.exchange(&request).await?;
+                        let reply = str::from_utf8(&connection.buffer[body])?;
+                        ensure!(reply.contains(mark), "the server answered {reply}");
+                        ensure!(Instant::now() < end, "the server takes too long");
+                    }
+                })
+            })
+            .collect();
+        self.runtime.block_on(local.run_until(async {
+            for connection in busy {
+                self.connections.push(connection.await??);
+            }
+            Ok(())
+        }))
     }
 }
 

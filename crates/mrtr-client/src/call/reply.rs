@@ -16,7 +16,7 @@ pub(super) enum ReplyKind {
 }
 
 impl ReplyKind {
-    pub(super) fn of(result: &RawValue, call: &PendingCall) -> Result<Self, ReadError> {
+    pub(super) fn of(result: Json, call: &PendingCall) -> Result<Self, ReadError> {
         let kind = Self::read(result, call)?;
         // The draft has servers ask on any request; the others say on which (SV-1).
         let may_ask = call.revision.may_ask_on(&call.method) || call.revision.has(Feature::RetryOnAnyRequest);
@@ -26,20 +26,21 @@ impl ReplyKind {
         Err(ReadError::refused("this method has no interim results").in_member("resultType"))
     }
 
-    fn read(result: &RawValue, call: &PendingCall) -> Result<Self, ReadError> {
+    fn read(result: Json, call: &PendingCall) -> Result<Self, ReadError> {
+        let raw = result.as_raw();
         let (revision, dialect) = (call.revision, call.revision.lenient());
-        match Reply::<AnyResult>::read(result, dialect)? {
+        match Reply::<AnyResult>::read(raw, dialect)? {
             // The older revisions tell a task by its member (TK-1).
-            Reply::Complete(_) if revision.has(Feature::CoreTasks) && RawMembers::of(result)?.get("task").is_some() => {
-                let state = tasks::CreateTaskResult::read(result, dialect)?.task.state;
+            Reply::Complete(_) if revision.has(Feature::CoreTasks) && RawMembers::of(raw)?.get("task").is_some() => {
+                let state = tasks::CreateTaskResult::read(raw, dialect)?.task.state;
                 let mut task = PendingTask::new(revision, state.task_id);
                 task.note(state.created_at, state.ttl, state.poll_interval);
                 Ok(Self::Task(task))
             }
-            Reply::Complete(_) => Json::from_raw(result).map(Self::Complete),
-            Reply::InputRequired(interim) => Self::interim(result, &interim, call),
+            Reply::Complete(_) => Ok(Self::Complete(result)),
+            Reply::InputRequired(interim) => Self::interim(raw, interim),
             Reply::Extension(extension) if extension.result_type.as_str() == "task" => {
-                let facts = extension::CreateTaskResult::read(result, dialect)?.facts;
+                let facts = extension::CreateTaskResult::read(raw, dialect)?.facts;
                 let mut task = PendingTask::new(revision, facts.task_id);
                 task.note(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);
                 Ok(Self::Task(task))
@@ -48,17 +49,21 @@ impl ReplyKind {
         }
     }
 
-    fn interim(result: &RawValue, interim: &InputRequiredResult, call: &PendingCall) -> Result<Self, ReadError> {
-        let state = interim.request_state().cloned();
-        if interim.input_requests().next().is_none() {
+    fn interim(result: &RawValue, interim: InputRequiredResult) -> Result<Self, ReadError> {
+        let (requests, state) = interim.into_parts();
+        if requests.is_empty() {
             return Ok(Self::Interim { asked: None, state });
         }
-        Ok(Self::Interim { asked: asked(result, call)?, state })
+        let asked = raw_requests(result)?.map(|raw| Asked { raw, requests });
+        Ok(Self::Interim { asked, state })
     }
 }
 
 /// What a result asks, kept as it came.
 pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Asked>, ReadError> {
-    let raw = RawMembers::of(result)?.get("inputRequests").map(JsonObject::from_raw).transpose()?;
-    raw.map(|raw| Asked::read(raw, call.revision)).transpose()
+    raw_requests(result)?.map(|raw| Asked::read(raw, call.revision)).transpose()
+}
+
+fn raw_requests(result: &RawValue) -> Result<Option<JsonObject>, ReadError> {
+    RawMembers::of(result)?.get("inputRequests").map(JsonObject::from_raw).transpose()
 }

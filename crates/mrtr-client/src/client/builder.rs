@@ -10,6 +10,7 @@ use mrtr_schema::{
 use tokio::sync::broadcast;
 
 use super::cache::Cache;
+use super::message::Declared;
 use super::{Client, Inner};
 use crate::handlers::{Asking, FormRequest, Handlers, IntoElicitResult, UrlRequest};
 use crate::{Limits, Transport};
@@ -231,6 +232,7 @@ impl Builder {
             info: self.info,
             revision: Mutex::new(self.revision),
             capabilities: self.handlers.capabilities(),
+            declared: Declared::default(),
             handlers: self.handlers,
             limits: self.limits,
             log_level: self.log_level,

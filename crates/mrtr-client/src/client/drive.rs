@@ -1,5 +1,6 @@
 //! Driving a call: what the machine wants done is done, and what came of it is told to the machine.
 
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use mrtr_schema::{Json, JsonObject, ReadError, Revision};
@@ -189,7 +190,8 @@ impl Client {
 impl<'a> Driven<'a> {
     fn new(client: &'a Client, pending: PendingCall) -> Self {
         let report = Report::new(client, &pending);
-        let seed = getrandom::u64().unwrap_or_default();
+        // Pauses should differ between clients, and nobody need be kept from guessing them: the system is not asked.
+        let seed = RandomState::new().hash_one(report.call);
         let call = Call::resume(pending, client.0.limits, seed);
         Self { client, report, call, told: 0 }
     }

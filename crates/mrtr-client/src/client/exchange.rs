@@ -1,12 +1,12 @@
 //! One exchange with the server: within its time, within its size, and read as what it is.
 
 use mrtr_schema::{
-    Envelope, ErrorObject, Json, LoggingMessageParams, ProgressParams, ReadError, RequestId, Revision, Wire,
+    Envelope, ErrorObject, Json, LoggingMessageParams, ProgressParams, RawMembers, ReadError, RequestId, Revision, Wire,
 };
 use serde_json::value::RawValue;
 
 use super::drive::Driven;
-use crate::raw::{RawObject, subject};
+use crate::raw::subject;
 use crate::transport::{Exchange, Notified, Replied};
 use crate::{CallError, EventKind, Outgoing, Stop, TransportError};
 
@@ -31,7 +31,7 @@ impl Driven<'_> {
             return Ok(());
         }
         match read(&replied.text, &id, revision) {
-            Ok(reply) => self.call.replied(reply.as_ref().map(Json::as_raw).map_err(Clone::clone), replied.retry_after),
+            Ok(reply) => self.call.replied(reply, replied.retry_after),
             Err(error) => self.call.refuse_reply(Stop::BadReply(error)),
         }
         Ok(())
@@ -39,15 +39,15 @@ impl Driven<'_> {
 
     async fn reply(&self, outgoing: &Outgoing, id: &RequestId, revision: Revision) -> Result<Replied, TransportError> {
         let client = &self.client.0;
-        let message = self.client.message(id, outgoing, revision);
-        let name = subject(&outgoing.method, &outgoing.params);
-        let arguments = RawObject::of(&outgoing.params).remove("arguments");
+        let params = RawMembers::of(&outgoing.params).unwrap_or_default();
+        let message = self.client.message(id, &outgoing.method, &params, revision);
+        let name = subject(&outgoing.method, &params);
         let exchange = Exchange {
             message: &message,
             id,
             method: &outgoing.method,
             name: name.as_deref(),
-            arguments: arguments.as_deref(),
+            arguments: params.get("arguments"),
             revision,
             reply_bytes: client.limits.reply_bytes,
         };
@@ -64,10 +64,10 @@ impl Driven<'_> {
 }
 
 /// The result or the error that a response carries, if it is one to this request.
-fn read(text: &str, id: &RequestId, revision: Revision) -> Result<Result<Json, ErrorObject>, ReadError> {
+fn read<'a>(text: &'a str, id: &RequestId, revision: Revision) -> Result<Result<&'a RawValue, ErrorObject>, ReadError> {
     let is_ours = |answered: &RequestId| answered == id;
     match Envelope::parse(text.as_bytes()) {
-        Ok(Envelope::Result { id: answered, result }) if is_ours(&answered) => Json::from_raw(result).map(Ok),
+        Ok(Envelope::Result { id: answered, result }) if is_ours(&answered) => Ok(Ok(result)),
         // A server that could not read the id of a request leaves it out.
         Ok(Envelope::Error { id: answered, error }) if answered.as_ref().is_none_or(is_ours) => {
             checked(error).and_then(|error| ErrorObject::read(error, revision.lenient())).map(Err)

@@ -5,9 +5,9 @@ use mrtr_schema::{
     ReadResourceResult, Revision, Wire, tasks,
 };
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::{Client, Round};
-use crate::raw::RawObject;
 use crate::{CallError, PendingCall, PendingTask};
 
 impl Client {
@@ -106,10 +106,8 @@ impl Client {
     }
 
     fn prepare_named(&self, method: &str, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
-        let mut params = RawObject::default();
-        params.set("name", name);
-        params.set("arguments", &JsonObject::of(&arguments).map_err(CallError::BadParams)?);
-        let params = JsonObject::from_raw(&params.finish()).map_err(CallError::BadParams)?;
+        let arguments = JsonObject::of(&arguments).map_err(CallError::BadParams)?;
+        let params = JsonObject::of(&Named { name, arguments: arguments.as_raw() }).map_err(CallError::BadParams)?;
         Ok(self.prepare(method, params))
     }
 
@@ -210,6 +208,13 @@ impl Client {
         }
         Ok(typed)
     }
+}
+
+/// The parameters of a tool or a prompt.
+#[derive(Serialize)]
+struct Named<'a> {
+    name: &'a str,
+    arguments: &'a RawValue,
 }
 
 fn read<R: Wire>(result: &Json, revision: Revision) -> Result<R, CallError> {

@@ -32,8 +32,11 @@ impl Report {
     }
 
     pub(super) fn tell(&self, kind: EventKind) {
-        let event = CallEvent { call: self.call, method: self.method.clone(), name: self.name.clone(), kind };
         // Nobody may be watching, which is fine.
+        if self.client.0.events.receiver_count() == 0 {
+            return;
+        }
+        let event = CallEvent { call: self.call, method: self.method.clone(), name: self.name.clone(), kind };
         let _ = self.client.0.events.send(event);
     }
 

@@ -72,6 +72,10 @@ fn next_cursor(reply: &str) -> Option<String> {
 
 /// Whether a reply refuses a call because of its headers: it has not run then.
 pub(super) fn is_header_mismatch(reply: &str) -> bool {
+    // Most replies refuse nothing, and are not taken apart for this.
+    if !reply.contains(&ErrorCode::HEADER_MISMATCH.as_i64().to_string()) {
+        return false;
+    }
     let Ok(Envelope::Error { error, .. }) = Envelope::parse(reply.as_bytes()) else { return false };
     let code = Json::from_raw(error).ok().and_then(|error| error.to::<serde_json::Value>().ok()?["code"].as_i64());
     code == Some(ErrorCode::HEADER_MISMATCH.as_i64())

@@ -1,0 +1,208 @@
+//! Our client, as a multiple of what a loop written by hand around reqwest takes.
+
+mod by_hand;
+mod ours;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+use tokio::runtime::Runtime;
+
+use by_hand::ByHand;
+use ours::Ours;
+
+use crate::Scale;
+use crate::machine;
+use crate::report::{Figure, Group, Target};
+use crate::server::Candidate;
+use crate::server::child::Server;
+use crate::statistics::Spread;
+
+pub(crate) fn measure(scale: Scale) -> Result<Group> {
+    let server = Server::start(Candidate::Hyper)?;
+    let bench = Bench {
+        runtime: tokio::runtime::Builder::new_current_thread().enable_all().build()?,
+        by_hand: ByHand::new(server.address)?,
+        ours: Ours::new(server.address)?,
+    };
+    let mut figures = Vec::new();
+    for work in Work::ALL {
+        figures.extend(bench.compare(work, scale)?);
+    }
+    Ok(Group {
+        title: "Client",
+        about: "CPU time of the client for each POST, as a multiple of what a loop takes that was written by hand \
+                around the same HTTP client. One call after the other, over one connection, to our server on the \
+                other core.",
+        figures,
+    })
+}
+
+/// What a client has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Work {
+    /// A call that asks nothing.
+    Plain,
+    /// A call that asks once, and its answer.
+    Asked,
+}
+
+impl Work {
+    const ALL: [Self; 2] = [Self::Plain, Self::Asked];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain call",
+            Self::Asked => "call in two rounds",
+        }
+    }
+
+    fn tool(self) -> &'static str {
+        match self {
+            Self::Plain => "close_work_item",
+            Self::Asked => "update_work_item",
+        }
+    }
+
+    /// How many requests a call takes.
+    fn posts(self) -> u32 {
+        match self {
+            Self::Plain => 1,
+            Self::Asked => 2,
+        }
+    }
+}
+
+/// What both tools are called with.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    work_item_id: u64,
+    fields: Fields,
+}
+
+#[derive(Serialize)]
+struct Fields {
+    #[serde(rename = "System.State")]
+    state: &'static str,
+}
+
+const ARGUMENTS: Arguments = Arguments { work_item_id: 4522, fields: Fields { state: "Resolved" } };
+
+/// What is answered when the tracker asks: with this the second round is the last.
+#[derive(Serialize)]
+struct Answer {
+    resolution: &'static str,
+}
+
+const ANSWER: Answer = Answer { resolution: "Fixed" };
+
+/// What both tools say in the end.
+const SAID: &str = "Bug #4522 resolved, 1 fields set";
+
+/// A client: it calls a tool, answers what that asks, and gives what it says in the end.
+trait Caller {
+    async fn call(&self, work: Work) -> Result<String>;
+}
+
+struct Bench {
+    runtime: Runtime,
+    by_hand: ByHand,
+    ours: Ours,
+}
+
+impl Bench {
+    fn compare(&self, work: Work, scale: Scale) -> Result<[Figure; 2]> {
+        self.warm_up(&self.by_hand, work)?;
+        self.warm_up(&self.ours, work)?;
+        let (mut floor, mut ours) = (Turns::default(), Turns::default());
+        for _ in 0..scale.turns() {
+            let least = floor.take(self.turn(&self.by_hand, work, scale.window())?, None);
+            ours.take(self.turn(&self.ours, work, scale.window())?, Some(least));
+        }
+        let target = Some(Target::AtMost(1.3));
+        Ok([floor.figure(work, "reqwest by hand", None), ours.figure(work, "mrtr-client", target)])
+    }
+
+    /// The first calls open the connection and fill the allocator. Neither client does more at first than later: ours
+    /// neither discovers nor lists, unless a server refuses a call for its headers, which this one does not.
+    fn warm_up(&self, caller: &impl Caller, work: Work) -> Result<()> {
+        self.runtime.block_on(async {
+            for _ in 0..WARM_UP {
+                let said = caller.call(work).await?;
+                ensure!(said == SAID, "the tool said {said}");
+            }
+            Ok(())
+        })
+    }
+
+    fn turn(&self, caller: &impl Caller, work: Work, window: Duration) -> Result<Turn> {
+        self.runtime.block_on(async {
+            let mut latencies = Vec::with_capacity(1 << 14);
+            let busy = own_cpu_time();
+            let mut begun = Instant::now();
+            let end = begun + window;
+            while begun < end {
+                caller.call(work).await?;
+                let answered = Instant::now();
+                latencies.push(answered - begun);
+                begun = answered;
+            }
+            let busy = own_cpu_time().saturating_sub(busy);
+            latencies.sort_unstable();
+            let calls = u32::try_from(latencies.len())?;
+            Ok(Turn { cpu: micros(busy) / f64::from(calls * work.posts()), latencies })
+        })
+    }
+}
+
+/// Zero where the system does not say.
+fn own_cpu_time() -> Duration {
+    machine::cpu_time(std::process::id()).unwrap_or_default()
+}
+
+struct Turn {
+    /// Microseconds a request.
+    cpu: f64,
+    /// How long each call took, shortest first.
+    latencies: Vec<Duration>,
+}
+
+/// What a client took, turn by turn.
+#[derive(Default)]
+struct Turns {
+    ratios: Vec<f64>,
+    cpu: Vec<f64>,
+    medians: Vec<f64>,
+    tails: Vec<f64>,
+}
+
+impl Turns {
+    /// Takes in a turn, beside what the floor took just before, and gives what this one took.
+    fn take(&mut self, Turn { cpu, latencies }: Turn, floor: Option<f64>) -> f64 {
+        self.ratios.push(cpu / floor.unwrap_or(cpu));
+        self.cpu.push(cpu);
+        self.medians.push(micros(latencies[latencies.len() / 2]));
+        self.tails.push(micros(latencies[latencies.len() * 99 / 100]));
+        cpu
+    }
+
+    fn figure(self, work: Work, who: &str, target: Option<Target>) -> Figure {
+        let median = |all: Vec<f64>| Spread::of(all).median;
+        let (cpu, half, tail) = (median(self.cpu), median(self.medians), median(self.tails));
+        Figure {
+            what: work.name().to_owned(),
+            who: who.to_owned(),
+            ratio: Spread::of(self.ratios),
+            target,
+            absolute: format!("{cpu:.1} µs of CPU a POST, calls: p50 {half:.0} µs, p99 {tail:.0} µs"),
+        }
+    }
+}
+
+fn micros(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e6
+}
+
+const WARM_UP: usize = 500;

@@ -1,6 +1,8 @@
 //! Forms: a Rust type becomes the flat `requestedSchema` of a question, or a reason why it cannot.
 
 mod of_type;
+#[cfg(feature = "validate")]
+mod plain;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -186,27 +188,7 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check(&self, content: &JsonObject) -> Result<(), crate::Violations> {
-        self.compiled()?.check(&self.known_content(content))
-    }
-
-    /// Checks an answer, and reads it as the type whose form it is.
-    ///
-    /// ```
-    /// use mrtr_schema::{Form, JsonObject};
-    ///
-    /// #[derive(schemars::JsonSchema, serde::Deserialize)]
-    /// struct Person { #[schemars(range(min = 18))] age: u8 }
-    ///
-    /// let form = Form::of::<Person>().unwrap();
-    /// assert_eq!(form.checked_answer::<Person>(&JsonObject::parse(r#"{"age": 30}"#)?).unwrap().age, 30);
-    /// let violations = form.checked_answer::<Person>(&JsonObject::parse(r#"{"age": 7}"#)?).err().unwrap();
-    /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
-    /// # Ok::<(), mrtr_schema::ReadError>(())
-    /// ```
-    pub fn checked_answer<T: DeserializeOwned>(&self, content: &JsonObject) -> Result<T, crate::Violations> {
-        let known = self.known_content(content);
-        self.compiled()?.check(&known)?;
-        serde_json::from_str(known.get()).map_err(|error| crate::Violations::of(error.to_string()))
+        if self.plainly_fits(content) { Ok(()) } else { self.compiled()?.check(&self.known_content(content)) }
     }
 
     fn compiled(&self) -> Result<&crate::SchemaCheck, crate::Violations> {
@@ -217,8 +199,12 @@ impl Form {
 
 /// Whether a value is spelt as it is read: a whole number, in few digits.
 fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {
-    let is_plain = || value.get().len() < 16 && value.get().bytes().all(|byte| byte.is_ascii_digit());
-    !is_integer(field) || is_plain()
+    !is_integer(field) || is_plain_number(value.get())
+}
+
+/// Whether a number is a whole one of few digits, which every reader reads alike.
+fn is_plain_number(json: &str) -> bool {
+    json.len() < 16 && json.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 fn is_integer(field: &PrimitiveSchema) -> bool {

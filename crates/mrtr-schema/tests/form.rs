@@ -287,6 +287,54 @@ mod answers {
     }
 
     #[test]
+    fn el_5_what_is_taken_at_a_glance_is_what_the_schema_takes() {
+        let fields = [
+            r#"{"type":"boolean"}"#,
+            r#"{"type":"string"}"#,
+            r#"{"type":"string","maxLength":2}"#,
+            r#"{"type":"string","minLength":2}"#,
+            r#"{"type":"string","format":"email"}"#,
+            r#"{"type":"integer"}"#,
+            r#"{"type":"integer","minimum":5}"#,
+            r#"{"type":"number"}"#,
+            r#"{"type":"number","maximum":5}"#,
+            r#"{"type":"string","enum":["red","1"]}"#,
+        ];
+        let values = [
+            "true",
+            "1",
+            "7",
+            "-3",
+            "1.5",
+            "007.0",
+            "9e2",
+            "12345678901234567890",
+            "\"\"",
+            "\"abc\"",
+            "\"red\"",
+            r#""r\u0065d""#,
+            "\"1\"",
+            "[]",
+            "{}",
+            "null",
+        ];
+        for field in fields {
+            for required in ["", r#","required":["a"]"#, r#","required":["a","b"]"#, r#","required":["c"]"#] {
+                let text =
+                    format!(r#"{{"type":"object","properties":{{"a":{field},"b":{{"type":"boolean"}}}}{required}}}"#);
+                let form = Form::parse(&text).unwrap();
+                let schema = schema(&text).unwrap();
+                let answers = values.iter().map(|value| format!(r#"{{"a":{value}}}"#));
+                for answer in answers.chain(["{}".to_owned(), r#"{"b":true}"#.to_owned()]) {
+                    let Ok(answer) = JsonObject::parse(&answer) else { continue };
+                    let by_schema = schema.check(answer.as_raw()).is_ok();
+                    assert_eq!(form.check(&answer).is_ok(), by_schema, "{} for {text}", answer.as_str());
+                }
+            }
+        }
+    }
+
+    #[test]
     fn keywords_that_forms_do_not_have_are_not_followed() {
         let form = Form::parse(
             r##"{"type":"object","properties":{"a":{"type":"string","$ref":"#","pattern":"^b$"}},"$ref":"https://elsewhere.example/"}"##,

@@ -95,7 +95,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
             ElicitAction::Accept => {
                 let form = self.form.as_ref().map_err(ToString::to_string)?;
                 let content = result.content.ok_or("the form was not filled in")?;
-                form.checked_answer(content.as_object()).map(Answered::Accepted).map_err(|error| error.to_string())
+                let content = content.as_object();
+                form.check(content).map_err(|violations| violations.to_string())?;
+                form.answer(content).map(Answered::Accepted).map_err(|error| error.to_string())
             }
         }
     }

@@ -1,8 +1,8 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
-mod envelope;
 mod machine;
 mod measure;
+mod message;
 #[cfg(feature = "peers")]
 mod peers;
 mod report;
@@ -17,7 +17,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use machine::{Core, pin};
-use report::Report;
+use report::{Group, Report};
 use server::Candidate;
 
 /// Speed, as ratios within one run
@@ -39,6 +39,18 @@ struct Arguments {
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupName {
     Server,
+    State,
+    Message,
+}
+
+impl GroupName {
+    fn measure(self, scale: Scale) -> Result<Group> {
+        Ok(match self {
+            Self::Server => server::measure(scale)?,
+            Self::State => state::measure(scale),
+            Self::Message => message::measure(scale),
+        })
+    }
 }
 
 /// What the benchmark runs in processes of their own.
@@ -87,7 +99,8 @@ fn main() -> Result<()> {
     }
     pin(Core::Load);
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
-    let groups = vec![server::measure(scale)?];
+    let names = arguments.group.as_ref().map_or(GroupName::value_variants(), std::slice::from_ref);
+    let groups = names.iter().map(|name| name.measure(scale)).collect::<Result<_>>()?;
     let report =
         Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
     if arguments.json {

@@ -45,7 +45,10 @@ pub(crate) fn resident(process: u32) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// The processor, the system and the compiler, for whoever reads the figures.
+/// What built this program.
+pub(crate) const COMPILER: &str = env!("COMPILER");
+
+/// The processor and the system, for whoever reads the figures.
 pub(crate) fn description() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));

@@ -1,5 +1,6 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
+mod instructions;
 mod machine;
 mod measure;
 mod message;
@@ -11,9 +12,11 @@ mod state;
 mod statistics;
 mod tracker;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use machine::{Core, pin};
@@ -30,6 +33,9 @@ struct Arguments {
     /// Writes the report as JSON
     #[arg(long)]
     json: bool,
+    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    #[arg(long, value_name = "REASON", requires = "group", value_parser = NonEmptyStringValueParser::new())]
+    accept: Option<String>,
     /// Measures this alone, and leaves the document as it is
     group: Option<GroupName>,
     #[command(subcommand)]
@@ -41,14 +47,16 @@ enum GroupName {
     Server,
     State,
     Message,
+    Instructions,
 }
 
 impl GroupName {
-    fn measure(self, scale: Scale) -> Result<Group> {
+    fn measure(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
         Ok(match self {
             Self::Server => server::measure(scale)?,
             Self::State => state::measure(scale),
             Self::Message => message::measure(scale),
+            Self::Instructions => instructions::measure(accept)?,
         })
     }
 }
@@ -63,6 +71,9 @@ enum Part {
         #[arg(long)]
         port: u16,
     },
+    /// Runs a path so often, to have its instructions counted
+    #[command(hide = true)]
+    Count { path: instructions::Path, times: u32 },
 }
 
 /// How much is measured.
@@ -90,23 +101,53 @@ impl Scale {
     }
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    if let Some(Part::Serve { candidate, port }) = arguments.part {
-        pin(Core::Measured);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        return runtime.block_on(candidate.serve(port));
+fn main() -> ExitCode {
+    let mut arguments = Arguments::parse();
+    let outcome = match arguments.part.take() {
+        Some(part) => part.run(),
+        None => measure(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Part {
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Serve { candidate, port } => {
+                pin(Core::Measured);
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(candidate.serve(port))
+            }
+            Self::Count { path, times } => path.run(times),
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<()> {
+    let counts = arguments.group == Some(GroupName::Instructions);
+    ensure!(counts || arguments.accept.is_none(), "--accept is for the group `instructions`");
+    if counts {
+        instructions::require()?;
     }
     pin(Core::Load);
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
     let names = arguments.group.as_ref().map_or(GroupName::value_variants(), std::slice::from_ref);
-    let groups = names.iter().map(|name| name.measure(scale)).collect::<Result<_>>()?;
+    let groups = names.iter().map(|name| name.measure(scale, arguments.accept.as_deref())).collect::<Result<_>>()?;
     let report =
         Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         report.groups.iter().for_each(|group| println!("{group}"));
+    }
+    if counts {
+        report.groups.iter().try_for_each(instructions::check)?;
     }
     Ok(())
 }

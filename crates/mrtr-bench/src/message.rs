@@ -87,7 +87,7 @@ fn by_hand(bytes: &[u8]) -> usize {
         + message.params.meta.protocol_version.len()
 }
 
-fn by_envelope(bytes: &[u8]) -> usize {
+pub(crate) fn by_envelope(bytes: &[u8]) -> usize {
     let Ok(Envelope::Request { id, method, params }) = Envelope::parse(bytes) else { panic!("a request") };
     let meta = params.meta().expect("an object").expect("there");
     let version = meta.text(PROTOCOL_VERSION).expect("text").expect("there");

@@ -67,13 +67,16 @@ impl fmt::Display for Target {
 }
 
 impl Figure {
+    /// Whether it is what it should be, if anybody said what that is.
+    pub(crate) fn holds(&self) -> bool {
+        self.target.is_none_or(|target| target.holds(self.ratio.median))
+    }
+
     /// The columns of a table: what, who, ratio, spread, target, absolute.
     pub(crate) fn cells(&self) -> [String; 6] {
         let Self { what, who, ratio, target, absolute } = self;
-        let target = target.map_or_else(String::new, |target| {
-            let verdict = if target.holds(ratio.median) { "" } else { " missed" };
-            format!("{target}{verdict}")
-        });
+        let verdict = if self.holds() { "" } else { " missed" };
+        let target = target.map_or_else(String::new, |target| format!("{target}{verdict}"));
         let spread = format!("{:.2}–{:.2}", ratio.low, ratio.high);
         [what.clone(), who.clone(), format!("{:.2}", ratio.median), spread, target, absolute.clone()]
     }
@@ -84,6 +87,9 @@ pub(crate) const HEADINGS: [&str; 6] = ["what", "who", "ratio", "spread", "targe
 
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.figures.is_empty() {
+            return writeln!(f, "{}\n{}", self.title, self.about);
+        }
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(HEADINGS);

@@ -11,7 +11,7 @@ use crate::Scale;
 use crate::measure::{Comparison, compare};
 use crate::report::{Figure, Group, Target};
 use crate::statistics::Spread;
-use bare::Cipher;
+pub(crate) use bare::Cipher;
 
 pub(crate) fn measure(scale: Scale) -> Group {
     let mut figures = Vec::new();
@@ -37,11 +37,11 @@ fn sizes(cipher: Cipher, size: usize, scale: Scale) -> Vec<Figure> {
     let params = params();
     let binding = binding(&params);
     let payload = Text(vec![b'x'; size]);
-    let sealed = sealer.seal(&payload, &binding, NOW).expect("it fits");
+    let state = sealer.seal(&payload, &binding, NOW).expect("it fits");
     let bare = cipher.seal(&payload.0);
 
     let sealing = compare(scale, || cipher.seal(&payload.0), || sealer.seal(&payload, &binding, NOW));
-    let opening = compare(scale, || cipher.open(&bare), || open(&sealer, &sealed, &binding));
+    let opening = compare(scale, || cipher.open(&bare), || open(&sealer, &state, &binding));
     let both = compare(
         scale,
         || cipher.open(&cipher.seal(&payload.0)),
@@ -80,7 +80,7 @@ fn within_allowance(both: &Comparison) -> Figure {
 fn with_digests(cipher: Cipher, scale: Scale) -> Figure {
     let sealer = sealer(cipher);
     let params = params();
-    let payload = Text(vec![b'x'; SMALL]);
+    let payload = Text::small();
     let ours = || {
         let state = sealer.seal(&payload, &binding(&params), NOW).expect("it fits");
         open(&sealer, &state, &binding(&params))
@@ -92,7 +92,14 @@ fn with_digests(cipher: Cipher, scale: Scale) -> Figure {
     )
 }
 
-struct Text(Vec<u8>);
+pub(crate) struct Text(Vec<u8>);
+
+impl Text {
+    /// What most states hold.
+    pub(crate) fn small() -> Self {
+        Self(vec![b'x'; SMALL])
+    }
+}
 
 impl Payload for Text {
     const KIND: &'static str = "bench";
@@ -108,7 +115,7 @@ impl Payload for Text {
 }
 
 /// It seals the longest payload too, which is longer than a server would send.
-fn sealer(cipher: Cipher) -> Sealer {
+pub(crate) fn sealer(cipher: Cipher) -> Sealer {
     let key = Key::new("2026-11", [7; 32]).expect("long enough");
     let sealer = Sealer::new(KeyRing::new(key), "bench").expect("an audience").limit(128 << 10);
     match cipher {
@@ -117,16 +124,16 @@ fn sealer(cipher: Cipher) -> Sealer {
     }
 }
 
-fn params() -> RawMembers<'static> {
+pub(crate) fn params() -> RawMembers<'static> {
     RawMembers::parse(PARAMS).expect("JSON")
 }
 
-fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
+pub(crate) fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
     let principal = Principal { issuer: "https://id.example.com", subject: "ann" };
     Binding::new(Revision::Published, "tools/call", params).expect("a name").principal(principal)
 }
 
-fn open(sealer: &Sealer, state: &RequestState, binding: &Binding<'_>) -> usize {
+pub(crate) fn open(sealer: &Sealer, state: &RequestState, binding: &Binding<'_>) -> usize {
     sealer.open::<Text>(state, binding, NOW).expect("it is ours").payload().0.len()
 }
 
@@ -135,10 +142,9 @@ fn shown(size: usize) -> String {
 }
 
 const SIZES: [usize; 6] = [128, SMALL, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
-/// What most states hold.
 const SMALL: usize = 256;
 /// How many microseconds a small state may take.
 const ALLOWANCE: f64 = 1.2;
-const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
-const PARAMS: &str =
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
+pub(crate) const PARAMS: &str =
     r#"{"name":"update_work_item","arguments":{"workItemId":4522,"fields":{"System.State":"Resolved"}}}"#;

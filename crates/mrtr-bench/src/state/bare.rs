@@ -11,7 +11,7 @@ use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
 /// Who does the work.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cipher {
+pub(crate) enum Cipher {
     /// The `chacha20poly1305` crate, which runs everywhere.
     Portable,
     /// The `ring` crate, which needs the nonce extended first.

@@ -70,6 +70,8 @@ enum Part {
         candidate: Candidate,
         #[arg(long)]
         port: u16,
+        #[arg(long)]
+        core: Option<usize>,
     },
     /// Runs a path so often, to have its instructions counted
     #[command(hide = true)]
@@ -119,8 +121,8 @@ fn main() -> ExitCode {
 impl Part {
     fn run(self) -> Result<()> {
         match self {
-            Self::Serve { candidate, port } => {
-                pin(Core::Measured);
+            Self::Serve { candidate, port, core } => {
+                core.into_iter().for_each(machine::pin_to);
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(candidate.serve(port))
             }

@@ -18,8 +18,9 @@ pub(crate) struct Comparison {
 /// Measures `ours` against `baseline`, in turns.
 pub(crate) fn compare<A, B>(scale: Scale, mut baseline: impl FnMut() -> A, mut ours: impl FnMut() -> B) -> Comparison {
     let batch = batch_size(&mut baseline);
-    let turns: Vec<(f64, f64)> =
-        (0..turns(scale)).map(|_| (timed(batch, &mut baseline), timed(batch, &mut ours))).collect();
+    let seconds = |time: Duration| time.as_secs_f64() / f64::from(batch);
+    let mut turn = || (seconds(timed(batch, &mut baseline)), seconds(timed(batch, &mut ours)));
+    let turns: Vec<(f64, f64)> = (0..turns(scale)).map(|_| turn()).collect();
     Comparison {
         ratio: Spread::of(turns.iter().map(|(baseline, ours)| ours / baseline).collect()),
         baseline: Spread::of(turns.iter().map(|(baseline, _)| *baseline).collect()),
@@ -42,19 +43,18 @@ fn shown(seconds: f64) -> String {
 /// As many runs as fill a turn.
 fn batch_size<A>(run: &mut impl FnMut() -> A) -> u32 {
     let mut batch = 1;
-    while timed(batch, run) * f64::from(batch) < TURN.as_secs_f64() {
+    while timed(batch, run) < TURN {
         batch *= 2;
     }
     batch
 }
 
-/// How many seconds a run takes, if there are so many of them.
-fn timed<A>(batch: u32, run: &mut impl FnMut() -> A) -> f64 {
+fn timed<A>(batch: u32, run: &mut impl FnMut() -> A) -> Duration {
     let start = Instant::now();
     for _ in 0..batch {
         black_box(run());
     }
-    start.elapsed().as_secs_f64() / f64::from(batch)
+    start.elapsed()
 }
 
 /// Turns are short, so there can be many: what disturbs one is not seen in the median.

@@ -1,19 +1,24 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
+mod chart;
+mod document;
 mod instructions;
 mod machine;
 mod measure;
 mod message;
 #[cfg(feature = "peers")]
 mod peers;
+mod picture;
 mod report;
 mod server;
 mod state;
 mod statistics;
 mod tracker;
+mod versions;
 
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
 use clap::builder::NonEmptyStringValueParser;
@@ -141,15 +146,30 @@ fn measure(arguments: &Arguments) -> Result<()> {
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
     let names = arguments.group.as_ref().map_or(GroupName::value_variants(), std::slice::from_ref);
     let groups = names.iter().map(|name| name.measure(scale, arguments.accept.as_deref())).collect::<Result<_>>()?;
-    let report =
-        Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = Report {
+        versions: versions::locked(&root)?,
+        compiler: machine::COMPILER,
+        machine: machine::description(),
+        date: today(),
+        quick: arguments.quick,
+        groups,
+    };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         report.groups.iter().for_each(|group| println!("{group}"));
     }
+    if arguments.group.is_none() {
+        document::write(&report, &root)?;
+    }
     if counts {
         report.groups.iter().try_for_each(instructions::check)?;
     }
     Ok(())
+}
+
+/// Such as `28 Jul 2026`: what stands between the day of the week and the time.
+fn today() -> String {
+    httpdate::fmt_http_date(SystemTime::now()).chars().skip(5).take(11).collect()
 }

@@ -6,13 +6,17 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::statistics::Spread;
+use crate::versions::Package;
 
 /// What a run measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    /// Ours.
-    pub(crate) version: &'static str,
+    /// Ours, and of what the figures depend on.
+    pub(crate) versions: Vec<Package>,
+    pub(crate) compiler: &'static str,
     pub(crate) machine: String,
+    /// The day of the run, in UTC.
+    pub(crate) date: String,
     /// Whether less was measured, and less precisely.
     pub(crate) quick: bool,
     pub(crate) groups: Vec<Group>,

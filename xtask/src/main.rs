@@ -38,8 +38,8 @@ enum Command {
     Conformance,
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
-    /// Measures speed, as ratios within one run
-    Bench,
+    /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
+    Bench(bench::Options),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
 }
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
         Command::PublicApi => public_api::run(),
         Command::Conformance => conformance::run(),
         Command::DocExamples => doc_examples::run(),
-        Command::Bench => bench::run(),
+        Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
     };
     match outcome {

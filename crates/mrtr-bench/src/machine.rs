@@ -2,7 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
+
+use core_affinity::CoreId;
 
 /// Which core does what. On a machine with one core, both are that one.
 #[derive(Debug, Clone, Copy)]
@@ -13,16 +16,32 @@ pub(crate) enum Core {
     Load,
 }
 
-/// Keeps this thread, and those that it starts, on a core, where that can be done.
+/// Keeps this thread, and those that it starts, on a core, where that can be done. Processes that it starts are kept
+/// there too, unless they are told to go elsewhere.
 pub(crate) fn pin(core: Core) {
-    let cores = core_affinity::get_core_ids().unwrap_or_default();
-    let place = match core {
-        Core::Measured => 0,
-        Core::Load => cores.len().saturating_sub(1),
-    };
-    if let Some(id) = cores.get(place) {
-        core_affinity::set_for_current(*id);
+    if let Some(number) = number(core) {
+        pin_to(number);
     }
+}
+
+/// The same by the number of the core.
+pub(crate) fn pin_to(number: usize) {
+    core_affinity::set_for_current(CoreId { id: number });
+}
+
+/// The number that the system has for a core.
+pub(crate) fn number(core: Core) -> Option<usize> {
+    let id = match core {
+        Core::Measured => cores().first(),
+        Core::Load => cores().last(),
+    };
+    id.map(|id| id.id)
+}
+
+/// The cores that this process was given. They are asked for once: after a thread is kept on one, it sees no other.
+fn cores() -> &'static [CoreId] {
+    static CORES: OnceLock<Vec<CoreId>> = OnceLock::new();
+    CORES.get_or_init(|| core_affinity::get_core_ids().unwrap_or_default())
 }
 
 /// How long the threads of a process have been on a core, where the system says so to the nanosecond.
@@ -45,11 +64,14 @@ pub(crate) fn resident(process: u32) -> Option<u64> {
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
 }
 
-/// The processor, the system and the compiler, for whoever reads the figures.
+/// What built this program.
+pub(crate) const COMPILER: &str = env!("COMPILER");
+
+/// The processor and the system, for whoever reads the figures.
 pub(crate) fn description() -> String {
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let cpu = cpu.lines().find(|line| line.starts_with("model name")).and_then(|line| line.split(": ").nth(1));
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let cores = cores().len();
     let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
     format!("{}, {cores} cores, {os} on {arch}", cpu.unwrap_or("unknown processor"))
 }

@@ -1,25 +1,33 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
+mod chart;
 mod client;
-mod envelope;
+mod document;
 mod growth;
+mod instructions;
 mod machine;
 mod measure;
+mod message;
 #[cfg(feature = "peers")]
 mod peers;
+mod picture;
 mod report;
 mod server;
 mod state;
 mod statistics;
 mod tracker;
+mod versions;
 
-use std::time::Duration;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use machine::{Core, pin};
-use report::Report;
+use report::{Group, Report};
 use server::Candidate;
 
 /// Speed, as ratios within one run
@@ -32,6 +40,9 @@ struct Arguments {
     /// Writes the report as JSON
     #[arg(long)]
     json: bool,
+    /// Commits the instructions that are counted, for this reason; with the group `instructions` only
+    #[arg(long, value_name = "REASON", requires = "group", value_parser = NonEmptyStringValueParser::new())]
+    accept: Option<String>,
     /// Measures this alone, and leaves the document as it is
     group: Option<GroupName>,
     #[command(subcommand)]
@@ -40,9 +51,25 @@ struct Arguments {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum GroupName {
-    Client,
-    Growth,
     Server,
+    Client,
+    State,
+    Message,
+    Growth,
+    Instructions,
+}
+
+impl GroupName {
+    fn measure(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
+        Ok(match self {
+            Self::Server => server::measure(scale)?,
+            Self::Client => client::measure(scale)?,
+            Self::State => state::measure(scale),
+            Self::Message => message::measure(scale),
+            Self::Growth => growth::measure(scale)?,
+            Self::Instructions => instructions::measure(accept)?,
+        })
+    }
 }
 
 /// What the benchmark runs in processes of their own.
@@ -54,7 +81,12 @@ enum Part {
         candidate: Candidate,
         #[arg(long)]
         port: u16,
+        #[arg(long)]
+        core: Option<usize>,
     },
+    /// Runs a path so often, to have its instructions counted
+    #[command(hide = true)]
+    Count { path: instructions::Path, times: u32 },
 }
 
 /// How much is measured.
@@ -82,27 +114,68 @@ impl Scale {
     }
 }
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse();
-    if let Some(Part::Serve { candidate, port }) = arguments.part {
-        pin(Core::Measured);
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        return runtime.block_on(candidate.serve(port));
+fn main() -> ExitCode {
+    let mut arguments = Arguments::parse();
+    let outcome = match arguments.part.take() {
+        Some(part) => part.run(),
+        None => measure(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Part {
+    fn run(self) -> Result<()> {
+        match self {
+            Self::Serve { candidate, port, core } => {
+                core.into_iter().for_each(machine::pin_to);
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+                runtime.block_on(candidate.serve(port))
+            }
+            Self::Count { path, times } => path.run(times),
+        }
+    }
+}
+
+fn measure(arguments: &Arguments) -> Result<()> {
+    let counts = arguments.group == Some(GroupName::Instructions);
+    ensure!(counts || arguments.accept.is_none(), "--accept is for the group `instructions`");
+    if counts {
+        instructions::require()?;
     }
     pin(Core::Load);
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
-    let groups = match arguments.group {
-        Some(GroupName::Client) => vec![client::measure(scale)?],
-        Some(GroupName::Growth) => vec![growth::measure(scale)?],
-        Some(GroupName::Server) => vec![server::measure(scale)?],
-        None => vec![server::measure(scale)?, client::measure(scale)?, growth::measure(scale)?],
+    let names = arguments.group.as_ref().map_or(GroupName::value_variants(), std::slice::from_ref);
+    let groups = names.iter().map(|name| name.measure(scale, arguments.accept.as_deref())).collect::<Result<_>>()?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let report = Report {
+        versions: versions::locked(&root)?,
+        compiler: machine::COMPILER,
+        machine: machine::description(),
+        date: today(),
+        quick: arguments.quick,
+        groups,
     };
-    let report =
-        Report { version: env!("CARGO_PKG_VERSION"), machine: machine::description(), quick: arguments.quick, groups };
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);
     } else {
         report.groups.iter().for_each(|group| println!("{group}"));
     }
+    if arguments.group.is_none() {
+        document::write(&report, &root)?;
+    }
+    if counts {
+        report.groups.iter().try_for_each(instructions::check)?;
+    }
     Ok(())
+}
+
+/// Such as `28 Jul 2026`: what stands between the day of the week and the time.
+fn today() -> String {
+    httpdate::fmt_http_date(SystemTime::now()).chars().skip(5).take(11).collect()
 }

@@ -1,31 +1,31 @@
 //! Two pieces of code measured side by side, so that whatever slows the machine down slows both.
 
-use std::fmt;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use crate::Scale;
+use crate::report::{Figure, Target};
+use crate::statistics::Spread;
+
 /// How long something takes, beside something that does the same in another way.
 pub(crate) struct Comparison {
-    name: &'static str,
-    baseline: Duration,
-    ours: Duration,
-    ratio: f64,
-    target: f64,
+    ratio: Spread,
+    /// Both in seconds.
+    baseline: Spread,
+    pub(crate) ours: Spread,
 }
 
-/// Measures `ours` against `baseline`, in turns, and takes the median of the ratios.
-pub(crate) fn compare<A, B>(
-    name: &'static str,
-    target: f64,
-    mut baseline: impl FnMut() -> A,
-    mut ours: impl FnMut() -> B,
-) -> Comparison {
+/// Measures `ours` against `baseline`, in turns.
+pub(crate) fn compare<A, B>(scale: Scale, mut baseline: impl FnMut() -> A, mut ours: impl FnMut() -> B) -> Comparison {
     let batch = batch_size(&mut baseline);
-    let mut turns: Vec<(Duration, Duration)> =
-        (0..TURNS).map(|_| (timed(batch, &mut baseline), timed(batch, &mut ours))).collect();
-    turns.sort_by(|left, right| ratio(*left).total_cmp(&ratio(*right)));
-    let median = turns[TURNS / 2];
-    Comparison { name, baseline: median.0 / batch, ours: median.1 / batch, ratio: ratio(median), target }
+    let seconds = |time: Duration| time.as_secs_f64() / f64::from(batch);
+    let mut turn = || (seconds(timed(batch, &mut baseline)), seconds(timed(batch, &mut ours)));
+    let turns: Vec<(f64, f64)> = (0..turns(scale)).map(|_| turn()).collect();
+    Comparison {
+        ratio: Spread::of(turns.iter().map(|(baseline, ours)| ours / baseline).collect()),
+        baseline: Spread::of(turns.iter().map(|(baseline, _)| *baseline).collect()),
+        ours: Spread::of(turns.iter().map(|(_, ours)| *ours).collect()),
+    }
 }
 
 /// How long one run of several pieces of code took, in seconds: a row for each turn, in which each has run.
@@ -38,17 +38,16 @@ pub(crate) fn in_turns<A>(turns: usize, runs: &mut [impl FnMut() -> A]) -> Vec<V
     (0..turns).map(|_| turn()).collect()
 }
 
-impl fmt::Display for Comparison {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, baseline, ours, ratio, target } = self;
-        let verdict = if ratio <= target { "" } else { "  above" };
-        let (baseline, ours) = (baseline.as_nanos(), ours.as_nanos());
-        write!(f, "{name:<58} {baseline:>7} ns {ours:>7} ns {ratio:>7.2} {target:>7.2}{verdict}")
+impl Comparison {
+    /// The ratio of the two, and both times.
+    pub(crate) fn figure(&self, what: impl Into<String>, who: impl Into<String>, target: Option<Target>) -> Figure {
+        let absolute = format!("{} against {}", shown(self.ours.median), shown(self.baseline.median));
+        Figure { what: what.into(), who: who.into(), ratio: self.ratio, target, absolute }
     }
 }
 
-fn ratio((baseline, ours): (Duration, Duration)) -> f64 {
-    ours.as_secs_f64() / baseline.as_secs_f64()
+fn shown(seconds: f64) -> String {
+    if seconds < 10e-6 { format!("{:.0} ns", seconds * 1e9) } else { format!("{:.1} µs", seconds * 1e6) }
 }
 
 /// As many runs as fill a turn.
@@ -68,5 +67,12 @@ fn timed<A>(batch: u32, run: &mut impl FnMut() -> A) -> Duration {
     start.elapsed()
 }
 
+/// Turns are short, so there can be many: what disturbs one is not seen in the median.
+fn turns(scale: Scale) -> usize {
+    match scale {
+        Scale::Quick => 21,
+        Scale::Full => 101,
+    }
+}
+
 const TURN: Duration = Duration::from_millis(5);
-const TURNS: usize = 101;

@@ -6,13 +6,17 @@ use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
 use crate::statistics::Spread;
+use crate::versions::Package;
 
 /// What a run measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
-    /// Ours.
-    pub(crate) version: &'static str,
+    /// Ours, and of what the figures depend on.
+    pub(crate) versions: Vec<Package>,
+    pub(crate) compiler: &'static str,
     pub(crate) machine: String,
+    /// The day of the run, in UTC.
+    pub(crate) date: String,
     /// Whether less was measured, and less precisely.
     pub(crate) quick: bool,
     pub(crate) groups: Vec<Group>,
@@ -67,13 +71,16 @@ impl fmt::Display for Target {
 }
 
 impl Figure {
+    /// Whether it is what it should be, if anybody said what that is.
+    pub(crate) fn holds(&self) -> bool {
+        self.target.is_none_or(|target| target.holds(self.ratio.median))
+    }
+
     /// The columns of a table: what, who, ratio, spread, target, absolute.
     pub(crate) fn cells(&self) -> [String; 6] {
         let Self { what, who, ratio, target, absolute } = self;
-        let target = target.map_or_else(String::new, |target| {
-            let verdict = if target.holds(ratio.median) { "" } else { " missed" };
-            format!("{target}{verdict}")
-        });
+        let verdict = if self.holds() { "" } else { " missed" };
+        let target = target.map_or_else(String::new, |target| format!("{target}{verdict}"));
         let spread = format!("{:.2}–{:.2}", ratio.low, ratio.high);
         [what.clone(), who.clone(), format!("{:.2}", ratio.median), spread, target, absolute.clone()]
     }
@@ -84,6 +91,9 @@ pub(crate) const HEADINGS: [&str; 6] = ["what", "who", "ratio", "spread", "targe
 
 impl fmt::Display for Group {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.figures.is_empty() {
+            return writeln!(f, "{}\n{}", self.title, self.about);
+        }
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         table.set_header(HEADINGS);

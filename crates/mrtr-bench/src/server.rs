@@ -108,9 +108,11 @@ fn micros(duration: Duration) -> f64 {
 
 fn target(exchange: Exchange, candidate: Candidate) -> Option<Target> {
     let sealed = matches!(exchange, Exchange::AskSealed | Exchange::Final);
-    match candidate {
-        Candidate::Axum => Some(Target::AtLeast(if sealed { 0.50 } else { 0.60 })),
-        Candidate::Hyper => Some(Target::AtLeast(if sealed { 0.55 } else { 0.65 })),
-        _ => None,
-    }
+    let least = match (candidate, sealed) {
+        (Candidate::Hyper, false) => 0.65,
+        (Candidate::Hyper, true) => 0.55,
+        (_, false) => 0.60,
+        (_, true) => 0.50,
+    };
+    candidate.is_ours().then_some(Target::AtLeast(least))
 }

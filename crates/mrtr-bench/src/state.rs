@@ -1,52 +1,105 @@
-//! Sealing and opening a state, against the bare calls to the cipher and to base64 for the same payload; and the
-//! digest of a request, against a hash of its text and against a generic canonicaliser.
+//! Sealing and opening a state, against the bare calls to the cipher and to base64 for the same payload.
 
-use std::collections::BTreeMap;
-use std::hint::black_box;
+mod bare;
+mod digest;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chacha20::{R20, hchacha};
-use chacha20poly1305::aead::AeadInOut;
-use chacha20poly1305::{KeyInit, XChaCha20Poly1305};
-use mrtr_schema::{RawMembers, Revision};
+use mrtr_schema::{RawMembers, RequestState, Revision};
 use mrtr_state::codec::{FastXChaCha, XChaCha};
-use mrtr_state::{Binding, Key, KeyRing, ParamsDigest, Payload, PayloadError, Principal, Sealer, Timestamp};
-use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
-use serde::Serialize;
-use serde_json::Value;
-use sha2::{Digest, Sha256};
+use mrtr_state::{Binding, Key, KeyRing, Payload, PayloadError, Principal, Sealer, Timestamp};
 
+use crate::Scale;
 use crate::measure::{Comparison, compare};
+use crate::report::{Figure, Group, Target};
+use crate::statistics::Spread;
+pub(crate) use bare::Cipher;
 
-pub(crate) fn comparisons() -> [Comparison; 6] {
-    let sealer = sealer();
-    let portable = sealer.clone().codec(XChaCha::default());
-    let fast = sealer.codec(FastXChaCha::default());
-    let params = RawMembers::parse(PARAMS).expect("JSON");
-    let (with_portable, with_fast) = (binding(&params), binding(&params));
-    let payload = Text(vec![b'x'; 256]);
-    [
-        compare("seal + open 256 B, portable: AEAD + base64, Sealer", 1.5, bare_portable, || {
-            round_trip(&portable, &payload, &with_portable)
-        }),
-        compare("seal + open 256 B, ring: AEAD + base64, Sealer", 1.5, bare_ring, || {
-            round_trip(&fast, &payload, &with_fast)
-        }),
-        compare("the same, each with a request to digest, portable", f64::INFINITY, bare_portable, || {
-            two_requests(&portable, &payload, &params)
-        }),
-        compare("the same, each with a request to digest, ring", f64::INFINITY, bare_ring, || {
-            two_requests(&fast, &payload, &params)
-        }),
-        compare("digest of 96 B of params: SHA-256 of the text, ours", 4.0, hash_of_text, || ParamsDigest::of(&params)),
-        compare("digest of 96 B of params: Value and BTreeMap, ours", 1.0, generic_digest, || {
-            ParamsDigest::of(&RawMembers::parse(black_box(PARAMS)).expect("JSON"))
-        }),
-    ]
+pub(crate) fn measure(scale: Scale) -> Group {
+    let mut figures = Vec::new();
+    for cipher in Cipher::ALL {
+        for size in SIZES {
+            figures.extend(sizes(cipher, size, scale));
+        }
+    }
+    figures.extend(Cipher::ALL.map(|cipher| with_digests(cipher, scale)));
+    figures.extend(digest::figures(scale));
+    Group {
+        title: "State",
+        about: "Sealing and opening a state, beside the bare calls to the cipher and to base64 that a careful hand \
+                would write for the same bytes, without a single claim. A ratio says how many times longer ours \
+                takes; digests of parameters say what they are held against.",
+        figures,
+    }
 }
 
-struct Text(Vec<u8>);
+/// One payload with one cipher.
+fn sizes(cipher: Cipher, size: usize, scale: Scale) -> Vec<Figure> {
+    let sealer = sealer(cipher);
+    let params = params();
+    let binding = binding(&params);
+    let payload = Text(vec![b'x'; size]);
+    let state = sealer.seal(&payload, &binding, NOW).expect("it fits");
+    let bare = cipher.seal(&payload.0);
+
+    let sealing = compare(scale, || cipher.seal(&payload.0), || sealer.seal(&payload, &binding, NOW));
+    let opening = compare(scale, || cipher.open(&bare), || open(&sealer, &state, &binding));
+    let both = compare(
+        scale,
+        || cipher.open(&cipher.seal(&payload.0)),
+        || {
+            let state = sealer.seal(&payload, &binding, NOW).expect("it fits");
+            open(&sealer, &state, &binding)
+        },
+    );
+    let is_small = size == SMALL;
+    let shown = shown(size);
+    let mut figures = vec![
+        sealing.figure(format!("seal {shown}"), cipher.name(), None),
+        opening.figure(format!("open {shown}"), cipher.name(), None),
+        both.figure(format!("seal + open {shown}"), cipher.name(), is_small.then_some(Target::AtMost(1.5))),
+    ];
+    if is_small && cipher == Cipher::Ring {
+        figures.push(within_allowance(&both));
+    }
+    figures
+}
+
+/// The one target that is a time: a state must cost next to nothing beside the request that carries it.
+fn within_allowance(both: &Comparison) -> Figure {
+    let part = |seconds: f64| seconds * 1e6 / ALLOWANCE;
+    let Spread { median, low, high } = both.ours;
+    Figure {
+        what: format!("seal + open {}, in units of {ALLOWANCE} µs", shown(SMALL)),
+        who: Cipher::Ring.name().to_owned(),
+        ratio: Spread { median: part(median), low: part(low), high: part(high) },
+        target: Some(Target::AtMost(1.0)),
+        absolute: format!("{:.2} µs, of {ALLOWANCE} µs allowed", median * 1e6),
+    }
+}
+
+/// As in two requests, each with parameters to digest.
+fn with_digests(cipher: Cipher, scale: Scale) -> Figure {
+    let sealer = sealer(cipher);
+    let params = params();
+    let payload = Text::small();
+    let ours = || {
+        let state = sealer.seal(&payload, &binding(&params), NOW).expect("it fits");
+        open(&sealer, &state, &binding(&params))
+    };
+    compare(scale, || cipher.open(&cipher.seal(&payload.0)), ours).figure(
+        format!("seal + open {}, two digests", shown(SMALL)),
+        cipher.name(),
+        None,
+    )
+}
+
+pub(crate) struct Text(Vec<u8>);
+
+impl Text {
+    /// What most states hold.
+    pub(crate) fn small() -> Self {
+        Self(vec![b'x'; SMALL])
+    }
+}
 
 impl Payload for Text {
     const KIND: &'static str = "bench";
@@ -61,97 +114,37 @@ impl Payload for Text {
     }
 }
 
-fn sealer() -> Sealer {
+/// It seals the longest payload too, which is longer than a server would send.
+pub(crate) fn sealer(cipher: Cipher) -> Sealer {
     let key = Key::new("2026-11", [7; 32]).expect("long enough");
-    Sealer::new(KeyRing::new(key), "bench").expect("an audience")
+    let sealer = Sealer::new(KeyRing::new(key), "bench").expect("an audience").limit(128 << 10);
+    match cipher {
+        Cipher::Portable => sealer.codec(XChaCha::default()),
+        Cipher::Ring => sealer.codec(FastXChaCha::default()),
+    }
 }
 
-fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
+pub(crate) fn params() -> RawMembers<'static> {
+    RawMembers::parse(PARAMS).expect("JSON")
+}
+
+pub(crate) fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
     let principal = Principal { issuer: "https://id.example.com", subject: "ann" };
     Binding::new(Revision::Published, "tools/call", params).expect("a name").principal(principal)
 }
 
-fn round_trip(sealer: &Sealer, payload: &Text, binding: &Binding<'_>) -> usize {
-    let state = sealer.seal(payload, binding, NOW).expect("it fits");
-    sealer.open::<Text>(&state, binding, NOW).expect("it is ours").payload().0.len()
+pub(crate) fn open(sealer: &Sealer, state: &RequestState, binding: &Binding<'_>) -> usize {
+    sealer.open::<Text>(state, binding, NOW).expect("it is ours").payload().0.len()
 }
 
-fn two_requests<'a>(sealer: &Sealer, payload: &Text, params: &'a RawMembers<'a>) -> usize {
-    let state = sealer.seal(payload, &binding(params), NOW).expect("it fits");
-    sealer.open::<Text>(&state, &binding(params), NOW).expect("it is ours").payload().0.len()
+fn shown(size: usize) -> String {
+    if size < 1024 { format!("{size} B") } else { format!("{} KiB", size / 1024) }
 }
 
-/// What a careful hand would write with the `chacha20poly1305` crate, without a single claim.
-fn bare_portable() -> usize {
-    let cipher = XChaCha20Poly1305::new(black_box(&KEY).into());
-    let mut buffer = Vec::with_capacity(512);
-    buffer.extend_from_slice(&[b'x'; 256]);
-    let tag =
-        cipher.encrypt_inout_detached(black_box(&NONCE).into(), b"", buffer.as_mut_slice().into()).expect("short");
-    buffer.extend_from_slice(&tag);
-    let text = URL_SAFE_NO_PAD.encode(&buffer);
-    let mut buffer = URL_SAFE_NO_PAD.decode(text).expect("base64");
-    let (message, tag) = buffer.split_last_chunk_mut::<16>().expect("a tag");
-    let tag = &*tag;
-    cipher.decrypt_inout_detached(black_box(&NONCE).into(), b"", (&mut *message).into(), tag.into()).expect("ours");
-    message.len()
-}
-
-/// The same with `ring`, which needs the nonce extended first.
-fn bare_ring() -> usize {
-    let mut buffer = Vec::with_capacity(512);
-    buffer.extend_from_slice(&[b'x'; 256]);
-    extended().seal_in_place_append_tag(short_nonce(), Aad::from(b""), &mut buffer).expect("short");
-    let text = URL_SAFE_NO_PAD.encode(&buffer);
-    let mut buffer = URL_SAFE_NO_PAD.decode(text).expect("base64");
-    extended().open_in_place(short_nonce(), Aad::from(b""), &mut buffer).expect("ours").len()
-}
-
-fn extended() -> LessSafeKey {
-    let first: &[u8; 16] = NONCE.first_chunk().expect("it is longer");
-    let key: [u8; 32] = hchacha::<R20>(black_box(&KEY).into(), black_box(first).into()).into();
-    LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &key).expect("the right length"))
-}
-
-fn short_nonce() -> Nonce {
-    let mut short = [0; 12];
-    short[4..].copy_from_slice(&NONCE[16..]);
-    Nonce::assume_unique_for_key(short)
-}
-
-fn hash_of_text() -> [u8; 32] {
-    Sha256::digest(black_box(PARAMS)).into()
-}
-
-/// What is left once all is parsed into a tree: sort, write, hash. Both sides begin with text.
-fn generic_digest() -> [u8; 32] {
-    let value: Value = serde_json::from_str(black_box(PARAMS)).expect("JSON");
-    let text = serde_json::to_string(&Sorted::from(value)).expect("a tree can be written");
-    Sha256::digest(text).into()
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum Sorted {
-    Object(BTreeMap<String, Sorted>),
-    Array(Vec<Sorted>),
-    Scalar(Value),
-}
-
-impl From<Value> for Sorted {
-    fn from(value: Value) -> Self {
-        match value {
-            Value::Object(members) => {
-                Self::Object(members.into_iter().map(|(key, value)| (key, value.into())).collect())
-            }
-            Value::Array(elements) => Self::Array(elements.into_iter().map(Self::from).collect()),
-            scalar => Self::Scalar(scalar),
-        }
-    }
-}
-
-const KEY: [u8; 32] = [7; 32];
-const NONCE: [u8; 24] = [9; 24];
-const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
-const PARAMS: &str =
+const SIZES: [usize; 6] = [128, SMALL, 1 << 10, 4 << 10, 16 << 10, 64 << 10];
+const SMALL: usize = 256;
+/// How many microseconds a small state may take.
+const ALLOWANCE: f64 = 1.2;
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
+pub(crate) const PARAMS: &str =
     r#"{"name":"update_work_item","arguments":{"workItemId":4522,"fields":{"System.State":"Resolved"}}}"#;

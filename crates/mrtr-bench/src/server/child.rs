@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::ValueEnum;
 
 use super::candidate::Candidate;
-use crate::machine;
+use crate::machine::{self, Core};
 
 /// A server that runs until this is dropped.
 pub(crate) struct Server {
@@ -23,6 +23,10 @@ impl Server {
         let name = candidate.to_possible_value().expect("every candidate has a name").get_name().to_owned();
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["serve", &name, "--port", &port.to_string()]).stdin(Stdio::null());
+        // It cannot find out by itself: it begins on the core of whoever starts it.
+        if let Some(core) = machine::number(Core::Measured) {
+            command.args(["--core", &core.to_string()]);
+        }
         let server = Self { candidate, address: (Ipv4Addr::LOCALHOST, port).into(), process: command.spawn()? };
         server.wait()?;
         Ok(server)

@@ -8,19 +8,30 @@ use mrtr_schema::{CallToolParams, Envelope, Revision};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::measure::{Comparison, compare};
+use crate::Scale;
+use crate::measure::compare;
+use crate::report::{Group, Target};
 
-pub(crate) fn comparisons() -> [Comparison; 3] {
+pub(crate) fn measure(scale: Scale) -> Group {
     let bytes = message();
-    [
-        compare("tools/call with state: borrowed struct, Envelope", 1.2, || by_hand(&bytes), || by_envelope(&bytes)),
-        compare("tools/call with state: Value, Envelope", 1.0, || by_value(&bytes), || by_envelope(&bytes)),
-        compare("tools/call with state: Value, Envelope and owned params", 1.0, || by_value(&bytes), || owned(&bytes)),
-    ]
+    let most = |ratio| Some(Target::AtMost(ratio));
+    let borrowed = compare(scale, || by_hand(&bytes), || by_envelope(&bytes));
+    let tree = compare(scale, || by_value(&bytes), || by_envelope(&bytes));
+    let owning = compare(scale, || by_value(&bytes), || owned(&bytes));
+    Group {
+        title: "Message",
+        about: "Parsing a tools/call with its state. A ratio says how many times longer ours takes than what it is \
+                held against.",
+        figures: vec![
+            borrowed.figure("Envelope", "against a borrowed struct written for it", most(1.2)),
+            tree.figure("Envelope", "against serde_json::Value", most(1.0)),
+            owning.figure("Envelope and owned params", "against serde_json::Value", most(1.0)),
+        ],
+    }
 }
 
 /// The second retry of the Azure DevOps tool, with a state of 600 bytes.
-fn message() -> Vec<u8> {
+pub(crate) fn message() -> Vec<u8> {
     let state = "eyJyZXNvbHV0aW9uIjoiRHVwbGljYXRlIn0x".repeat(17);
     format!(
         r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{{"name":"update_work_item","arguments":{{"workItemId":4522,"fields":{{"System.State":"Resolved"}}}},"inputResponses":{{"duplicate_of":{{"action":"accept","content":{{"duplicateOfId":4301}}}}}},"requestState":"{state}","_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"bench","version":"1.0.0"}},"io.modelcontextprotocol/clientCapabilities":{{"elicitation":{{}}}}}}}}}}"#
@@ -76,7 +87,7 @@ fn by_hand(bytes: &[u8]) -> usize {
         + message.params.meta.protocol_version.len()
 }
 
-fn by_envelope(bytes: &[u8]) -> usize {
+pub(crate) fn by_envelope(bytes: &[u8]) -> usize {
     let Ok(Envelope::Request { id, method, params }) = Envelope::parse(bytes) else { panic!("a request") };
     let meta = params.meta().expect("an object").expect("there");
     let version = meta.text(PROTOCOL_VERSION).expect("text").expect("there");

@@ -1,0 +1,113 @@
+//! How many instructions the hot paths take, against the counts that are committed.
+//!
+//! A count does not depend on what else the machine does, so it shows a change of a few percent that no clock would.
+
+mod callgrind;
+mod path;
+mod record;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail, ensure};
+
+use crate::report::{Figure, Group, Target};
+use crate::statistics::Spread;
+pub(crate) use path::Path;
+use record::Record;
+
+/// Counts, and says how much each path has grown. With a reason, what was counted becomes what is committed.
+pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
+    if !callgrind::is_there() {
+        return Ok(Group { title: TITLE, about: LEFT_OUT, figures: Vec::new() });
+    }
+    let mut counts = BTreeMap::new();
+    for path in Path::ALL {
+        counts.insert(path, callgrind::count(path)?);
+    }
+    let mut record = Record::read()?;
+    if let Some(reason) = accept {
+        record.accept(&counts, reason);
+        record.write()?;
+    }
+    let figures = counts.iter().map(|(path, count)| figure(*path, *count, &record)).collect();
+    Ok(Group { title: TITLE, about: ABOUT, figures })
+}
+
+/// Fails where nothing can be counted: whoever asks for this group by name relies on it.
+pub(crate) fn require() -> Result<()> {
+    ensure!(callgrind::is_there(), "valgrind is missing; install it, such as with `apt-get install valgrind`");
+    Ok(())
+}
+
+/// Fails if a path has grown too much.
+pub(crate) fn check(group: &Group) -> Result<()> {
+    let grown: Vec<_> = group.figures.iter().filter(|figure| !figure.holds()).collect();
+    if grown.is_empty() {
+        return Ok(());
+    }
+    let list: Vec<_> = grown.iter().map(|figure| format!("  {}: {}", figure.what, figure.absolute)).collect();
+    let list = list.join("\n");
+    let likeness = Record::read()?.unlikeness().map_or_else(String::new, |reason| format!("\n{reason}"));
+    bail!(
+        "these paths take over {GROWTH_PERCENT} % more instructions than is committed:\n{list}{likeness}\n\
+         If that is worth it: cargo xtask bench instructions --accept \"why\""
+    );
+}
+
+/// A path without a committed count has grown from nothing: it must be accepted first.
+fn figure(path: Path, count: u64, record: &Record) -> Figure {
+    let committed = record.committed(path);
+    let ratio = as_f64(count) / as_f64(committed.map_or(0, |committed| committed.instructions));
+    let absolute = committed.map_or_else(
+        || format!("{count}, none committed"),
+        |committed| format!("{count}, {} committed: {}", committed.instructions, committed.reason),
+    );
+    Figure {
+        what: path.name().to_owned(),
+        who: path.who().to_owned(),
+        ratio: Spread { median: ratio, low: ratio, high: ratio },
+        target: Some(Target::AtMost(1.0 + f64::from(GROWTH_PERCENT) / 100.0)),
+        absolute,
+    }
+}
+
+fn as_f64(count: u64) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "no path takes that many instructions")]
+    let count = count as f64;
+    count
+}
+
+/// How much a path may grow before somebody has to say why.
+const GROWTH_PERCENT: u8 = 3;
+const TITLE: &str = "Instructions";
+const ABOUT: &str = "How many instructions a hot path takes, as callgrind counts them: the count of 1200 runs less that \
+                     of 200, for one run. A ratio says how many times more it takes than is committed in \
+                     crates/mrtr-bench/instructions.json. Counts compare on like machines only.";
+const LEFT_OUT: &str = "There is no valgrind here, so no instructions were counted.";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn group(count: u64, committed: &[(Path, u64)]) -> Group {
+        let mut record = Record::default();
+        record.accept(&committed.iter().copied().collect(), "first");
+        Group { title: TITLE, about: ABOUT, figures: vec![figure(Path::Seal, count, &record)] }
+    }
+
+    #[test]
+    fn three_percent_more_is_allowed_and_no_more() {
+        let committed = [(Path::Seal, 10_000)];
+        check(&group(10_300, &committed)).unwrap();
+        check(&group(5_000, &committed)).unwrap();
+        let error = check(&group(10_301, &committed)).unwrap_err().to_string();
+        assert!(error.contains("seal 256 B: 10301, 10000 committed: first"), "{error}");
+        assert!(error.contains("--accept"), "{error}");
+    }
+
+    #[test]
+    fn a_path_that_nobody_accepted_fails() {
+        let error = check(&group(10_000, &[])).unwrap_err().to_string();
+        assert!(error.contains("seal 256 B: 10000, none committed"), "{error}");
+    }
+}

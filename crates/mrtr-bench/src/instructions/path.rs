@@ -1,0 +1,167 @@
+//! The paths that every request takes, each to be run as often as is asked for.
+
+use std::hint::black_box;
+
+use anyhow::{Context as _, Result};
+use clap::ValueEnum;
+use mrtr_client::{Action, Call, Limits};
+use mrtr_schema::{ElicitResult, JsonObject, Revision};
+use mrtr_server::Context;
+use mrtr_state::ParamsDigest;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::server::exchange::Exchange;
+use crate::{message, state, tracker};
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Path {
+    Parse,
+    Digest,
+    Seal,
+    Open,
+    Plain,
+    Ask,
+    AskSealed,
+    Final,
+    ClientStep,
+}
+
+impl Path {
+    pub(super) const ALL: [Self; 9] = [
+        Self::Parse,
+        Self::Digest,
+        Self::Seal,
+        Self::Open,
+        Self::Plain,
+        Self::Ask,
+        Self::AskSealed,
+        Self::Final,
+        Self::ClientStep,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Parse => "parse a message",
+            Self::Digest => "digest of params",
+            Self::Seal => "seal 256 B",
+            Self::Open => "open 256 B",
+            Self::Plain => "plain call",
+            Self::Ask => "round 1, no state",
+            Self::AskSealed => "round 1, state",
+            Self::Final => "final round",
+            Self::ClientStep => "reply taken, question answered, retry made",
+        }
+    }
+
+    pub(super) fn who(self) -> &'static str {
+        match self {
+            Self::Parse => "mrtr-schema",
+            Self::Digest | Self::Seal | Self::Open => "mrtr-state",
+            Self::Plain | Self::Ask | Self::AskSealed | Self::Final => "mrtr-server",
+            Self::ClientStep => "mrtr-client",
+        }
+    }
+
+    pub(crate) fn run(self, times: u32) -> Result<()> {
+        match self {
+            Self::Parse => parse(times),
+            Self::Digest => digest(times)?,
+            Self::Seal => seal(times)?,
+            Self::Open => open(times)?,
+            Self::Plain => rounds(Exchange::Plain, times)?,
+            Self::Ask => rounds(Exchange::Ask, times)?,
+            Self::AskSealed => rounds(Exchange::AskSealed, times)?,
+            Self::Final => rounds(Exchange::Final, times)?,
+            Self::ClientStep => client_steps(times)?,
+        }
+        Ok(())
+    }
+}
+
+fn parse(times: u32) {
+    let bytes = message::message();
+    for _ in 0..times {
+        black_box(message::by_envelope(black_box(&bytes)));
+    }
+}
+
+fn digest(times: u32) -> Result<()> {
+    let params = state::params();
+    for _ in 0..times {
+        black_box(ParamsDigest::of(black_box(&params))?);
+    }
+    Ok(())
+}
+
+/// The digest is a path of its own, so the binding that holds it is made once.
+fn seal(times: u32) -> Result<()> {
+    let (sealer, params, payload) = (state::sealer(state::Cipher::Ring), state::params(), state::Text::small());
+    let binding = state::binding(&params);
+    for _ in 0..times {
+        black_box(sealer.seal(&payload, &binding, state::NOW)?);
+    }
+    Ok(())
+}
+
+fn open(times: u32) -> Result<()> {
+    let (sealer, params) = (state::sealer(state::Cipher::Ring), state::params());
+    let binding = state::binding(&params);
+    let state = sealer.seal(&state::Text::small(), &binding, state::NOW)?;
+    for _ in 0..times {
+        black_box(state::open(&sealer, &state, &binding));
+    }
+    Ok(())
+}
+
+/// Rounds in memory, of the server that is measured over HTTP too.
+fn rounds(exchange: Exchange, times: u32) -> Result<()> {
+    runtime()?.block_on(async {
+        let server = tracker::server()?;
+        let body = exchange.body(async |body| tracker::answer(&server, body.to_owned()).await).await?;
+        for _ in 0..times {
+            let reply = server.handle(body.clone().into(), Context::new()).await.last().await;
+            black_box(reply.context("nothing is answered")?);
+        }
+        Ok(())
+    })
+}
+
+fn client_steps(times: u32) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Reply {
+        result: Box<RawValue>,
+    }
+    let reply = runtime()?.block_on(tracker::reply_to(Exchange::AskSealed))?;
+    let Reply { result } = serde_json::from_str(&reply)?;
+    let params = JsonObject::parse(state::PARAMS)?;
+    let answer = ElicitResult::accept(JsonObject::parse(r#"{"resolution":"Duplicate"}"#)?);
+    for _ in 0..times {
+        let mut call = Call::new(Revision::Published, "tools/call", params.clone(), Limits::default(), 1);
+        call.replied(Ok(&result), None);
+        black_box(call.action());
+        call.answered("resolution", &answer)?;
+        let Action::Send(retry) = call.action() else { anyhow::bail!("the call did not go on") };
+        black_box(retry);
+    }
+    Ok(())
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_path_runs_and_is_counted() {
+        assert_eq!(Path::ALL, Path::value_variants());
+        for path in Path::ALL {
+            path.run(2).unwrap_or_else(|error| panic!("{}: {error:#}", path.name()));
+        }
+    }
+}

@@ -43,9 +43,9 @@ fn summary(profile: &str) -> Option<u64> {
 
 const FEW: u32 = 200;
 const COUNTED: u32 = 1000;
-/// Where an allocator looks for memory depends on the order in which it got back what came before, and that on hashes
-/// that differ from run to run: counts then vary by up to 1 %. Out of a cache that is never full, it takes the same way
-/// each time, and counts vary by 0.01 %.
+/// Where an allocator looks for memory depends on what it got back before, and in which order. That differs from run to
+/// run, and counts with it, by more than 1 %. Out of a cache that is never full, it takes the same way each time, and
+/// counts differ by 0.01 %.
 const ROOMY_CACHE: &str = "glibc.malloc.tcache_count=65535";
 
 #[cfg(test)]

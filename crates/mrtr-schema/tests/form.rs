@@ -296,6 +296,7 @@ mod answers {
             r#"{"type":"string","format":"email"}"#,
             r#"{"type":"integer"}"#,
             r#"{"type":"integer","minimum":5}"#,
+            r#"{"type":"integer","minimum":0}"#,
             r#"{"type":"number"}"#,
             r#"{"type":"number","maximum":5}"#,
             r#"{"type":"string","enum":["red","1"]}"#,

@@ -147,7 +147,7 @@ impl ToolCall {
     ) -> Result<Ran<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage);
+        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage.into());
         context.capabilities = Arc::new(self.capabilities.clone());
         context.caller = self.caller.clone();
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.settled(&server.shared.inputs))

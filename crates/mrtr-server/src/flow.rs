@@ -430,7 +430,7 @@ impl Flow {
 
     /// Which round this is, from 1: a fact for logs. A flow that branches on it confuses itself.
     pub fn round(&self) -> u32 {
-        self.run.context.lineage.round()
+        self.run.context.descent.round()
     }
 
     /// An answer as it came, unchecked: for handlers that return [`InputRequired`](crate::InputRequired) themselves.

@@ -8,6 +8,7 @@ mod clock;
 mod completion;
 mod context;
 mod declared;
+mod descent;
 mod dispatch;
 mod extension;
 mod failure;

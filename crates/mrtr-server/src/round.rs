@@ -11,11 +11,12 @@ use std::sync::{Arc, OnceLock};
 use mrtr_schema::{
     ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
 };
-use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
 
+use crate::descent::Descent;
 use crate::dispatch::{Request, internal_error, invalid_params};
 use crate::failure::{Kind, with_causes};
 use crate::handler::Handler;
@@ -44,7 +45,7 @@ pub(crate) struct Round<'a> {
 pub(crate) struct Prepared<'a> {
     binding: Binding<'a>,
     now: Timestamp,
-    lineage: Lineage,
+    descent: Descent,
     journal: Journal,
     context: RunContext,
 }
@@ -98,7 +99,7 @@ impl<'a> Round<'a> {
         finish: impl FnOnce(&mut R),
     ) -> Result<String, ErrorObject> {
         let prepared = self.prepare(None)?;
-        let span = self.span(prepared.lineage);
+        let span = self.span(&prepared.descent);
         let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
         match concluded {
             Concluded::Result(result) => Ok(result),
@@ -110,12 +111,12 @@ impl<'a> Round<'a> {
         let now = self.server.0.shared.clock.now();
         let binding = self.binding()?;
         let opened = self.open(&binding, now)?;
-        let lineage = match &opened {
-            Some(opened) => opened.next_round(),
-            None => self.sealer().begin(now),
+        let descent = match &opened {
+            Some(opened) => opened.next_round().into(),
+            None => Descent::beginning(self.settings.lifetimes, now),
         };
         let mut journal = self.journal(opened);
-        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lineage);
+        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), descent.clone());
         context.capabilities = Arc::clone(self.capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
@@ -127,7 +128,7 @@ impl<'a> Round<'a> {
             context.sink = Some(sink);
             context.gone = Some(gone);
         }
-        Ok(Prepared { binding, now, lineage, journal, context })
+        Ok(Prepared { binding, now, descent, journal, context })
     }
 
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
@@ -142,11 +143,7 @@ impl<'a> Round<'a> {
     }
 
     fn sealer(&self) -> Cow<'_, Sealer> {
-        let sealer = &self.server.0.shared.sealer;
-        match self.settings.lifetimes {
-            Some(lifetimes) => Cow::Owned(sealer.clone().lifetimes(lifetimes)),
-            None => Cow::Borrowed(sealer),
-        }
+        self.server.0.shared.sealer(self.settings.lifetimes)
     }
 
     fn open(&self, binding: &Binding<'_>, now: Timestamp) -> Result<Option<Opened<FlowState>>, ErrorObject> {
@@ -159,11 +156,11 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn span(&self, lineage: Lineage) -> Span {
+    fn span(&self, descent: &Descent) -> Span {
         let span = info_span!(
             "round",
-            flow = %lineage.flow(),
-            round = lineage.round(),
+            flow = %descent.lineage(&self.server.0.shared).flow(),
+            round = descent.round(),
             method = &*self.request.method,
             name = self.name,
             asked = field::Empty,
@@ -215,7 +212,7 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<Concluded, ErrorObject> {
-        let Prepared { binding, now, lineage, journal, context } = prepared;
+        let Prepared { binding, now, descent, journal, context } = prepared;
         let running = Running::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
@@ -227,8 +224,8 @@ impl<'a> Round<'a> {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, lineage, now),
-            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, lineage, now),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &descent, now),
+            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &descent, now),
             Outcome::IntoTask => return Ok(Concluded::IntoTask(Box::new(journal))),
             Outcome::Abandoned => {
                 self.concluded("abandoned");
@@ -256,7 +253,7 @@ impl<'a> Round<'a> {
         journal: Journal,
         must_carry: bool,
         binding: &Binding<'_>,
-        lineage: Lineage,
+        descent: &Descent,
         now: Timestamp,
     ) -> Result<String, ErrorObject> {
         if !self.revision().may_ask_on(&self.request.method) {
@@ -269,7 +266,7 @@ impl<'a> Round<'a> {
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
-        let state = match carries.then(|| self.seal(&payload, &questions, binding, lineage, now)).transpose() {
+        let state = match carries.then(|| self.seal(&payload, &questions, binding, descent, now)).transpose() {
             Ok(state) => state,
             Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
@@ -292,10 +289,10 @@ impl<'a> Round<'a> {
         payload: &FlowState,
         questions: &[Question],
         binding: &Binding<'_>,
-        lineage: Lineage,
+        descent: &Descent,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        let sealer = self.sealer();
+        let (sealer, lineage) = (self.sealer(), descent.lineage(&self.server.0.shared));
         let mut stamp = Stamp::of(lineage).handler_version(&self.settings.version);
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();

@@ -1,6 +1,7 @@
 //! What a run has besides its journal: who asks, what the client can do, and the server's own things.
 
 use std::any::{Any, TypeId};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
@@ -8,13 +9,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use mrtr_schema::{ClientCapabilities, ErrorObject, Form, FormError, Revision};
-use mrtr_state::{DEFAULT_LIMIT, FlowId, Lineage, Sealer};
+use mrtr_state::{DEFAULT_LIMIT, FlowId, Lifetimes, Sealer};
 use schemars::JsonSchema;
 use sha2::{Digest, Sha256};
 
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
+use crate::descent::Descent;
 use crate::failure::with_causes;
 use crate::flow::short_hex;
 use crate::inputs::Inputs;
@@ -41,7 +43,7 @@ use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 pub struct RunContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) revision: Revision,
-    pub(crate) lineage: Lineage,
+    pub(crate) descent: Descent,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) caller: Option<Caller>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
@@ -92,18 +94,26 @@ impl Shared {
         R::failed(format!("The {what} failed (reference {reference})"))
     }
 
+    /// What seals states that live so long.
+    pub(crate) fn sealer(&self, lifetimes: Option<Lifetimes>) -> Cow<'_, Sealer> {
+        match lifetimes {
+            Some(lifetimes) => Cow::Owned(self.sealer.clone().lifetimes(lifetimes)),
+            None => Cow::Borrowed(&self.sealer),
+        }
+    }
+
     fn fresh_id(&self) -> FlowId {
         self.sealer.begin(self.clock.now()).flow()
     }
 }
 
 impl RunContext {
-    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, lineage: Lineage) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, descent: Descent) -> Self {
         Self {
             journal_limit: journal_limit(shared.sealer.longest_state()),
             shared,
             revision,
-            lineage,
+            descent,
             capabilities: Arc::default(),
             caller: None,
             sink: None,
@@ -120,8 +130,8 @@ impl RunContext {
     pub fn for_tests() -> Self {
         let mut shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
         shared.inputs = Inputs::Any;
-        let lineage = shared.sealer.begin(shared.clock.now());
-        Self::new(Arc::new(shared), Revision::default(), lineage)
+        let descent = Descent::beginning(None, shared.clock.now());
+        Self::new(Arc::new(shared), Revision::default(), descent)
     }
 
     /// Has entries kept as they are made.
@@ -147,7 +157,7 @@ impl RunContext {
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {
-        self.lineage.flow()
+        self.descent.lineage(&self.shared).flow()
     }
 
     /// An id for this flow and this name, the same in every run, and known to nobody who does not know the flow's.
@@ -162,7 +172,7 @@ impl RunContext {
 
 impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext").field("lineage", &self.lineage).finish_non_exhaustive()
+        f.debug_struct("RunContext").field("descent", &self.descent).finish_non_exhaustive()
     }
 }
 

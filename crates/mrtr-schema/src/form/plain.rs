@@ -32,7 +32,9 @@ fn plainly_fills(field: &PrimitiveSchema, value: &RawValue) -> bool {
                 && schema.format.is_none()
         }
         PrimitiveSchema::Number(schema) => {
-            is_plain_number(json) && schema.minimum.is_none() && schema.maximum.is_none()
+            // A plain number is none below zero, which is where unsigned integers begin.
+            let least = schema.minimum.as_ref().is_none_or(|least| *least == 0.into());
+            is_plain_number(json) && least && schema.maximum.is_none()
         }
         PrimitiveSchema::UntitledSingleSelect(schema) => {
             text(value).is_ok_and(|text| schema.values.iter().any(|option| *option == *text))

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObject, ReadError};
-use mrtr_state::Lineage;
 use tracing::Instrument;
 
 use super::{Concluded, Round, Watch, guarded};
+use crate::descent::Descent;
 use crate::dispatch::{Request, invalid_params};
 use crate::extension::{Host, ToolCall};
 use crate::product::Product;
@@ -57,20 +57,20 @@ impl<'a> Call<'a> {
     pub(super) async fn play(&self, watch: Option<Watch>) -> Result<String, ErrorObject> {
         let round = &self.round;
         let prepared = round.prepare(watch)?;
-        let lineage = prepared.lineage;
-        let span = round.span(lineage);
+        let descent = prepared.descent.clone();
+        let span = round.span(&descent);
         async {
             if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
                 let unfit = CallToolResult::unfit(format!("The arguments do not fit: {reason}"))?;
                 return round.complete(unfit, "unfit");
             }
-            if let Some(taken) = self.offer(&prepared.journal, lineage).await? {
+            if let Some(taken) = self.offer(&prepared.journal, &descent).await? {
                 round.concluded("taken_over");
                 return Ok(taken);
             }
             match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
                 Concluded::Result(result) => Ok(result),
-                Concluded::IntoTask(journal) => self.continue_as_task(*journal, lineage).await,
+                Concluded::IntoTask(journal) => self.continue_as_task(*journal, &descent).await,
             }
         }
         .instrument(span)
@@ -78,12 +78,12 @@ impl<'a> Call<'a> {
     }
 
     /// Offers the call to the extensions.
-    async fn offer(&self, journal: &Journal, lineage: Lineage) -> Result<Option<String>, ErrorObject> {
+    async fn offer(&self, journal: &Journal, descent: &Descent) -> Result<Option<String>, ErrorObject> {
         let extensions = &self.round.server.0.extensions;
         if extensions.is_empty() {
             return Ok(None);
         }
-        let call = self.tool_call(journal.clone(), lineage);
+        let call = self.tool_call(journal.clone(), descent);
         for extension in extensions {
             if let Some(taken) = extension.take_over(&call).await.map_err(ProtocolError::into_object)? {
                 return self.round.server.adopt(&taken, self.round.revision()).map(Some);
@@ -92,9 +92,9 @@ impl<'a> Call<'a> {
         Ok(None)
     }
 
-    async fn continue_as_task(&self, journal: Journal, lineage: Lineage) -> Result<String, ErrorObject> {
+    async fn continue_as_task(&self, journal: Journal, descent: &Descent) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let call = self.tool_call(journal, lineage);
+        let call = self.tool_call(journal, descent);
         for extension in &round.server.0.extensions {
             if let Some(taken) = extension.continue_as_task(&call).await.map_err(ProtocolError::into_object)? {
                 round.concluded("into_task");
@@ -106,7 +106,7 @@ impl<'a> Call<'a> {
         ))
     }
 
-    fn tool_call(&self, journal: Journal, lineage: Lineage) -> ToolCall {
+    fn tool_call(&self, journal: Journal, descent: &Descent) -> ToolCall {
         let Round { server, request, capabilities, .. } = &self.round;
         ToolCall {
             host: Host(Arc::downgrade(&server.0)),
@@ -114,7 +114,7 @@ impl<'a> Call<'a> {
             arguments: self.arguments.clone(),
             task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
             journal,
-            lineage,
+            lineage: descent.lineage(&server.0.shared),
             revision: self.round.revision(),
             capabilities: ClientCapabilities::clone(capabilities),
             caller: request.context.caller.clone(),

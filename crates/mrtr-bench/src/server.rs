@@ -87,19 +87,36 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
             turns.microseconds.extend(busy.map(|busy| micros(busy) / (rate * scale.window().as_secs_f64())));
         }
     }
-    let figures = contenders.iter().zip(all).map(|(contender, turns)| {
+    let what = format!("{}, {connections} connections", exchange.name());
+    let mut figures = ahead(&what, contenders, &all);
+    let shares = contenders.iter().zip(all).map(|(contender, turns)| {
         let median = |all: Vec<f64>| Spread::of(all).median;
         let cpu = if turns.microseconds.is_empty() { f64::NAN } else { median(turns.microseconds) };
         let (rate, half, tail) = (median(turns.rates), median(turns.medians), median(turns.tails));
         Figure {
-            what: format!("{}, {connections} connections", exchange.name()),
+            what: what.clone(),
             who: contender.server.candidate.name().to_owned(),
             ratio: Spread::of(turns.shares),
             target: target(exchange, contender.server.candidate),
             absolute: format!("{rate:.0}/s, {cpu:.1} µs of CPU, p50 {half:.0} µs, p99 {tail:.0} µs"),
         }
     });
-    Ok(figures.collect())
+    figures.splice(0..0, shares);
+    Ok(figures)
+}
+
+/// How many times as much ours serves as each peer, turn by turn.
+fn ahead(what: &str, contenders: &[Contender<'_>], all: &[Turns]) -> Vec<Figure> {
+    let candidates = || contenders.iter().map(|contender| contender.server.candidate).zip(all);
+    let Some((_, ours)) = candidates().find(|(candidate, _)| *candidate == Candidate::Hyper) else { return Vec::new() };
+    let beside = |(peer, theirs): (Candidate, &Turns)| Figure {
+        what: format!("{what}, as a multiple of a peer"),
+        who: format!("mrtr on hyper beside {}", peer.name()),
+        ratio: Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs).collect()),
+        target: Some(Target::AtLeast(3.5)),
+        absolute: String::new(),
+    };
+    candidates().filter(|(candidate, _)| candidate.is_peer()).map(beside).collect()
 }
 
 fn micros(duration: Duration) -> f64 {

@@ -24,13 +24,18 @@ impl Descent {
         Self(Arc::new(Inner { lineage: OnceLock::new(), lifetimes, begun: now }))
     }
 
+    /// What is known of it, if somebody has asked.
+    pub(crate) fn known(&self) -> Option<Lineage> {
+        self.0.lineage.get().copied()
+    }
+
     pub(crate) fn lineage(&self, shared: &Shared) -> Lineage {
         *self.0.lineage.get_or_init(|| shared.sealer(self.0.lifetimes).begin(self.0.begun))
     }
 
     /// The round: the first one, if nobody has drawn an id.
     pub(crate) fn round(&self) -> u32 {
-        self.0.lineage.get().map_or(1, Lineage::round)
+        self.known().map_or(1, |lineage| lineage.round())
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use mrtr_schema::{
     ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
 };
-use mrtr_state::{Binding, Opened, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
@@ -292,18 +292,19 @@ impl<'a> Round<'a> {
         descent: &Descent,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        let (sealer, lineage) = (self.sealer(), descent.lineage(&self.server.0.shared));
-        let mut stamp = Stamp::of(lineage).handler_version(&self.settings.version);
+        let sealer = self.sealer();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
-        if let Some(longest) = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max()
-            && longest != usual
-        {
-            stamp = Stamp::of(lineage.lasting_until(now + longest))
-                .handler_version(&self.settings.version)
-                .valid_for(longest);
+        let longest = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max();
+        let stamp = |lineage: Lineage| match longest.filter(|longest| *longest != usual) {
+            Some(longest) => Stamp::of(lineage.lasting_until(now + longest)).valid_for(longest),
+            None => Stamp::of(lineage),
+        };
+        let stamp = |lineage| stamp(lineage).handler_version(&self.settings.version);
+        match descent.known() {
+            Some(lineage) => sealer.seal_as(payload, binding, stamp(lineage), now),
+            None => sealer.seal_first(payload, binding, stamp, now),
         }
-        sealer.seal_as(payload, binding, stamp, now)
     }
 
     fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {

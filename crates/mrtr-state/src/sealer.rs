@@ -293,11 +293,32 @@ impl Sealer {
         binding: &Binding<'_>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
+        self.seal_first(payload, binding, Stamp::of, now)
+    }
+
+    /// The same, with a stamp of the flow that begins.
+    ///
+    /// ```
+    /// use mrtr_state::Stamp;
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let state = sealer.seal_first(&cart, &binding, |lineage| Stamp::of(lineage).handler_version("7"), noon)?;
+    /// assert_eq!(sealer.open::<Cart>(&state, &binding, noon)?.handler_version(), "7");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn seal_first<'s, P: Payload>(
+        &self,
+        payload: &P,
+        binding: &Binding<'_>,
+        stamp: impl FnOnce(Lineage) -> Stamp<'s>,
+        now: Timestamp,
+    ) -> Result<RequestState, SealError> {
+        // Drawn at once: whether the process is still the same is looked at for each draw, and takes a system call.
         let mut random = [0; 16 + NONCE_LENGTH];
         self.random.fill(&mut random);
         let (flow, nonce) = random.split_first_chunk().expect("it is longer");
         let nonce = nonce.try_into().expect("the rest is a nonce");
-        self.seal_with(nonce, payload, binding, Stamp::of(self.first_round(FlowId(*flow), now)), now)
+        self.seal_with(nonce, payload, binding, stamp(self.first_round(FlowId(*flow), now)), now)
     }
 
     /// Seals a state of a flow that [`begin`](Self::begin) or [`Opened::next_round`] gave.

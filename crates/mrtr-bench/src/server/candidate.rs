@@ -54,9 +54,13 @@ impl Candidate {
         matches!(self, Self::Axum | Self::Hyper)
     }
 
+    pub(crate) fn is_peer(self) -> bool {
+        self != Self::Bare && !self.is_ours()
+    }
+
     /// Whether it serves an exchange as its own documentation advises: others always send a state when they ask.
     pub(crate) fn serves(self, exchange: Exchange) -> bool {
-        self == Self::Bare || self.is_ours() || exchange != Exchange::Ask
+        !self.is_peer() || exchange != Exchange::Ask
     }
 
     /// Serves until the process ends.

@@ -90,9 +90,8 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
     let what = format!("{}, {connections} connections", exchange.name());
     let mut figures = ahead(&what, contenders, &all);
     let shares = contenders.iter().zip(all).map(|(contender, turns)| {
-        let median = |all: Vec<f64>| Spread::of(all).median;
-        let cpu = if turns.microseconds.is_empty() { f64::NAN } else { median(turns.microseconds) };
-        let (rate, half, tail) = (median(turns.rates), median(turns.medians), median(turns.tails));
+        let cpu = if turns.microseconds.is_empty() { f64::NAN } else { median(&turns.microseconds) };
+        let (rate, half, tail) = (median(&turns.rates), median(&turns.medians), median(&turns.tails));
         Figure {
             what: what.clone(),
             who: contender.server.candidate.name().to_owned(),
@@ -114,9 +113,13 @@ fn ahead(what: &str, contenders: &[Contender<'_>], all: &[Turns]) -> Vec<Figure>
         who: format!("mrtr on hyper beside {}", peer.name()),
         ratio: Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs).collect()),
         target: Some(Target::AtLeast(3.5)),
-        absolute: String::new(),
+        absolute: format!("{:.0}/s beside {:.0}/s", median(&ours.rates), median(&theirs.rates)),
     };
     candidates().filter(|(candidate, _)| candidate.is_peer()).map(beside).collect()
+}
+
+fn median(measurements: &[f64]) -> f64 {
+    Spread::of(measurements.to_vec()).median
 }
 
 fn micros(duration: Duration) -> f64 {

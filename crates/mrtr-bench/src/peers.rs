@@ -3,30 +3,7 @@
 pub(crate) mod neva_server;
 pub(crate) mod rmcp_server;
 
-use serde::{Deserialize, Serialize};
-
-/// The answer to the first question.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-enum Resolution {
-    Fixed,
-    #[serde(rename = "Won't Fix")]
-    WontFix,
-    Duplicate,
-    #[serde(rename = "By Design")]
-    ByDesign,
-}
-
-#[derive(Deserialize)]
-struct Resolved {
-    resolution: Resolution,
-}
-
-/// The answer to the second question.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
+use crate::tracker::{Original, Resolution, Resolved};
 
 fn resolutions() -> Vec<String> {
     ["Fixed", "Won't Fix", "Duplicate", "By Design"].map(String::from).into()

@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result};
 use mrtr_server::{Context, Flow, Server, StatePolicy, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::server::exchange::Exchange;
@@ -16,8 +16,9 @@ pub(crate) struct Update {
     fields: Map<String, Value>,
 }
 
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
+/// The answer to the first question.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) enum Resolution {
     Fixed,
     #[serde(rename = "Won't Fix")]
     WontFix,
@@ -27,14 +28,15 @@ enum Resolution {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
+pub(crate) struct Resolved {
+    pub(crate) resolution: Resolution,
 }
 
+/// The answer to the second question.
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
+pub(crate) struct Original {
+    pub(crate) duplicate_of_id: u64,
 }
 
 async fn update_work_item(flow: Flow, args: Update) -> Result<String> {

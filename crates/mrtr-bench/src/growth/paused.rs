@@ -20,7 +20,7 @@ const WARM_UP: u64 = 5_000;
 const CONNECTIONS: usize = 64;
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Two hundredths of a server this small are a byte or two for each of 100,000 flows, where a state alone has hundreds.
+/// Two hundredths of a server this small are some three bytes for each of 100,000 flows, where a state alone has hundreds.
 /// They are there because memory is counted in pages, and an allocator may come to need a few more of them.
 const NO_GROWTH: Target = Target::AtMost(1.02);
 

@@ -46,6 +46,22 @@ async fn forms_and_urls_are_declared_apart_and_an_empty_object_means_forms() {
     assert_eq!(lacking(url, json!({ "elicitation": { "url": {} } })).await, Value::Null);
 }
 
+/// More clients than a server remembers the words of, in turns and again and again.
+#[tokio::test]
+async fn sv_8_what_one_client_declared_never_counts_for_another() {
+    let clients = 0..20;
+    for turn in [clients.clone(), clients.clone(), clients] {
+        for client in turn {
+            let mut declared = json!({ "experimental": { format!("client-{client}"): {} } });
+            if client % 3 == 0 {
+                declared["elicitation"] = json!({});
+            }
+            let needed = if client % 3 == 0 { Value::Null } else { json!({ "elicitation": { "form": {} } }) };
+            assert_eq!(lacking(form, declared).await, needed, "client {client}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn sampling_roots_and_extensions_are_declared_each_for_itself() {
     let params = || CreateMessageParams::new([SamplingMessage::user("Hi")], 10_u64);

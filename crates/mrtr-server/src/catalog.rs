@@ -6,11 +6,10 @@ use indexmap::IndexMap;
 use mrtr_schema::{
     AnyResult, DiscoverResult, ErrorObject, Feature, InitializeParams, InitializeResult, JsonObject,
     ListChangedCapability, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    ResourcesCapability, ResultMeta, Revision, ServerCapabilities, Wire,
+    ResourcesCapability, Revision, ServerCapabilities,
 };
 
 use crate::dispatch::{Request, invalid_params};
-use crate::product::Product;
 use crate::server::Inner;
 use crate::{ProtocolError, Server};
 
@@ -130,58 +129,4 @@ impl Inner {
         capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
         capabilities
     }
-}
-
-impl Server {
-    /// Writes a result without metadata of its own, and says in its metadata whose it is.
-    pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
-        written(result, revision).map(|text| self.sign(text, revision))
-    }
-
-    /// The same for a result that a handler may have given metadata.
-    pub(crate) fn write_product<R: Product>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
-        if result.meta().is_none() {
-            return self.write(&result, revision);
-        }
-        self.identify(&written(&result, revision)?, revision)
-    }
-
-    /// Takes over a result that an extension wrote.
-    pub(crate) fn adopt(&self, result: &mrtr_schema::Json, revision: Revision) -> Result<String, ErrorObject> {
-        self.identify(result.as_str(), revision)
-    }
-
-    /// Adds the server's name to a result that has no metadata: at its end, as text.
-    fn sign(&self, mut written: String, revision: Revision) -> String {
-        if revision.has(Feature::RequestMetadata) && written.pop() == Some('}') {
-            if !written.ends_with('{') {
-                written.push(',');
-            }
-            written.push_str(&self.0.signature);
-            written.push('}');
-        }
-        written
-    }
-
-    /// Adds the server's name to whatever metadata a result has.
-    fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
-        if !revision.has(Feature::RequestMetadata) {
-            return Ok(written.to_owned());
-        }
-        let unreadable = |_| crate::dispatch::internal_error();
-        let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
-            serde_json::from_str(written).map_err(unreadable)?;
-        let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
-        let mut meta = meta.and_then(Result::ok).unwrap_or_default();
-        meta.server_info.get_or_insert_with(|| self.0.info.clone());
-        result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
-        serde_json::to_string(&result).map_err(unreadable)
-    }
-}
-
-fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
-    result.to_json(revision).map_err(|error| {
-        tracing::error!(%error, "a result cannot be written in this revision");
-        crate::dispatch::internal_error()
-    })
 }

@@ -445,7 +445,7 @@ impl Flow {
     }
 
     fn name(&self, name: impl Display) -> String {
-        format!("{}{name}", self.prefix)
+        if self.prefix.is_empty() { name.to_string() } else { format!("{}{name}", self.prefix) }
     }
 }
 

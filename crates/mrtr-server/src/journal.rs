@@ -1,9 +1,12 @@
 //! What a flow has learned so far: answers and step outcomes, each under its own name.
 
+use std::sync::LazyLock;
+
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::by_name::ByName;
 use crate::failure::StepError;
 
 /// The entries of a flow, by name: the only memory between its runs.
@@ -19,25 +22,31 @@ use crate::failure::StepError;
 /// assert_eq!(journal.answered().collect::<Vec<_>>(), ["roots"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
+#[derive(Debug, Clone, Default)]
+pub struct Journal(
+    /// Most calls never have an entry, and those that do hand their journal on: it takes one word.
+    Option<Box<Entries>>,
+);
+
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Journal {
+pub(crate) struct Entries {
     #[serde(rename = "a", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) answers: IndexMap<String, AnswerEntry>,
+    pub(crate) answers: ByName<AnswerEntry>,
     #[serde(rename = "s", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) steps: IndexMap<String, StepEntry>,
+    pub(crate) steps: ByName<StepEntry>,
     /// URLs that were seen to be visited.
     #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) visits: Vec<String>,
     /// What was decided elsewhere, by question.
     #[serde(rename = "e", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) decisions: IndexMap<String, Box<RawValue>>,
+    pub(crate) decisions: ByName<Box<RawValue>>,
     /// Answers that came without a state, and that no run has used yet. They go along where a state goes, and are no
-    /// reason for one: most are answers to nothing.
+    /// reason for one: most are answers to nothing. Clients choose their names.
     #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) loose: IndexMap<String, Box<RawValue>>,
     /// How often a pinned question was asked again because its wording had changed.
     #[serde(rename = "r", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) rewordings: IndexMap<String, u32>,
+    pub(crate) rewordings: ByName<u32>,
     /// How far the last yield point had come.
     #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
     pub(crate) progress: Option<Box<RawValue>>,
@@ -103,6 +112,89 @@ impl StepEntry {
 impl Journal {
     /// Whether there is nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|entries| entries.is_empty())
+    }
+
+    /// The names of the questions that are answered.
+    pub fn answered(&self) -> impl Iterator<Item = &str> {
+        self.entries().answers.keys().map(String::as_str)
+    }
+
+    /// The names of the steps that were started.
+    pub fn steps(&self) -> impl Iterator<Item = &str> {
+        self.entries().steps.keys().map(String::as_str)
+    }
+
+    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
+    /// next run to say. `pinned` is what [`Question::pinned`](crate::Question::pinned) was.
+    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, pinned: Option<String>) {
+        self.entries_mut().answers.insert(key.into(), AnswerEntry::Given { response, asked: pinned });
+    }
+
+    /// Takes note that an optional question was asked and not answered.
+    pub fn skip(&mut self, key: impl Into<String>) {
+        self.entries_mut().answers.insert(key.into(), AnswerEntry::Skipped);
+    }
+
+    /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
+    pub fn replay(&mut self, step: impl Into<String>, outcome: Option<&str>) -> Result<(), serde_json::Error> {
+        let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
+        self.entries_mut().steps.insert(step.into(), entry);
+        Ok(())
+    }
+}
+
+impl Journal {
+    pub(crate) fn entries(&self) -> &Entries {
+        static NONE: LazyLock<Entries> = LazyLock::new(Entries::default);
+        self.0.as_deref().unwrap_or_else(|| &NONE)
+    }
+
+    pub(crate) fn entries_mut(&mut self) -> &mut Entries {
+        self.0.get_or_insert_default()
+    }
+
+    pub(crate) fn remove_answer(&mut self, key: &str) -> Option<AnswerEntry> {
+        self.0.as_mut()?.answers.shift_remove(key)
+    }
+
+    /// Keeps those of the answers that no run has used for which this holds.
+    pub(crate) fn retain_loose(&mut self, stays: impl Fn(&str) -> bool) {
+        if let Some(entries) = &mut self.0 {
+            entries.loose.retain(|key, _| stays(key));
+        }
+    }
+
+    /// Whether there is nothing in it at all, also nothing that merely goes along.
+    pub(crate) fn is_blank(&self) -> bool {
+        self.0.as_ref().is_none_or(|entries| entries.is_empty() && entries.loose.is_empty())
+    }
+
+    /// Roughly how many bytes it takes, sealed.
+    pub(crate) fn size(&self) -> usize {
+        self.0.as_ref().map_or(0, |entries| entries.size())
+    }
+
+    /// The entry that takes most, in words for the log.
+    pub(crate) fn largest(&self) -> Option<String> {
+        self.0.as_ref()?.largest()
+    }
+}
+
+impl Serialize for Journal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.entries().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Journal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Box::deserialize(deserializer).map(Some).map(Self)
+    }
+}
+
+impl Entries {
+    fn is_empty(&self) -> bool {
         self.answers.is_empty()
             && self.steps.is_empty()
             && self.visits.is_empty()
@@ -114,43 +206,7 @@ impl Journal {
             && !self.gave_keys
     }
 
-    /// The names of the questions that are answered.
-    pub fn answered(&self) -> impl Iterator<Item = &str> {
-        self.answers.keys().map(String::as_str)
-    }
-
-    /// The names of the steps that were started.
-    pub fn steps(&self) -> impl Iterator<Item = &str> {
-        self.steps.keys().map(String::as_str)
-    }
-
-    /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
-    /// next run to say. `pinned` is what [`Question::pinned`](crate::Question::pinned) was.
-    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, pinned: Option<String>) {
-        self.answers.insert(key.into(), AnswerEntry::Given { response, asked: pinned });
-    }
-
-    /// Takes note that an optional question was asked and not answered.
-    pub fn skip(&mut self, key: impl Into<String>) {
-        self.answers.insert(key.into(), AnswerEntry::Skipped);
-    }
-
-    /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
-    pub fn replay(&mut self, step: impl Into<String>, outcome: Option<&str>) -> Result<(), serde_json::Error> {
-        let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
-        self.steps.insert(step.into(), entry);
-        Ok(())
-    }
-}
-
-impl Journal {
-    /// Whether there is nothing in it at all, also nothing that merely goes along.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.is_empty() && self.loose.is_empty()
-    }
-
-    /// Roughly how many bytes it takes, sealed.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
         let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
         let names = self.visits.iter().map(String::len);
@@ -159,8 +215,7 @@ impl Journal {
         answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
     }
 
-    /// The entry that takes most, in words for the log.
-    pub(crate) fn largest(&self) -> Option<String> {
+    fn largest(&self) -> Option<String> {
         let answers = self.answers.iter().map(|(key, entry)| (entry.size(), format!("answer `{key}`")));
         let steps = self.steps.iter().map(|(name, entry)| (entry.size(), format!("step `{name}`")));
         let progress = self.progress.iter().map(|value| (value.get().len(), "the progress".to_owned()));

@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod by_name;
 mod catalog;
 mod changes;
 mod clock;
@@ -34,6 +35,7 @@ mod shed;
 mod subscription;
 pub mod testing;
 mod tool;
+mod write;
 
 pub use changes::Changes;
 pub use clock::{Clock, SystemClock};

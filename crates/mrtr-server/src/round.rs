@@ -8,9 +8,7 @@ use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use mrtr_schema::{
-    ClientCapabilities, ErrorObject, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
-};
+use mrtr_schema::{ClientCapabilities, ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
 use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
@@ -186,7 +184,7 @@ impl<'a> Round<'a> {
             let mut journal = Journal::default();
             if self.settings.guard.is_none() {
                 let answers = self.answers.iter().flat_map(RawMembers::iter);
-                journal.loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
+                journal.entries_mut().loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
             return journal;
         };
@@ -275,10 +273,10 @@ impl<'a> Round<'a> {
         metrics::asked(&questions, state_bytes);
         let outcome = if questions.is_empty() { "yielded" } else { "asked" };
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
-        match InputRequiredResult::from_parts(requests, state) {
+        match self.server.write_interim(requests, state, self.revision()) {
             Some(interim) => {
                 self.concluded(outcome);
-                self.server.write(&interim, self.revision())
+                interim
             }
             None => self.failed::<R>(Failure::misuse("a reply would neither ask nor carry anything")),
         }

@@ -131,9 +131,10 @@ impl<R> Ran<Output<R>> {
             }
             Outcome::Done(Output::InputRequired(asked)) => {
                 let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
+                let entries = journal.entries_mut();
                 must_carry |= asked.state.is_some() || questions.iter().any(Question::needs_state);
-                journal.carried = asked.state.map(|state| state.as_raw().to_owned());
-                journal.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
+                entries.carried = asked.state.map(|state| state.as_raw().to_owned());
+                entries.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
                 if questions.is_empty() { Outcome::Yielded } else { Outcome::Waiting(questions) }
             }
             Outcome::Waiting(questions) => Outcome::Waiting(questions),

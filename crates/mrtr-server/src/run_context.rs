@@ -2,12 +2,12 @@
 
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::HashMap;
 use mrtr_schema::{ClientCapabilities, ErrorObject, Form, FormError, Revision};
 use mrtr_state::{DEFAULT_LIMIT, FlowId, Lifetimes, Sealer};
 use schemars::JsonSchema;

@@ -5,11 +5,11 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use indexmap::IndexMap;
 use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, ReadError, ResultMeta, SchemaError};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
+use crate::by_name::ByName;
 use crate::catalog::Lists;
 use crate::clock::{Clock, SystemClock};
 use crate::extension::{Extension, Host};
@@ -54,10 +54,10 @@ pub(crate) struct Inner {
     pub(crate) signature: String,
     pub(crate) instructions: Option<String>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) tools: IndexMap<String, PreparedTool>,
-    pub(crate) prompts: IndexMap<String, PreparedPrompt>,
-    pub(crate) resources: IndexMap<String, PreparedResource>,
-    pub(crate) templates: IndexMap<String, PreparedTemplate>,
+    pub(crate) tools: ByName<PreparedTool>,
+    pub(crate) prompts: ByName<PreparedPrompt>,
+    pub(crate) resources: ByName<PreparedResource>,
+    pub(crate) templates: ByName<PreparedTemplate>,
     pub(crate) lists: Lists,
     pub(crate) extensions: Vec<Arc<dyn Extension>>,
     pub(crate) middleware: Vec<Arc<dyn Middleware>>,
@@ -329,8 +329,8 @@ fn unique<T>(
     what: &'static str,
     all: impl Iterator<Item = Result<T, BuildError>>,
     name: impl Fn(&T) -> String,
-) -> Result<IndexMap<String, T>, BuildError> {
-    let mut map = IndexMap::new();
+) -> Result<ByName<T>, BuildError> {
+    let mut map = ByName::default();
     for one in all {
         let one = one?;
         let name = name(&one);

@@ -60,7 +60,8 @@ impl<T: JsonPayload> Payload for T {
     }
 
     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
-        Ok(serde_json::from_slice(bytes)?)
+        // Looked at as text once, and not string by string.
+        Ok(serde_json::from_str(std::str::from_utf8(bytes)?)?)
     }
 }
 
@@ -103,6 +104,7 @@ macro_rules! payload_error_from {
 payload_error_from!(
     serde_json::Error,
     std::array::TryFromSliceError,
+    std::str::Utf8Error,
     &'static str,
     Box<dyn std::error::Error + Send + Sync>
 );

@@ -7,16 +7,43 @@ use crate::elicitation::PrimitiveSchema;
 use crate::json::{JsonObject, RawMembers, text};
 
 impl Form {
+    /// What an `ElicitResult` that accepts fills in, if it fits for sure and nothing stands in it that is to be left
+    /// out: the type whose form this is can be read from it. `None` says nothing: whoever gets it looks closer.
+    ///
+    /// ```
+    /// use mrtr_schema::Form;
+    /// use serde_json::value::RawValue;
+    ///
+    /// let form = Form::parse(r#"{"type": "object", "properties": {"age": {"type": "integer"}}}"#)?;
+    /// let response = RawValue::from_string(r#"{"action": "accept", "content": {"age": 30}}"#.to_owned()).unwrap();
+    /// assert_eq!(form.plain_answer(&response).unwrap().get(), r#"{"age": 30}"#);
+    /// let response = RawValue::from_string(r#"{"action": "accept", "content": {"age": 30.0}}"#.to_owned()).unwrap();
+    /// assert!(form.plain_answer(&response).is_none());
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn plain_answer<'a>(&self, response: &'a RawValue) -> Option<&'a RawValue> {
+        let members = RawMembers::of(response).ok()?;
+        let content = members.get("content").filter(|_| members.len() == 2)?;
+        // An escape may stand for half a character, which is no text.
+        let fits = members.get("action")?.get() == "\"accept\""
+            && !content.get().contains('\\')
+            && self.fills(content, |field, value| field.is_some_and(|field| plainly_fills(field, value)));
+        fits.then_some(content)
+    }
+
     /// Whether an answer fits for sure. A no says nothing: whoever gets it looks closer.
     pub(super) fn plainly_fits(&self, content: &JsonObject) -> bool {
-        if content.as_str().len() > LONGEST {
+        self.fills(content.as_raw(), |field, value| field.is_none_or(|field| plainly_fills(field, value)))
+    }
+
+    fn fills(&self, content: &RawValue, fills: impl Fn(Option<&PrimitiveSchema>, &RawValue) -> bool) -> bool {
+        if content.get().len() > LONGEST {
             return false;
         }
-        let Ok(members) = RawMembers::of(content.as_raw()) else { return false };
+        let Ok(members) = RawMembers::of(content) else { return false };
         let required = self.0.fields.required.iter().flatten();
         let is_there = |name: &String| self.field(name).is_some() && members.get(name).is_some();
-        required.into_iter().all(is_there)
-            && members.iter().all(|(name, value)| self.field(name).is_none_or(|field| plainly_fills(field, value)))
+        required.into_iter().all(is_there) && members.iter().all(|(name, value)| fills(self.field(name), value))
     }
 }
 

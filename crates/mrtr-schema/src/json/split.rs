@@ -250,7 +250,7 @@ pub(crate) fn text(value: &RawValue) -> Result<Cow<'_, str>, ReadError> {
 
 /// The text of a string in its quotes: without an escape, it is what stands between them.
 pub(super) fn unquoted(quoted: &str) -> Result<Cow<'_, str>, ReadError> {
-    if !quoted.contains('\\') {
+    if memchr::memchr(b'\\', quoted.as_bytes()).is_none() {
         return Ok(Cow::Borrowed(&quoted[1..quoted.len() - 1]));
     }
     let Key(text) = serde_json::from_str(quoted)?;

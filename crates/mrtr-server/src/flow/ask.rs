@@ -1,7 +1,6 @@
 //! A question on its way: read from the journal, or opened.
 
 use std::fmt;
-use std::hash::{DefaultHasher, Hasher};
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,6 +10,7 @@ use mrtr_schema::InputRequest;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::question::fingerprint;
 use super::{Flow, QuestionKind, short_hex};
 use crate::FlowError;
 use crate::run::{Evaluation, Question, Run};
@@ -258,9 +258,7 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
     /// Reads the answer, or opens the question and gives nothing.
     fn evaluate(&self) -> Option<Answered<Q::Value>> {
         let pinned = self.options.pinned.then(|| self.wording());
-        let mut hasher = DefaultHasher::new();
-        self.question.fingerprint(&mut hasher);
-        match self.run.evaluate(&self.key, hasher.finish(), pinned.is_some() || Q::NEEDS_STATE) {
+        match self.run.evaluate(&self.key, fingerprint(&self.question), pinned.is_some() || Q::NEEDS_STATE) {
             Evaluation::Park => None,
             Evaluation::Skipped if M::OPTIONAL => Some(Answered::Declined),
             Evaluation::Skipped | Evaluation::Ask => self.ask(pinned, None),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::pending;
-use std::hash::{DefaultHasher, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use mrtr_schema::{
 };
 
 use super::ask::Ask;
-use super::question::{NamespacedQuestion, QuestionKind};
+use super::question::{NamespacedQuestion, QuestionKind, fingerprint};
 use super::url::OpenQuestion;
 use crate::run::{Evaluation, Question, Run};
 use crate::{FlowError, RunContext, gate};
@@ -102,9 +101,7 @@ where
 
     fn into_future(mut self) -> Self::IntoFuture {
         Box::pin(async move {
-            let mut hasher = DefaultHasher::new();
-            self.question.fingerprint(&mut hasher);
-            let found = self.run.evaluate(&self.key, hasher.finish(), true);
+            let found = self.run.evaluate(&self.key, fingerprint(&self.question), true);
             if matches!(found, Evaluation::Park) {
                 return pending().await;
             }

@@ -1,7 +1,7 @@
 //! The kinds of question: what each asks, and how its answer is read.
 
 use std::any::TypeId;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
 use mrtr_schema::{
@@ -50,6 +50,13 @@ pub trait QuestionKind: sealed::Sealed {
     fn fingerprint<H: Hasher>(&self, hasher: &mut H);
 }
 
+/// A number that two different questions hardly ever share.
+pub(super) fn fingerprint<Q: QuestionKind>(question: &Q) -> u64 {
+    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
+    question.fingerprint(&mut hasher);
+    hasher.finish()
+}
+
 pub(super) mod sealed {
     pub trait Sealed {}
 }
@@ -88,6 +95,10 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
     }
 
     fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<T>, String> {
+        let plain = self.form.as_ref().ok().and_then(|form| form.plain_answer(response));
+        if let Some(value) = plain.and_then(|content| serde_json::from_str(content.get()).ok()) {
+            return Ok(Answered::Accepted(value));
+        }
         let result = ElicitResult::read(response, dialect).map_err(|error| error.to_string())?;
         match result.action {
             ElicitAction::Decline => Ok(Answered::Declined),

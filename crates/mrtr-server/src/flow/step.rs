@@ -161,18 +161,17 @@ where
         match self.run.begin_step(&self.name, self.idempotent) {
             Begin::Park => pending().await,
             Begin::Interrupted => Err(FlowError::Interrupted { step: self.name }),
-            Begin::Recorded(entry) => self.read(entry).await,
+            Begin::Recorded(entry) => or_park(self.read(&entry)).await,
             Begin::Start => {
                 let in_flight = self.run.guard_started();
                 let performed = self.perform().await;
-                if let Some(entry) = &performed {
-                    self.run.finish_step(&self.name, entry.clone());
-                }
+                let read = performed.and_then(|entry| {
+                    let read = self.read(&entry);
+                    self.run.finish_step(&self.name, entry);
+                    read
+                });
                 drop(in_flight);
-                match performed {
-                    Some(entry) => self.read(entry).await,
-                    None => pending().await,
-                }
+                or_park(read).await
             }
         }
     }
@@ -187,8 +186,10 @@ where
             },
             Err(failure) => StepEntry::Error(failure.into_step_error()),
         };
-        let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
-        record(self.run, &self.name, Entry::StepFinished { step: &self.name, outcome: &outcome }).await?;
+        if self.run.context.sink.is_some() {
+            let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
+            record(self.run, &self.name, Entry::StepFinished { step: &self.name, outcome: &outcome }).await?;
+        }
         Some(entry)
     }
 
@@ -211,20 +212,28 @@ where
     }
 
     /// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once.
-    async fn read(self, entry: StepEntry) -> Result<T, FlowError> {
+    fn read(&self, entry: &StepEntry) -> Option<Result<T, FlowError>> {
         match entry {
             StepEntry::Value(value) => {
                 let Ok(value) = serde_json::from_str(value.get()) else {
                     // The error would quote what was recorded, which belongs in no log.
                     let name = &self.name;
                     self.run.misuse(format!("the recorded outcome of step `{name}` cannot be read as its type"));
-                    return pending().await;
+                    return None;
                 };
-                Ok(value)
+                Some(Ok(value))
             }
-            StepEntry::Error(error) => Err(FlowError::Step(error)),
-            StepEntry::Started => Err(FlowError::Interrupted { step: self.name }),
+            StepEntry::Error(error) => Some(Err(FlowError::Step(error.clone()))),
+            StepEntry::Started => Some(Err(FlowError::Interrupted { step: self.name.clone() })),
         }
+    }
+}
+
+/// Waits for the end of the run if there is nothing to go on with.
+async fn or_park<T>(read: Option<T>) -> T {
+    match read {
+        Some(read) => read,
+        None => pending().await,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Asking a person to visit a URL: consent first, and then until it is done.
 
 use std::future::{Future, pending};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mrtr_schema::{Dialect, ElicitAction, ElicitRequest, ElicitResult, ElicitUrlP
 use serde_json::value::RawValue;
 
 use super::ask::{Ask, Asking, Required};
-use super::question::{QuestionKind, sealed, with_note};
+use super::question::{QuestionKind, fingerprint, sealed, with_note};
 use super::{Answered, Flow};
 use crate::FlowError;
 use crate::run::{Evaluation, Question, Run};
@@ -176,9 +176,7 @@ where
 
 impl UrlAsk<'_> {
     fn evaluate(&self) -> Evaluation {
-        let mut hasher = DefaultHasher::new();
-        self.question.fingerprint(&mut hasher);
-        self.flow.run.evaluate(&self.key, hasher.finish(), UrlQuestion::NEEDS_STATE)
+        self.flow.run.evaluate(&self.key, fingerprint(&self.question), UrlQuestion::NEEDS_STATE)
     }
 
     /// A refusal stands; consent without completion is asked for again.

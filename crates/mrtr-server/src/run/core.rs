@@ -3,14 +3,14 @@
 mod questions;
 mod steps;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use indexmap::IndexMap;
+use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use serde_json::value::RawValue;
 
 use super::{Outcome, Question, Ran, SinkError};
+use crate::by_name::ByName;
 use crate::journal::PER_ENTRY;
 use crate::{Failure, Journal, RunContext};
 
@@ -28,7 +28,7 @@ struct State {
     /// Roughly how many bytes the journal takes, sealed.
     size: usize,
     /// Open questions, in the order in which they were asked.
-    open: IndexMap<String, Question>,
+    open: ByName<Question>,
     /// What was read under each name in this run: the same name must mean the same thing.
     read: HashMap<String, u64>,
     steps: HashSet<String>,
@@ -60,9 +60,9 @@ impl Run {
     pub(crate) fn new(journal: Journal, context: RunContext) -> Self {
         let state = State {
             size: journal.size(),
-            resumed: journal.progress.clone(),
+            resumed: journal.entries().progress.clone(),
             journal,
-            open: IndexMap::new(),
+            open: ByName::default(),
             read: HashMap::new(),
             steps: HashSet::new(),
             in_flight: 0,
@@ -96,11 +96,12 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let read = state.read.keys().filter(|key| !open.contains_key(*key)).cloned().collect();
-        let must_carry = state.must_carry || state.journal.gave_keys || !state.journal.steps.is_empty();
+        let read = std::mem::take(&mut state.read).into_keys().filter(|key| !open.contains_key(key)).collect();
+        let entries = state.journal.entries();
+        let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
         let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
-        state.journal.loose.retain(|key, _| keeps_loose && !open.contains_key(key));
+        state.journal.retain_loose(|key| keeps_loose && !open.contains_key(key));
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Abandoned), _) => Outcome::Abandoned,

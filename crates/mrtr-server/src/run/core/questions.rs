@@ -32,12 +32,12 @@ impl Run {
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Evaluation::Park;
         }
-        match state.journal.answers.get(key) {
+        match state.journal.entries().answers.get(key) {
             Some(AnswerEntry::Given { response, asked }) => return Evaluation::Given(response.clone(), asked.clone()),
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        match state.journal.loose.get(key).filter(|_| !state.stepped && !needs_state) {
+        match state.journal.entries().loose.get(key).filter(|_| !state.stepped && !needs_state) {
             Some(response) => Evaluation::Given(response.clone(), None),
             None => Evaluation::Ask,
         }
@@ -46,14 +46,14 @@ impl Run {
     /// Takes note that the answer under a name was used; one that came without a state enters the journal by that.
     pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
         let mut state = self.state();
-        if !state.journal.answers.contains_key(key) {
+        if !state.journal.entries().answers.contains_key(key) {
             self.accept_loose(&mut state, key, response);
         }
     }
 
     fn accept_loose(&self, state: &mut State, key: &str, response: Box<RawValue>) {
         state.used_loose = true;
-        if let Some(response) = state.journal.loose.shift_remove(key) {
+        if let Some(response) = state.journal.entries_mut().loose.shift_remove(key) {
             state.size = state.size.saturating_sub(response.get().len());
         }
         self.insert_answer(state, key, AnswerEntry::Given { response, asked: None });
@@ -75,7 +75,7 @@ impl Run {
             open.pinned = open.pinned.take().or(question.pinned);
             return;
         }
-        if let Some(entry) = state.journal.answers.shift_remove(&question.key) {
+        if let Some(entry) = state.journal.remove_answer(&question.key) {
             state.size = state.size.saturating_sub(cost(&question.key, entry.size()));
         }
         let told = self.context.sink.as_ref().map(|sink| (sink, question.clone()));
@@ -89,7 +89,7 @@ impl Run {
     /// Counts how often a pinned question changed its wording under an answer.
     pub(crate) fn reworded(&self, key: &str) -> u32 {
         let mut state = self.state();
-        let times = state.journal.rewordings.entry(key.to_owned()).or_default();
+        let times = state.journal.entries_mut().rewordings.entry(key.to_owned()).or_default();
         *times += 1;
         *times
     }
@@ -104,14 +104,14 @@ impl Run {
 
     fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {
         let size = entry.size();
-        let before = state.journal.answers.insert(key.to_owned(), entry);
+        let before = state.journal.entries_mut().answers.insert(key.to_owned(), entry);
         let freed = before.map_or(0, |entry| cost(key, entry.size()));
         self.check_size(state, "answer", key, size, freed);
     }
 
     /// What was decided elsewhere, once it was.
     pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
-        self.state().journal.decisions.get(key).cloned()
+        self.state().journal.entries().decisions.get(key).cloned()
     }
 
     pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
@@ -119,7 +119,7 @@ impl Run {
             Ok(decision) => {
                 let mut state = self.state();
                 let size = decision.get().len();
-                state.journal.decisions.insert(key.to_owned(), decision);
+                state.journal.entries_mut().decisions.insert(key.to_owned(), decision);
                 state.must_carry = true;
                 self.check_size(&mut state, "decision", key, size, 0);
             }
@@ -128,13 +128,13 @@ impl Run {
     }
 
     pub(crate) fn visited(&self, key: &str) -> bool {
-        self.state().journal.visits.iter().any(|visited| visited == key)
+        self.state().journal.entries().visits.iter().any(|visited| visited == key)
     }
 
     pub(crate) fn record_visit(&self, key: &str) {
         let mut state = self.state();
-        if !state.journal.visits.iter().any(|visited| visited == key) {
-            state.journal.visits.push(key.to_owned());
+        if !state.journal.entries().visits.iter().any(|visited| visited == key) {
+            state.journal.entries_mut().visits.push(key.to_owned());
         }
         state.must_carry = true;
     }
@@ -142,22 +142,22 @@ impl Run {
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
     /// of which nothing is left but its steps.
     pub(crate) fn interaction_id(&self, key: &str) -> String {
-        self.state().journal.gave_keys = true;
+        self.state().journal.entries_mut().gave_keys = true;
         self.context.derived_id("mrtr interaction id", key)
     }
 
     pub(crate) fn carried(&self) -> Option<Box<RawValue>> {
-        self.state().journal.carried.clone()
+        self.state().journal.entries().carried.clone()
     }
 
     /// An answer as it came, for the low road.
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
         let mut state = self.state();
-        match state.journal.answers.get(key) {
+        match state.journal.entries().answers.get(key) {
             Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
             Some(AnswerEntry::Skipped) => None,
             None => {
-                let response = state.journal.loose.get(key).filter(|_| !state.stepped)?.clone();
+                let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
                 self.accept_loose(&mut state, key, response.clone());
                 Some(response)
             }

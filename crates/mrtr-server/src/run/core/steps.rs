@@ -31,10 +31,10 @@ impl Run {
             return Begin::Park;
         }
         state.stepped = true;
-        match state.journal.steps.get(name) {
+        match state.journal.entries().steps.get(name) {
             Some(StepEntry::Started) if !idempotent => Begin::Interrupted,
             Some(StepEntry::Started) | None => {
-                if state.journal.steps.insert(name.to_owned(), StepEntry::Started).is_none() {
+                if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
                     state.size += cost(name, 0);
                 }
                 state.in_flight += 1;
@@ -47,7 +47,7 @@ impl Run {
     pub(crate) fn finish_step(&self, name: &str, entry: StepEntry) {
         let mut state = self.state();
         let size = entry.size();
-        let before = state.journal.steps.insert(name.to_owned(), entry);
+        let before = state.journal.entries_mut().steps.insert(name.to_owned(), entry);
         let freed = before.map_or(0, |entry| cost(name, entry.size()));
         self.check_size(&mut state, "step", name, size, freed);
     }
@@ -80,7 +80,7 @@ impl Run {
             return false;
         }
         state.stepped = true;
-        state.journal.gave_keys = true;
+        state.journal.entries_mut().gave_keys = true;
         true
     }
 
@@ -104,12 +104,17 @@ impl Run {
             return false;
         }
         let size = progress.get().len();
-        let freed = state.journal.progress.replace(progress).map_or(0, |before| cost(PROGRESS, before.get().len()));
+        let freed = state
+            .journal
+            .entries_mut()
+            .progress
+            .replace(progress)
+            .map_or(0, |before| cost(PROGRESS, before.get().len()));
         state.must_carry = true;
         self.check_size(&mut state, "entry", PROGRESS, size, freed);
-        if state.ending.is_none() && self.context.sheds(state.journal.sheds) {
+        if state.ending.is_none() && self.context.sheds(state.journal.entries().sheds) {
             crate::metrics::shed();
-            state.journal.sheds += 1;
+            state.journal.entries_mut().sheds += 1;
             state.ending = Some(Ending::Yielded);
         }
         state.ending.is_none()

@@ -1,0 +1,90 @@
+//! Results as text, with the server's name in their metadata.
+
+use indexmap::IndexMap;
+use mrtr_schema::{ErrorObject, Feature, InputRequests, InputRequiredResult, RequestState, ResultMeta, Revision, Wire};
+
+use crate::Server;
+use crate::product::Product;
+
+impl Server {
+    /// Writes a result without metadata of its own, and says in its metadata whose it is.
+    pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
+        written(result, revision).map(|text| self.sign(text, revision))
+    }
+
+    /// Writes a reply that asks, carries, or both; `None` if it would do neither.
+    pub(crate) fn write_interim(
+        &self,
+        requests: InputRequests,
+        state: Option<RequestState>,
+        revision: Revision,
+    ) -> Option<Result<String, ErrorObject>> {
+        // A sealed state is long, and nothing in it needs an escape: it is put in as text.
+        let (as_text, as_value) = if requests.is_empty() { (None, state) } else { (state, None) };
+        let interim = InputRequiredResult::from_parts(requests, as_value)?;
+        let written = written(&interim, revision).map(|mut text| {
+            if let Some(state) = as_text
+                && text.pop() == Some('}')
+            {
+                let state = state.untrusted_text();
+                debug_assert!(state.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\'));
+                text.reserve(state.len() + self.0.signature.len() + ROOM);
+                text.push_str(",\"requestState\":\"");
+                text.push_str(state);
+                text.push_str("\"}");
+            }
+            self.sign(text, revision)
+        });
+        Some(written)
+    }
+
+    /// The same for a result that a handler may have given metadata.
+    pub(crate) fn write_product<R: Product>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
+        if result.meta().is_none() {
+            return self.write(&result, revision);
+        }
+        self.identify(&written(&result, revision)?, revision)
+    }
+
+    /// Takes over a result that an extension wrote.
+    pub(crate) fn adopt(&self, result: &mrtr_schema::Json, revision: Revision) -> Result<String, ErrorObject> {
+        self.identify(result.as_str(), revision)
+    }
+
+    /// Adds the server's name to a result that has no metadata: at its end, as text.
+    fn sign(&self, mut written: String, revision: Revision) -> String {
+        if revision.has(Feature::RequestMetadata) && written.pop() == Some('}') {
+            if !written.ends_with('{') {
+                written.push(',');
+            }
+            written.push_str(&self.0.signature);
+            written.push('}');
+        }
+        written
+    }
+
+    /// Adds the server's name to whatever metadata a result has.
+    fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
+        if !revision.has(Feature::RequestMetadata) {
+            return Ok(written.to_owned());
+        }
+        let unreadable = |_| crate::dispatch::internal_error();
+        let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
+            serde_json::from_str(written).map_err(unreadable)?;
+        let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
+        let mut meta = meta.and_then(Result::ok).unwrap_or_default();
+        meta.server_info.get_or_insert_with(|| self.0.info.clone());
+        result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
+        serde_json::to_string(&result).map_err(unreadable)
+    }
+}
+
+/// More than the names, quotes and brackets take that are put around a state and a signature.
+const ROOM: usize = 32;
+
+fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
+    result.to_json(revision).map_err(|error| {
+        tracing::error!(%error, "a result cannot be written in this revision");
+        crate::dispatch::internal_error()
+    })
+}

@@ -340,9 +340,28 @@ pub enum ElicitAction {
 pub struct FormContent(JsonObject);
 
 impl FormContent {
+    /// Takes an object whose values are all such as forms hold.
+    ///
+    /// ```
+    /// use mrtr_schema::{FormContent, JsonObject};
+    ///
+    /// assert!(FormContent::new(JsonObject::parse(r#"{"tags": ["a", "b"]}"#)?).is_ok());
+    /// assert!(FormContent::new(JsonObject::parse(r#"{"tags": {}}"#)?).is_err());
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn new(values: JsonObject) -> Result<Self, ReadError> {
+        Self::check(values.as_raw())?;
+        Ok(Self(values))
+    }
+
     /// The values as a free-form object.
     pub fn as_object(&self) -> &JsonObject {
         &self.0
+    }
+
+    /// The values as a free-form object of their own.
+    pub fn into_object(self) -> JsonObject {
+        self.0
     }
 
     fn check(value: &RawValue) -> Result<(), ReadError> {

@@ -86,6 +86,19 @@ impl Json {
         &self.0
     }
 
+    /// The object, if it is one.
+    ///
+    /// ```
+    /// use mrtr_schema::Json;
+    ///
+    /// assert!(Json::parse("{}")?.into_object().is_some());
+    /// assert!(Json::parse("[]")?.into_object().is_none());
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn into_object(self) -> Option<JsonObject> {
+        self.as_str().starts_with('{').then_some(JsonObject(self))
+    }
+
     /// The string, if it is one.
     pub fn as_text(&self) -> Option<Cow<'_, str>> {
         text(&self.0).ok()
@@ -160,8 +173,8 @@ impl JsonObject {
 
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<Json> {
-        let mut members = RawMembers::of(self.0.as_raw()).ok()?;
-        members.take(key).and_then(|raw| Json::from_raw(raw).ok())
+        // The whole was looked at, and with it every part.
+        RawMembers::of(self.0.as_raw()).ok()?.get(key).map(|raw| Json(raw.to_owned()))
     }
 
     /// Reads it as a Rust type.

@@ -232,9 +232,11 @@ fn what_a_form_cannot_hold_is_named() {
 
 #[cfg(feature = "validate")]
 mod answers {
-    use mrtr_schema::{Form, JsonObject, SchemaCheck};
+    use mrtr_schema::{ElicitAction, ElicitResult, Form, JsonObject, Revision, SchemaCheck, Wire};
     use schemars::JsonSchema;
     use serde::Deserialize;
+    use serde_json::Value;
+    use serde_json::value::RawValue;
 
     fn check(form: &Form, answer: &str) -> Result<(), String> {
         form.check(&JsonObject::parse(answer).unwrap()).map_err(|violations| violations.to_string())
@@ -319,6 +321,7 @@ mod answers {
             "{}",
             "null",
         ];
+        let mut plain = 0;
         for field in fields {
             for required in ["", r#","required":["a"]"#, r#","required":["a","b"]"#, r#","required":["c"]"#] {
                 let text =
@@ -330,9 +333,41 @@ mod answers {
                     let Ok(answer) = JsonObject::parse(&answer) else { continue };
                     let by_schema = schema.check(answer.as_raw()).is_ok();
                     assert_eq!(form.check(&answer).is_ok(), by_schema, "{} for {text}", answer.as_str());
+                    plain += usize::from(is_plain(&form, &answer));
                 }
             }
         }
+        assert!(plain > 40, "only {plain} answers were taken at a glance");
+    }
+
+    /// Whether an answer is read at a glance. If so, it is one that the long way reads alike.
+    fn is_plain(form: &Form, answer: &JsonObject) -> bool {
+        let content = answer.as_str();
+        let said = [
+            (format!(r#"{{"action":"accept","content":{content}}}"#), true),
+            (format!(r#"{{"content":{content},"action":"accept"}}"#), true),
+            (format!(r#"{{"action":"decline","content":{content}}}"#), false),
+            (format!(r#"{{"action":"accept","content":{content},"_meta":{{}}}}"#), false),
+            (format!(r#"{{"action":"accept","content":{content},"content":{content}}}"#), false),
+            (format!(r#"{{"action":"accept","content":[{content}]}}"#), false),
+            (r#"{"action":"accept"}"#.to_owned(), false),
+        ];
+        let mut is_plain = None;
+        for (response, may_be) in said {
+            let response = RawValue::from_string(response).unwrap();
+            let Some(found) = form.plain_answer(&response) else {
+                assert!(!may_be || !*is_plain.get_or_insert(false), "{}", response.get());
+                continue;
+            };
+            assert!(may_be && *is_plain.get_or_insert(true), "{}", response.get());
+            let result = ElicitResult::read(&response, Revision::Published.lenient()).unwrap();
+            assert_eq!(result.action, ElicitAction::Accept);
+            let by_schema = result.content.unwrap();
+            assert!(form.check(by_schema.as_object()).is_ok(), "{content}");
+            let read: Value = form.answer(by_schema.as_object()).unwrap();
+            assert_eq!(serde_json::from_str::<Value>(found.get()).unwrap(), read);
+        }
+        is_plain == Some(true)
     }
 
     #[test]
@@ -369,7 +404,7 @@ mod answers {
     #[test]
     fn sizes_depths_and_patterns_are_bounded() {
         let check = schema(r#"{"type":"array","items":{"type":"string"}}"#).unwrap();
-        let raw = |text: &str| serde_json::value::RawValue::from_string(text.to_owned()).unwrap();
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         let large = format!("[\"{}\"]", "x".repeat(1 << 20));
         assert_eq!(check.check(&raw(&large)).unwrap_err().to_string(), "$: larger than 1048576 bytes");
         let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));

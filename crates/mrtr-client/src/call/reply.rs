@@ -38,7 +38,7 @@ impl ReplyKind {
                 Ok(Self::Task(task))
             }
             Reply::Complete(_) => Ok(Self::Complete(result)),
-            Reply::InputRequired(interim) => Self::interim(raw, interim),
+            Reply::InputRequired(interim) => Ok(Self::interim(result, interim)),
             Reply::Extension(extension) if extension.result_type.as_str() == "task" => {
                 let facts = extension::CreateTaskResult::read(raw, dialect)?.facts;
                 let mut task = PendingTask::new(revision, facts.task_id);
@@ -49,21 +49,20 @@ impl ReplyKind {
         }
     }
 
-    fn interim(result: &RawValue, interim: InputRequiredResult) -> Result<Self, ReadError> {
+    fn interim(result: Json, interim: InputRequiredResult) -> Self {
         let (requests, state) = interim.into_parts();
         if requests.is_empty() {
-            return Ok(Self::Interim { asked: None, state });
+            return Self::Interim { asked: None, state };
         }
-        let asked = raw_requests(result)?.map(|raw| Asked { raw, requests });
-        Ok(Self::Interim { asked, state })
+        let raw = result.into_object().and_then(|result| result.get(REQUESTS)?.into_object());
+        Self::Interim { asked: raw.map(|raw| Asked { raw, requests }), state }
     }
 }
 
 /// What a result asks, kept as it came.
 pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Asked>, ReadError> {
-    raw_requests(result)?.map(|raw| Asked::read(raw, call.revision)).transpose()
+    let raw = RawMembers::of(result)?.get(REQUESTS).map(JsonObject::from_raw).transpose()?;
+    raw.map(|raw| Asked::read(raw, call.revision)).transpose()
 }
 
-fn raw_requests(result: &RawValue) -> Result<Option<JsonObject>, ReadError> {
-    RawMembers::of(result)?.get("inputRequests").map(JsonObject::from_raw).transpose()
-}
+const REQUESTS: &str = "inputRequests";

@@ -36,6 +36,27 @@ pub enum ResultType {
 }
 
 impl ResultType {
+    /// What a result is, by its members: nothing else of it is read.
+    ///
+    /// ```
+    /// use mrtr_schema::{RawMembers, ResultType, Revision};
+    ///
+    /// let result = RawMembers::parse(r#"{"requestState": "sealed"}"#)?;
+    /// assert_eq!(ResultType::of(&result, Revision::Draft202602.strict())?, ResultType::InputRequired);
+    /// assert_eq!(ResultType::of(&result, Revision::Published.strict())?, ResultType::Complete);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn of(members: &RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
+        if !dialect.revision.has(Feature::ResultType) {
+            let interim = members.get("inputRequests").or(members.get("requestState")).is_some();
+            return Ok(if interim { Self::InputRequired } else { Self::Complete });
+        }
+        match members.get("resultType") {
+            Some(word) => Self::read(word, dialect).map_err(|error| error.in_member("resultType")),
+            None => Ok(Self::default()),
+        }
+    }
+
     /// The word on the wire.
     pub fn as_str(&self) -> &str {
         match self {
@@ -303,7 +324,7 @@ impl<T: WireObject> Wire for Reply<T> {
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let members = RawMembers::of(value)?;
-        match kind_of_result(&members, dialect)? {
+        match ResultType::of(&members, dialect)? {
             ResultType::Complete => T::read_members(members, dialect).map(Self::Complete),
             ResultType::InputRequired => WireObject::read_members(members, dialect).map(Self::InputRequired),
             ResultType::Extension(_) => WireObject::read_members(members, dialect).map(Self::Extension),
@@ -350,17 +371,6 @@ impl<T: WireObject> Wire for Reply<T> {
 
 fn not_in<E: Error>(word: &ExtensionType, revision: Revision) -> E {
     E::custom(format_args!("`{}` is not a `resultType` of {revision}", word.as_str()))
-}
-
-fn kind_of_result(members: &RawMembers<'_>, dialect: Dialect) -> Result<ResultType, ReadError> {
-    if !dialect.revision.has(Feature::ResultType) {
-        let interim = members.get("inputRequests").or(members.get("requestState")).is_some();
-        return Ok(if interim { ResultType::InputRequired } else { ResultType::Complete });
-    }
-    match members.get("resultType") {
-        Some(word) => ResultType::read(word, dialect).map_err(|error| error.in_member("resultType")),
-        None => Ok(ResultType::default()),
-    }
 }
 
 /// A result that an extension defines.

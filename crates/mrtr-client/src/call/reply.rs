@@ -2,7 +2,7 @@
 
 use mrtr_schema::tasks::{self, extension};
 use mrtr_schema::{
-    AnyResult, Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, Reply, RequestState, Wire,
+    Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, RequestState, ResultType, Wire, WireObject,
 };
 use serde_json::value::RawValue;
 
@@ -29,17 +29,21 @@ impl ReplyKind {
     fn read(result: Json, call: &PendingCall) -> Result<Self, ReadError> {
         let raw = result.as_raw();
         let (revision, dialect) = (call.revision, call.revision.lenient());
-        match Reply::<AnyResult>::read(raw, dialect)? {
+        let members = RawMembers::of(raw)?;
+        match ResultType::of(&members, dialect)? {
             // The older revisions tell a task by its member (TK-1).
-            Reply::Complete(_) if revision.has(Feature::CoreTasks) && RawMembers::of(raw)?.get("task").is_some() => {
+            ResultType::Complete if revision.has(Feature::CoreTasks) && members.get("task").is_some() => {
                 let state = tasks::CreateTaskResult::read(raw, dialect)?.task.state;
                 let mut task = PendingTask::new(revision, state.task_id);
                 task.note(state.created_at, state.ttl, state.poll_interval);
                 Ok(Self::Task(task))
             }
-            Reply::Complete(_) => Ok(Self::Complete(result)),
-            Reply::InputRequired(interim) => Ok(Self::interim(result, interim)),
-            Reply::Extension(extension) if extension.result_type.as_str() == "task" => {
+            ResultType::Complete => Ok(Self::Complete(result)),
+            ResultType::InputRequired => {
+                let interim = InputRequiredResult::read_members(members, dialect)?;
+                Ok(Self::interim(result, interim))
+            }
+            ResultType::Extension(word) if word.as_str() == "task" => {
                 let facts = extension::CreateTaskResult::read(raw, dialect)?.facts;
                 let mut task = PendingTask::new(revision, facts.task_id);
                 task.note(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);

@@ -13,28 +13,35 @@ use crate::ReadError;
 
 pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     let text = raw.get();
-    let mut open: Vec<Container<'_>> = Vec::new();
+    let mut open: Vec<Container> = Vec::new();
+    // The keys of all objects that are open, those of the outermost first.
+    let mut keys: Vec<Cow<'_, str>> = Vec::new();
     let mut at = 0;
     while let Some(&byte) = text.as_bytes().get(at) {
         match byte {
             b'{' | b'[' if open.len() == DEEPEST => {
                 return Err(ReadError::refused(format!("nested more than {DEEPEST} levels deep")));
             }
-            b'{' => open.push(Container::Object { keys: Vec::new(), at_key: true }),
+            b'{' => open.push(Container::Object { first: keys.len(), at_key: true }),
             b'[' => open.push(Container::Array { index: 0 }),
             b'}' | b']' => {
-                if let Some(key) = open.pop().and_then(Container::duplicate) {
-                    return Err(leading_to(ReadError::duplicate(&key), &open));
+                if let Some(Container::Object { first, .. }) = open.pop() {
+                    if let Some(key) = duplicate(&mut keys[first..]) {
+                        let error = ReadError::duplicate(key);
+                        keys.truncate(first);
+                        return Err(leading_to(error, &open, &keys));
+                    }
+                    keys.truncate(first);
                 }
             }
             b',' => open.last_mut().into_iter().for_each(Container::next),
             b'"' => {
-                let end = end_of_string(text, at);
+                let (end, is_escaped) = end_of_string(text, at);
                 let string = &text[at..end];
-                if let Some(Container::Object { keys, at_key: at_key @ true }) = open.last_mut() {
-                    keys.push(unquoted(string)?);
+                if let Some(Container::Object { at_key: at_key @ true, .. }) = open.last_mut() {
+                    keys.push(if is_escaped { unquoted(string)? } else { string[1..string.len() - 1].into() });
                     *at_key = false;
-                } else if string.contains("\\u") {
+                } else if is_escaped && string.contains("\\u") {
                     unquoted(string)?; // half a surrogate pair is no text
                 }
                 at = end - 1;
@@ -46,46 +53,66 @@ pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     Ok(())
 }
 
-enum Container<'a> {
-    Object { keys: Vec<Cow<'a, str>>, at_key: bool },
-    Array { index: usize },
+/// An object or an array that is open.
+enum Container {
+    Object {
+        /// Where its keys begin among those of all.
+        first: usize,
+        at_key: bool,
+    },
+    Array {
+        index: usize,
+    },
 }
 
-impl<'a> Container<'a> {
+impl Container {
     fn next(&mut self) {
         match self {
             Self::Object { at_key, .. } => *at_key = true,
             Self::Array { index } => *index += 1,
         }
     }
+}
 
-    fn duplicate(self) -> Option<Cow<'a, str>> {
-        let Self::Object { mut keys, .. } = self else { return None };
-        keys.sort_unstable();
-        keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0].clone())
+fn duplicate<'k>(keys: &'k mut [Cow<'_, str>]) -> Option<&'k str> {
+    if keys.len() <= FEW {
+        let again = (1..keys.len()).find(|&place| keys[..place].contains(&keys[place]))?;
+        return Some(&keys[again]);
     }
+    keys.sort_unstable();
+    keys.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| &*pair[0])
 }
 
 /// The error, seen from the outermost of the containers that are still open.
-fn leading_to(error: ReadError, open: &[Container<'_>]) -> ReadError {
+fn leading_to(error: ReadError, open: &[Container], keys: &[Cow<'_, str>]) -> ReadError {
+    let mut keys = keys;
     open.iter().rev().fold(error, |error, container| match container {
-        Container::Object { keys, .. } => error.in_member(keys.last().cloned().unwrap_or_default().into_owned()),
+        Container::Object { first, .. } => {
+            let key = keys.last().cloned().unwrap_or_default();
+            keys = &keys[..*first];
+            error.in_member(key.into_owned())
+        }
         Container::Array { index } => error.in_element(*index),
     })
 }
 
-/// One past the closing quote of the string that opens at `start`; the text is known to be JSON.
-fn end_of_string(text: &str, start: usize) -> usize {
+/// One past the closing quote of the string that opens at `start`, and whether there is an escape in it; the text is
+/// known to be JSON.
+fn end_of_string(text: &str, start: usize) -> (usize, bool) {
     let bytes = text.as_bytes();
-    let mut at = start + 1;
+    let (mut at, mut is_escaped) = (start + 1, false);
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        match bytes[at + found] {
-            b'"' => return at + found + 1,
-            _ => at += found + 2,
+        if bytes[at + found] == b'"' {
+            return (at + found + 1, is_escaped);
         }
+        is_escaped = true;
+        at += found + 2;
     }
-    bytes.len()
+    (bytes.len(), is_escaped)
 }
+
+/// So many keys are sooner compared with each other than sorted.
+const FEW: usize = 8;
 
 /// As deep as the JSON parser itself goes when it builds a tree.
 const DEEPEST: usize = 127;

@@ -5,6 +5,7 @@
 
 mod equality;
 mod number;
+mod scan;
 mod split;
 mod unique;
 

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::scan::Scanner;
 use super::{Json, Members};
 use crate::wire::Wire;
 use crate::{Dialect, ReadError};
@@ -39,15 +40,32 @@ impl<'a> RawMembers<'a> {
         if !value.get().starts_with('{') {
             return Err(ReadError::expected("an object", value));
         }
-        Self::parse(value.get())
+        Self::scanned(Scanner::new(value))?.unique()
+    }
+
+    fn scanned(mut scanner: Scanner<'a>) -> Result<Self, ReadError> {
+        let mut members = Vec::with_capacity(USUAL);
+        scanner.next();
+        while scanner.peek() == Some(b'"') {
+            let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
+            scanner.next();
+            members.push(Member { key, value: Some(scanner.value().ok_or_else(no_json)?) });
+            if scanner.next() != Some(b',') {
+                break;
+            }
+        }
+        Ok(Self { members })
     }
 
     /// Takes an object apart that is still text.
     pub fn parse(text: &'a str) -> Result<Self, ReadError> {
-        let members: Self = serde_json::from_str(text)?;
-        match members.duplicate() {
+        serde_json::from_str::<Self>(text)?.unique()
+    }
+
+    fn unique(self) -> Result<Self, ReadError> {
+        match self.duplicate() {
             Some(key) => Err(ReadError::duplicate(key)),
-            None => Ok(members),
+            None => Ok(self),
         }
     }
 
@@ -216,28 +234,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
 
 /// The elements of an array, each still raw.
 pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
-    struct ElementsVisitor;
-
-    impl<'de> Visitor<'de> for ElementsVisitor {
-        type Value = Vec<&'de RawValue>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-            let mut elements = Vec::new();
-            while let Some(element) = seq.next_element()? {
-                elements.push(element);
-            }
-            Ok(elements)
-        }
-    }
-
     if !value.get().starts_with('[') {
         return Err(ReadError::expected("an array", value));
     }
-    Ok(serde_json::Deserializer::from_str(value.get()).deserialize_seq(ElementsVisitor)?)
+    let mut scanner = Scanner::new(value);
+    let mut elements = Vec::new();
+    scanner.next();
+    while scanner.peek() != Some(b']') {
+        elements.push(scanner.value().ok_or_else(no_json)?);
+        if scanner.next() != Some(b',') {
+            break;
+        }
+    }
+    Ok(elements)
+}
+
+/// A raw value was made by hand, of text that is no JSON.
+fn no_json() -> ReadError {
+    ReadError::refused("this is no JSON")
 }
 
 /// A string's text, borrowed where it holds no escape.

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use super::scan::end_of_string;
 use super::split::unquoted;
 use crate::ReadError;
 
@@ -94,21 +95,6 @@ fn leading_to(error: ReadError, open: &[Container], keys: &[Cow<'_, str>]) -> Re
         }
         Container::Array { index } => error.in_element(*index),
     })
-}
-
-/// One past the closing quote of the string that opens at `start`, and whether there is an escape in it; the text is
-/// known to be JSON.
-fn end_of_string(text: &str, start: usize) -> (usize, bool) {
-    let bytes = text.as_bytes();
-    let (mut at, mut is_escaped) = (start + 1, false);
-    while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        if bytes[at + found] == b'"' {
-            return (at + found + 1, is_escaped);
-        }
-        is_escaped = true;
-        at += found + 2;
-    }
-    (bytes.len(), is_escaped)
 }
 
 /// So many keys are sooner compared with each other than sorted.

@@ -150,7 +150,7 @@ impl Request<'_> {
         let answered = match refused {
             Some(error) => Err(error),
             None if self.method == LISTEN => subscription::listen(server, id, self, capabilities),
-            None => self.result(server, capabilities).await.map(|result| Reply::result(id, &result)),
+            None => self.result(server, capabilities).await.map(|result| Reply::result(id, result)),
         };
         for middleware in passed.iter().rev() {
             middleware.after(&call, answered.as_ref().map(drop)).await;

@@ -1,6 +1,6 @@
 //! What a server answers, as a transport sends it.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -81,11 +81,18 @@ impl From<ErrorObject> for Refused {
 }
 
 impl Reply {
-    /// A result, as JSON text, in answer to a request.
-    pub(crate) fn result(id: &RequestId, result: &str) -> Self {
-        let id = serde_json::to_string(id).expect("an id is JSON");
-        let body = ["{\"jsonrpc\":\"2.0\",\"id\":", &id, ",\"result\":", result, "}"].concat();
-        Self::Message { body, error: None }
+    /// A result, as JSON text, in answer to a request. The text becomes the message if there is room around it.
+    pub(crate) fn result(id: &RequestId, mut result: String) -> Self {
+        let mut head = String::with_capacity(64);
+        head.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+        match id {
+            RequestId::Integer(number) => write!(head, "{number}").expect("a string takes it"),
+            RequestId::String(_) => head.push_str(&serde_json::to_string(id).expect("an id is JSON")),
+        }
+        head.push_str(",\"result\":");
+        result.insert_str(0, &head);
+        result.push('}');
+        Self::Message { body: result, error: None }
     }
 
     pub(crate) fn error(id: Option<RequestId>, Refused { error, stage }: Refused, revision: Revision) -> Self {

@@ -182,8 +182,8 @@ impl<'a> Round<'a> {
     fn journal(&self, opened: Option<Opened<FlowState>>) -> Journal {
         let Some(opened) = opened else {
             let mut journal = Journal::default();
-            if self.settings.guard.is_none() {
-                let answers = self.answers.iter().flat_map(RawMembers::iter);
+            if let Some(answers) = self.answers.as_ref().filter(|_| self.settings.guard.is_none()) {
+                let answers = answers.iter();
                 journal.entries_mut().loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
             return journal;

@@ -201,7 +201,7 @@ impl Server {
         let mut meta = ListenResultMeta::new(id.clone());
         meta.server_info = Some(self.0.info.clone());
         let result = ListenResult::new(meta).to_json(revision).map_err(|_| internal_error())?;
-        match Reply::result(id, &result) {
+        match Reply::result(id, result) {
             Reply::Message { body, .. } => Ok(body),
             _ => Err(internal_error()),
         }

@@ -1,7 +1,9 @@
 //! Results as text, with the server's name in their metadata.
 
 use indexmap::IndexMap;
-use mrtr_schema::{ErrorObject, Feature, InputRequests, InputRequiredResult, RequestState, ResultMeta, Revision, Wire};
+use mrtr_schema::{
+    ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, ResultMeta, Revision, Wire,
+};
 
 use crate::Server;
 use crate::product::Product;
@@ -79,12 +81,19 @@ impl Server {
     }
 }
 
-/// More than the names, quotes and brackets take that are put around a state and a signature.
-const ROOM: usize = 32;
+/// More than is put around a result, besides a state and a signature.
+const ROOM: usize = 128;
 
 fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
-    result.to_json(revision).map_err(|error| {
-        tracing::error!(%error, "a result cannot be written in this revision");
-        crate::dispatch::internal_error()
-    })
+    let mut text = Vec::with_capacity(USUAL);
+    match serde_json::to_writer(&mut text, &InRevision::new(result, revision)) {
+        Ok(()) => Ok(String::from_utf8(text).expect("JSON is text")),
+        Err(error) => {
+            tracing::error!(%error, "a result cannot be written in this revision");
+            Err(crate::dispatch::internal_error())
+        }
+    }
 }
+
+/// Most messages are no longer than this, a state aside: what is put around a result then needs no other buffer.
+const USUAL: usize = 512;

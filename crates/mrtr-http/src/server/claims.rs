@@ -2,34 +2,38 @@
 
 use std::borrow::Cow;
 
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderValue};
 use mrtr_server::{HeaderClaim, Headers};
 
 use crate::header_text;
 
+/// What the headers claim, in one pass over them: looking each one up would take longer.
 pub(super) fn claims(headers: &HeaderMap) -> Headers<'_> {
-    Headers {
-        version: claim(headers, &PROTOCOL_VERSION, plain),
-        method: claim(headers, &METHOD, plain),
-        name: claim(headers, &NAME, header_text::decode),
-        params: headers
-            .keys()
-            .filter_map(|name| {
-                let param = name.as_str().strip_prefix(PARAM_PREFIX)?;
-                Some((param.into(), claim(headers, name, header_text::decode)))
-            })
-            .collect(),
+    let mut claims = Headers::default();
+    for (name, value) in headers {
+        match name.as_str() {
+            PROTOCOL_VERSION => claim(&mut claims.version, value, plain),
+            METHOD => claim(&mut claims.method, value, plain),
+            NAME => claim(&mut claims.name, value, header_text::decode),
+            name => {
+                let Some(param) = name.strip_prefix(PARAM_PREFIX) else { continue };
+                let place = claims.params.iter().position(|(known, _)| known == param).unwrap_or_else(|| {
+                    claims.params.push((param.into(), HeaderClaim::Missing));
+                    claims.params.len() - 1
+                });
+                claim(&mut claims.params[place].1, value, header_text::decode);
+            }
+        }
     }
+    claims
 }
 
-fn claim<'h>(headers: &'h HeaderMap, name: &HeaderName, read: fn(&str) -> Option<Cow<'_, str>>) -> HeaderClaim<'h> {
-    let mut values = headers.get_all(name).iter();
-    match (values.next(), values.next()) {
-        (None, _) => HeaderClaim::Missing,
-        (Some(value), None) => text(value).and_then(read).map_or(HeaderClaim::Unreadable, HeaderClaim::Text),
+fn claim<'h>(claim: &mut HeaderClaim<'h>, value: &'h HeaderValue, read: fn(&str) -> Option<Cow<'_, str>>) {
+    *claim = match claim {
+        HeaderClaim::Missing => text(value).and_then(read).map_or(HeaderClaim::Unreadable, HeaderClaim::Text),
         // Two headers of one name could each be believed by somebody.
-        (Some(_), Some(_)) => HeaderClaim::Unreadable,
-    }
+        HeaderClaim::Text(_) | HeaderClaim::Unreadable => HeaderClaim::Unreadable,
+    };
 }
 
 /// What is never encoded: whoever routes by it reads it as it stands.
@@ -42,7 +46,7 @@ fn text(value: &HeaderValue) -> Option<&str> {
     value.to_str().ok().map(|text| text.trim_matches([' ', '\t']))
 }
 
-pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const METHOD: &str = "mcp-method";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+const NAME: &str = "mcp-name";
 const PARAM_PREFIX: &str = "mcp-param-";

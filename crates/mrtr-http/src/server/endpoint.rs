@@ -254,9 +254,11 @@ impl Endpoint {
 
     /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
     fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
+        if !matches!(reply, Reply::Stream(_)) || !self.settings.revision.has(Feature::RequestMetadata) {
+            return false;
+        }
         let method = head.headers.get(claims::METHOD).map(|method| method.as_bytes().trim_ascii());
-        let is_claimed = method == Some(b"subscriptions/listen".as_slice());
-        is_claimed && matches!(reply, Reply::Stream(_)) && self.settings.revision.has(Feature::RequestMetadata)
+        method == Some(b"subscriptions/listen".as_slice())
     }
 }
 

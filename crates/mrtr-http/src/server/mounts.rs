@@ -1,6 +1,6 @@
 //! Which endpoint a request is for: by its path.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -11,7 +11,7 @@ use super::respond::Refusal;
 
 /// Endpoints by path.
 #[derive(Debug, Clone)]
-pub(super) struct Mounts(pub(super) HashMap<String, Endpoint>);
+pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
 
 impl Mounts {
     pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {

@@ -15,7 +15,7 @@ pub(super) struct Allowed {
 
 impl Allowed {
     pub(super) fn add_host(&mut self, host: &str) {
-        self.hosts.push(host_of(host).unwrap_or(host).to_ascii_lowercase());
+        self.hosts.push(host_of(host).unwrap_or(host).to_owned());
     }
 
     pub(super) fn add_origin(&mut self, origin: &str) {
@@ -53,12 +53,13 @@ impl Allowed {
     }
 
     fn allow_authority(&self, authority: &str) -> bool {
-        host_of(authority).is_some_and(|host| self.allow_host(&host.to_ascii_lowercase()))
+        host_of(authority).is_some_and(|host| self.allow_host(host))
     }
 
     fn allow_host(&self, host: &str) -> bool {
         let is_loopback = || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
-        host == "localhost" || is_loopback() || self.hosts.iter().any(|allowed| allowed == host)
+        let is = |name: &str| host.eq_ignore_ascii_case(name);
+        is("localhost") || is_loopback() || self.hosts.iter().any(|allowed| is(allowed))
     }
 }
 

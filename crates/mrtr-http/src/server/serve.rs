@@ -1,6 +1,6 @@
 //! Running endpoints on sockets of their own.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::num::NonZeroUsize;
@@ -87,7 +87,7 @@ pub(super) struct Patience {
 impl Serve {
     /// This endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
-        let mounts = Mounts(HashMap::from([(PATH.to_owned(), endpoint)]));
+        let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
         let patience =
             Patience { head: Duration::from_secs(10), stall: Duration::from_secs(30), grace: Duration::from_secs(30) };
         Self { mounts, runtimes: None, connections: DEFAULT_CONNECTIONS, patience }

@@ -97,3 +97,28 @@ fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObjec
 
 /// Most messages are no longer than this, a state aside: what is put around a result then needs no other buffer.
 const USUAL: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use mrtr_schema::{ElicitFormParams, ElicitRequest, Form};
+
+    use super::*;
+
+    #[test]
+    fn a_state_that_is_put_in_as_text_stands_where_the_type_would_write_it() {
+        let server = Server::builder("tracker", "1.0.0").build().expect("a server");
+        let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#).expect("a form");
+        let mut requests = InputRequests::default();
+        requests.insert("who", ElicitRequest::new(ElicitFormParams::ask("Who \"are\" you?", form)));
+        let state = RequestState::new("mrtr1r.2026-11.AZaz09-_");
+        for revision in [Revision::Draft202602, Revision::Sep2322, Revision::Published] {
+            for asked in [&requests, &InputRequests::default()] {
+                let typed = InputRequiredResult::from_parts(asked.clone(), Some(state.clone())).expect("it carries");
+                let typed = server.sign(typed.to_json(revision).expect("it can be written"), revision);
+                let spliced = server.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
+                assert_eq!(spliced.expect("it can be written"), typed, "{revision}");
+            }
+        }
+        assert!(server.write_interim(InputRequests::default(), None, Revision::Published).is_none());
+    }
+}

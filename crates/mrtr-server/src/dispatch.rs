@@ -15,6 +15,7 @@ use crate::declared::{self, Declared};
 use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
+use crate::run::{Contained, Panicked};
 use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
@@ -103,7 +104,12 @@ impl<'a> Admitted<'a> {
 
     async fn answer(&self, server: &Server) -> Reply {
         let Self { id, request, declared } = self;
-        match request.answer(server, id, &declared.capabilities).await {
+        let answered = Contained::new(request.answer(server, id, &declared.capabilities)).await;
+        let answered = answered.unwrap_or_else(|Panicked(text)| {
+            tracing::error!(method = &*request.method, panic = text, "a request panicked");
+            Err(internal_error())
+        });
+        match answered {
             Ok(reply) => reply,
             Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
         }

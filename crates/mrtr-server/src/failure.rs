@@ -46,6 +46,15 @@ pub enum FlowError {
         /// The step.
         step: String,
     },
+    /// The step took longer than its [`timeout`](crate::Step::timeout) allows.
+    #[error("`{step}` took longer than it may; whether it took effect is not known")]
+    TimedOut {
+        /// The step.
+        step: String,
+    },
+    /// The run of this flow has ended, or the call does not come from its handler: nothing is asked or done any more.
+    #[error("the flow is closed: its run has ended, or it was used outside its handler")]
+    Closed,
     /// The model was still calling tools when it had been given as many turns as the flow allows.
     #[error("the model was still calling tools after {turns} turns of `{key}`")]
     TooManyTurns {

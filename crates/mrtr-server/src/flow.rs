@@ -2,8 +2,10 @@
 
 mod ask;
 mod join;
+mod member;
 mod namespaced;
 mod question;
+mod race;
 mod sampling;
 mod step;
 mod url;
@@ -22,14 +24,16 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
-pub use join::{Join, Joinable};
+pub use join::{Join, JoinAll};
+pub use member::{Branch, Joinable};
 pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
+pub use race::{Race, Race2, Race3, Race4, Racing};
 pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::run::Run;
+use crate::run::{Admission, Run, park};
 use crate::{Caller, Changes};
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
@@ -60,11 +64,13 @@ pub struct Flow {
     run: Arc<Run>,
     /// What is put before each name.
     prefix: String,
+    /// The scopes that the prefix is made of, each with its length: another division would be another text.
+    scopes: String,
 }
 
 impl Flow {
     pub(crate) fn new(run: Arc<Run>) -> Self {
-        Self { run, prefix: String::new() }
+        Self { run, prefix: String::new(), scopes: String::new() }
     }
 
     /// Asks a person to fill in the form of a type.
@@ -96,7 +102,7 @@ impl Flow {
     /// }
     /// ```
     pub fn elicit_url(&self, key: impl Display, message: impl Into<String>, url: impl Into<String>) -> UrlAsk<'_> {
-        UrlAsk::new(self, self.name(key), message.into(), url.into())
+        UrlAsk::new(self, &key.to_string(), message.into(), url.into())
     }
 
     /// Asks a model.
@@ -188,7 +194,8 @@ impl Flow {
         if let Err(mistake) = self.run.context.shared.inputs.check(&I::METHOD) {
             self.run.misuse(mistake);
         }
-        Ask::new(self, self.name(key), NamespacedQuestion::new(params))
+        let name = key.to_string();
+        Ask::new(self, self.name(&name), NamespacedQuestion::new(params, self.scopes.clone(), name))
     }
 
     /// Asks and does several things at once, in one round. Questions are read before any step starts.
@@ -203,7 +210,70 @@ impl Flow {
     /// }
     /// ```
     pub fn join<'a, J: Join<'a>>(&'a self, all: J) -> J::Future {
-        all.join()
+        all.join(self)
+    }
+
+    /// Asks and does any number of things at once, in one round, as [`join`](Self::join) does a few.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn ping(_host: &str) -> Result<u32, std::io::Error> { Ok(7) }
+    /// async fn ping_all(flow: Flow) -> Result<String, Failure> {
+    ///     let hosts = ["alpha", "beta"];
+    ///     let times = flow.join_all(hosts.map(|host| flow.step(host, ping(host)))).await?;
+    ///     Ok(format!("{times:?}"))
+    /// }
+    /// ```
+    pub fn join_all<'a, J: Joinable<'a>>(&'a self, all: impl IntoIterator<Item = J>) -> JoinAll<'a, J::Item> {
+        JoinAll::new(self, all)
+    }
+
+    /// Several things in a row, as one member of a [`join`](Self::join): they go on beside a question of another
+    /// member, which code around a join does not.
+    ///
+    /// What it gives is what its code gives, errors included.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
+    /// # async fn build() -> Result<u32, std::io::Error> { Ok(7) }
+    /// # async fn test(_build: u32) -> Result<(), std::io::Error> { Ok(()) }
+    /// async fn release(flow: Flow) -> Result<String, Failure> {
+    ///     let tested = flow.branch(async {
+    ///         let build = flow.step("build", build()).await?;
+    ///         flow.step("test", test(build)).await?;
+    ///         Ok::<_, Failure>(build)
+    ///     });
+    ///     let (login, build) = flow.join((flow.elicit::<Login>("login", "Who releases?"), tested)).await?;
+    ///     Ok(format!("{} released {}", login.name, build?))
+    /// }
+    /// ```
+    pub fn branch<'a, F>(&'a self, code: F) -> Branch<'a, F::Output>
+    where
+        F: Future<Output: Send> + Send + 'a,
+    {
+        Branch::new(self, code)
+    }
+
+    /// Asks and does several things at once, and takes the first to end. Who won is recorded: later runs take the same.
+    /// A question that lost is not asked any more; a step that lost is dropped where it is.
+    ///
+    /// A plain `select!` is no race: there the question is always asked, and nothing goes on past it.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Race2};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Address { street: String }
+    /// # async fn look_up() -> Result<String, std::io::Error> { Ok("1 Main Street".into()) }
+    /// async fn address(flow: Flow) -> Result<String, Failure> {
+    ///     let asked = flow.elicit::<Address>("address", "Where do you live?");
+    ///     Ok(match flow.race((asked, flow.step("look_up", look_up()))).await? {
+    ///         Race2::First(address) => address.street,
+    ///         Race2::Second(found) => found,
+    ///     })
+    /// }
+    /// ```
+    pub fn race<'a, R: Race<'a>>(&'a self, all: R) -> Racing<'a, R::Output> {
+        Racing::new(self, all.slots())
     }
 
     /// Does something once: its outcome is recorded, and later runs get the record.
@@ -250,7 +320,12 @@ impl Flow {
     /// }
     /// ```
     pub fn scope(&self, scope: impl Display) -> Scope<'_> {
-        let flow = Self { run: Arc::clone(&self.run), prefix: format!("{}{scope}/", self.prefix) };
+        let scope = scope.to_string();
+        let flow = Self {
+            run: Arc::clone(&self.run),
+            prefix: format!("{}{scope}/", self.prefix),
+            scopes: format!("{}{}:{scope}", self.scopes, scope.len()),
+        };
         Scope { flow, parent: std::marker::PhantomData }
     }
 
@@ -273,13 +348,16 @@ impl Flow {
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
         match serde_json::value::to_raw_value(progress) {
             Ok(progress) => {
-                if self.run.record_progress(progress) {
-                    return;
+                let admission = self.run.record_progress(progress);
+                if !matches!(admission, Admission::To(_)) {
+                    park(admission, "a yield point").await
                 }
             }
-            Err(error) => self.run.misuse(format!("the progress of a yield point cannot be written: {error}")),
+            Err(error) => {
+                self.run.misuse(format!("the progress of a yield point cannot be written: {error}"));
+                pending().await
+            }
         }
-        pending::<()>().await;
     }
 
     /// How far the last yield point of an earlier run had come.
@@ -301,16 +379,17 @@ impl Flow {
     /// }
     /// ```
     pub async fn idempotency_key(&self, name: impl Display) -> String {
-        if !self.run.gives_key() {
-            return pending().await;
+        let name = name.to_string();
+        match self.run.gives_key(&name) {
+            Admission::To(_) => self.run.context.derived_id("mrtr idempotency key", &self.scopes, &name),
+            admission => park(admission, "an idempotency key").await,
         }
-        self.run.context.derived_id("mrtr idempotency key", &self.name(name))
     }
 
     /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. Whoever does
     /// not know the flow's own id, which is random and sealed, cannot guess it.
     pub fn interaction_id(&self, key: impl Display) -> String {
-        self.run.interaction_id(&self.name(key))
+        self.run.interaction_id(&self.scopes, &key.to_string())
     }
 
     /// Says how far the request has come, if whoever sent it wants to know.
@@ -379,8 +458,7 @@ impl Flow {
     /// ```
     pub async fn into_task(&self) {
         if !self.run.context.as_task {
-            self.run.become_task();
-            pending::<()>().await;
+            park(self.run.become_task(), "`into_task`").await
         }
     }
 

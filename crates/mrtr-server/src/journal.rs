@@ -14,11 +14,11 @@ use crate::failure::StepError;
 /// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants.
 ///
 /// ```
-/// use mrtr_server::Journal;
+/// use mrtr_server::{Asked, Journal};
 ///
 /// let mut journal = Journal::default();
 /// assert!(journal.is_empty());
-/// journal.answer("roots", serde_json::from_str(r#"{"roots": []}"#)?, None);
+/// journal.answer("roots", serde_json::from_str(r#"{"roots": []}"#)?, Asked::default());
 /// assert_eq!(journal.answered().collect::<Vec<_>>(), ["roots"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -70,21 +70,54 @@ pub(crate) enum AnswerEntry {
         /// The answer as it came.
         #[serde(rename = "v")]
         response: Box<RawValue>,
-        /// The digest of what was asked, if the question was pinned.
+        /// The wording that it was an answer to, as in [`Asked`].
+        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+        wording: Option<u32>,
         #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
-        asked: Option<String>,
+        pinned: Option<String>,
     },
     /// It was asked once, need not be answered, and was not.
     #[serde(rename = "n")]
     Skipped,
 }
 
+/// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
+///
+/// ```
+/// use mrtr_server::{Journal, Question};
+///
+/// /// What a runner does when the answer to a question has come.
+/// fn answered(journal: &mut Journal, question: &Question, answer: Box<serde_json::value::RawValue>) {
+///     journal.answer(&question.key, answer, question.asked.clone());
+/// }
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// A short digest of the wording, if the engine made it. It tells mistakes, not attacks.
+    pub(crate) wording: Option<u32>,
+    /// The digest of the wording, if the answer counts for that wording alone.
+    pub(crate) pinned: Option<String>,
+}
+
+impl Asked {
+    /// Where one question is asked in two places, it is pinned if one of them wants that.
+    pub(crate) fn pin(&mut self, other: Self) {
+        self.pinned = self.pinned.take().or(other.pinned);
+    }
+}
+
 /// What became of a step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum StepEntry {
-    /// It was started, and nobody knows how it ended.
+    /// It was started, and how it ended is not known.
     #[serde(rename = "s")]
     Started,
+    /// Its handler went on without it, and saw no outcome.
+    #[serde(rename = "d")]
+    Dropped,
+    /// It took longer than it may.
+    #[serde(rename = "t")]
+    TimedOut,
     /// It gave this value.
     #[serde(rename = "v")]
     Value(Box<RawValue>),
@@ -94,15 +127,23 @@ pub(crate) enum StepEntry {
 }
 
 impl AnswerEntry {
+    pub(crate) fn given(response: Box<RawValue>, Asked { wording, pinned }: Asked) -> Self {
+        Self::Given { response, wording, pinned }
+    }
+
     pub(crate) fn size(&self) -> usize {
         if let Self::Given { response, .. } = self { response.get().len() } else { 0 }
     }
 }
 
 impl StepEntry {
+    pub(crate) fn is_started(&self) -> bool {
+        matches!(self, Self::Started)
+    }
+
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Started => 0,
+            Self::Started | Self::Dropped | Self::TimedOut => 0,
             Self::Value(value) => value.get().len(),
             Self::Error(error) => error.message.len(),
         }
@@ -126,9 +167,9 @@ impl Journal {
     }
 
     /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
-    /// next run to say. `pinned` is what [`Question::pinned`](crate::Question::pinned) was.
-    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, pinned: Option<String>) {
-        self.entries_mut().answers.insert(key.into(), AnswerEntry::Given { response, asked: pinned });
+    /// next run to say. `asked` is what [`Question::asked`](crate::Question::asked) was.
+    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, asked: Asked) {
+        self.entries_mut().answers.insert(key.into(), AnswerEntry::given(response, asked));
     }
 
     /// Takes note that an optional question was asked and not answered.

@@ -44,12 +44,12 @@ pub use context::{Caller, Context, HeaderClaim, Headers};
 pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
-    Answered, Ask, AskUntil, ByAction, Flow, FormQuestion, Join, Joinable, Mode, NamespacedQuestion, Optionally,
-    QuestionKind, Required, Retry, RootsQuestion, SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput,
-    UrlAsk, UrlUntil,
+    Answered, Ask, AskUntil, Branch, ByAction, Flow, FormQuestion, Join, JoinAll, Joinable, Mode, NamespacedQuestion,
+    Optionally, QuestionKind, Race, Race2, Race3, Race4, Racing, Required, Retry, RootsQuestion, SamplingQuestion,
+    SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk, UrlUntil,
 };
 pub use handler::{IntoHandler, ToolHandler};
-pub use journal::Journal;
+pub use journal::{Asked, Journal};
 pub use middleware::{Call, Middleware};
 pub use mrtr_state::Sealer;
 pub use output::{InputRequired, IntoOutput, Output, Structured};
@@ -58,7 +58,7 @@ pub use prompt::Prompt;
 pub use reply::{Reply, ReplyStream, Stage};
 pub use resource::{Resource, ResourceTemplate, TemplateError};
 pub use run::{Entry, JournalSink, Outcome, Question, Ran, SinkError, run};
-pub use run_context::RunContext;
+pub use run_context::{DEFAULT_RUN_DEADLINE, RunContext};
 pub use server::{BuildError, Builder, Server};
 pub use shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};
 pub use subscription::{ExtensionNotice, ExtensionNotices};

@@ -1,6 +1,7 @@
 //! A prompt: a template for a conversation, whose handler is a flow.
 
 use std::fmt;
+use std::time::Duration;
 
 use mrtr_schema::{GetPromptResult, Icon, JsonObject, PromptArgument, ReadError};
 use mrtr_state::Lifetimes;
@@ -99,6 +100,14 @@ impl Prompt {
     #[must_use]
     pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
         self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+    #[must_use]
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.settings.run_deadline = Some(limit);
         self
     }
 

@@ -3,6 +3,7 @@
 mod template;
 
 use std::fmt;
+use std::time::Duration;
 
 use mrtr_schema::{Annotations, CachingHints, Icon, JsonObject, ReadError, ReadResourceResult, ResourceContents};
 use mrtr_state::Lifetimes;
@@ -148,6 +149,14 @@ macro_rules! resource_settings {
             #[must_use]
             pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
                 self.reader.settings.lifetimes = Some(lifetimes);
+                self
+            }
+
+            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+            #[must_use]
+            pub fn run_deadline(mut self, limit: Duration) -> Self {
+                self.reader.settings.run_deadline = Some(limit);
                 self
             }
         }

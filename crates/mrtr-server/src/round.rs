@@ -3,6 +3,7 @@
 mod call_tool;
 mod guarded;
 mod sealed;
+mod strays;
 
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
@@ -42,8 +43,9 @@ pub(crate) struct Round<'a> {
 /// A round that may run: its state is opened, and what the flow knows is at hand.
 pub(crate) struct Prepared<'a> {
     binding: Binding<'a>,
-    now: Timestamp,
     descent: Descent,
+    /// What the round before asked, as its state says.
+    pending: Vec<Pending>,
     journal: Journal,
     context: RunContext,
 }
@@ -113,11 +115,13 @@ impl<'a> Round<'a> {
             Some(opened) => opened.next_round().into(),
             None => Descent::beginning(self.settings.lifetimes, now),
         };
-        let mut journal = self.journal(opened);
+        let (mut journal, pending) = self.journal(opened);
         let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), descent.clone());
         context.capabilities = Arc::clone(self.capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
+        context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
+        context.strict = self.settings.strict;
         context.load = self.server.0.shared.load.measured(self.request.context.received, now);
         if let Some(Watch { sink, gone, replayed }) = watch {
             for (step, outcome) in replayed {
@@ -126,7 +130,7 @@ impl<'a> Round<'a> {
             context.sink = Some(sink);
             context.gone = Some(gone);
         }
-        Ok(Prepared { binding, now, descent, journal, context })
+        Ok(Prepared { binding, descent, pending, journal, context })
     }
 
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
@@ -179,27 +183,27 @@ impl<'a> Round<'a> {
 
     /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
     /// nothing, with the answers apart.
-    fn journal(&self, opened: Option<Opened<FlowState>>) -> Journal {
+    fn journal(&self, opened: Option<Opened<FlowState>>) -> (Journal, Vec<Pending>) {
         let Some(opened) = opened else {
             let mut journal = Journal::default();
             if let Some(answers) = self.answers.as_ref().filter(|_| self.settings.guard.is_none()) {
                 let answers = answers.iter();
                 journal.entries_mut().loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
-            return journal;
+            return (journal, Vec::new());
         };
         let FlowState { pending, mut journal } = opened.into_payload();
-        for Pending { key, pinned, optional } in pending {
-            match self.answers.as_ref().and_then(|answers| answers.get(&key)) {
+        for question in &pending {
+            match self.answers.as_ref().and_then(|answers| answers.get(&question.key)) {
                 Some(answer) => {
                     metrics::answered();
-                    journal.answer(key, answer.to_owned(), pinned);
+                    journal.answer(&*question.key, answer.to_owned(), question.asked());
                 }
-                None if optional => journal.skip(key),
+                None if question.optional => journal.skip(&*question.key),
                 None => {}
             }
         }
-        journal
+        (journal, pending)
     }
 
     /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
@@ -210,20 +214,21 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<Concluded, ErrorObject> {
-        let Prepared { binding, now, descent, journal, context } = prepared;
+        let Prepared { binding, descent, pending, journal, context } = prepared;
         let running = Running::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
         let Ran { outcome, journal, must_carry, read, .. } = ran.settled(&self.server.0.shared.inputs);
         self.note("answered", field::debug(&read));
+        strays::warn(&outcome, &read, &pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &descent, now),
-            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &descent, now),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &descent),
+            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &descent),
             Outcome::IntoTask => return Ok(Concluded::IntoTask(Box::new(journal))),
             Outcome::Abandoned => {
                 self.concluded("abandoned");
@@ -252,7 +257,6 @@ impl<'a> Round<'a> {
         must_carry: bool,
         binding: &Binding<'_>,
         descent: &Descent,
-        now: Timestamp,
     ) -> Result<String, ErrorObject> {
         if !self.revision().may_ask_on(&self.request.method) {
             let (method, revision) = (&self.request.method, self.revision());
@@ -264,7 +268,7 @@ impl<'a> Round<'a> {
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
-        let state = match carries.then(|| self.seal(&payload, &questions, binding, descent, now)).transpose() {
+        let state = match carries.then(|| self.seal(&payload, &questions, binding, descent)).transpose() {
             Ok(state) => state,
             Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
@@ -288,9 +292,10 @@ impl<'a> Round<'a> {
         questions: &[Question],
         binding: &Binding<'_>,
         descent: &Descent,
-        now: Timestamp,
     ) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
+        // The time at which it goes out: what the round did before must not count against whoever answers.
+        let now = self.server.0.shared.clock.now();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
         let longest = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max();

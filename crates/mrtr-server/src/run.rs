@@ -1,9 +1,12 @@
 //! One run of a handler over a journal: polled until it is done, or until all that is left is questions.
 
+mod branches;
+mod contained;
 mod core;
+mod deadline;
+mod place;
 
 use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -12,11 +15,15 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_schema::{ElicitParams, InputRequest};
 
-pub(crate) use core::{Begin, Evaluation, Run};
+pub(crate) use branches::BranchId;
+pub(crate) use contained::{Contained, Panicked};
+pub(crate) use core::{Admission, Begin, Evaluation, Run, Start, park};
+use deadline::Deadline;
+pub(crate) use place::Within;
 
 use crate::flow::Flow;
 use crate::inputs::Inputs;
-use crate::{Failure, Journal, Output, RunContext};
+use crate::{Asked, Failure, Journal, Output, RunContext};
 
 /// How a run ended.
 ///
@@ -97,14 +104,14 @@ pub struct Question {
     pub optional: bool,
     /// For how long an answer is waited for, if not as long as usual.
     pub valid_for: Option<Duration>,
-    /// The digest of the wording, if the answer counts for that wording alone.
-    pub pinned: Option<String>,
+    /// How it is worded: to be kept with its answer.
+    pub asked: Asked,
 }
 
 impl Question {
     /// One that a handler put together itself.
     fn by_hand((key, request): (String, InputRequest)) -> Self {
-        Self { key, request, optional: false, valid_for: None, pinned: None }
+        Self { key, request, optional: false, valid_for: None, asked: Asked::default() }
     }
 
     /// Whether its answer makes no sense without the state it was asked with.
@@ -194,7 +201,7 @@ pub enum Entry<'a> {
         /// Its name.
         step: &'a str,
     },
-    /// A step ended.
+    /// A step ended, or was given up by its handler; or a race was won, under the names of its members.
     StepFinished {
         /// Its name.
         step: &'a str,
@@ -226,7 +233,7 @@ pub enum SinkError {
 ///
 /// The handler is polled until it returns, or until questions are open and no step is under way; then it is dropped,
 /// and with it whatever else it was waiting for. It cannot step past an open question: what it returns then does not
-/// count.
+/// count. When it takes longer than [`RunContext::deadline`] says, it is ended.
 ///
 /// ```
 /// use mrtr_server::{FlowError, Journal, Outcome, RunContext, run};
@@ -248,33 +255,44 @@ where
 {
     let run = Arc::new(Run::new(journal, context));
     let flow = Flow::new(Arc::clone(&run));
-    let returned = {
-        let mut handler = pin!(handler(flow));
-        let mut seen = 0;
-        poll_fn(|cx| {
-            loop {
-                match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(cx))) {
-                    Ok(Poll::Ready(returned)) => return Poll::Ready(Some(returned)),
-                    Ok(Poll::Pending) => {}
-                    Err(panic) => {
-                        run.panicked(message(&*panic));
-                        return Poll::Ready(None);
-                    }
+    let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
+    let mut handler = pin!(Contained::new(handler(flow)));
+    let mut seen = 0;
+    let returned = poll_fn(|cx| {
+        loop {
+            match run.in_body(|| handler.as_mut().poll(cx)) {
+                Poll::Ready(Ok(returned)) => return Poll::Ready(Some(returned)),
+                Poll::Ready(Err(panicked)) => {
+                    run.panicked(&panicked);
+                    return Poll::Ready(None);
                 }
-                match run.at_rest() {
-                    None => return Poll::Pending,
-                    // Once more, until no new question appears: what was just answered may have opened the next branch.
-                    Some(open) if open > seen => seen = open,
-                    Some(_) => return Poll::Ready(None),
-                }
+                Poll::Pending => {}
             }
-        })
-        .await
-    };
+            match run.at_rest(cx.waker()) {
+                None if deadline.poll(cx).is_ready() => {
+                    run.is_overdue();
+                    return Poll::Ready(None);
+                }
+                None => return Poll::Pending,
+                // Once more, until no new question appears: what was just answered may have opened the next branch.
+                Some(asked) if asked > seen => seen = asked,
+                Some(_) => return Poll::Ready(None),
+            }
+        }
+    })
+    .await;
+    // A step that the handler has let out of its hands is waited for: it has no effect after the reply.
+    let idle = poll_fn(|cx| if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending });
+    if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
+        run.is_overdue();
+    }
+    run.close();
+    if let Err(panicked) = handler.as_mut().clear() {
+        run.panicked_at_its_end(&panicked);
+    }
+    let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
+    if deadline.bound(run.record_dropped()).await.is_none() {
+        run.is_overdue();
+    }
     run.finish(returned)
-}
-
-fn message(panic: &(dyn std::any::Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no message")
 }

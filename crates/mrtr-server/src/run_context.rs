@@ -6,12 +6,14 @@ use std::error::Error;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use foldhash::HashMap;
 use mrtr_schema::{ClientCapabilities, ErrorObject, Form, FormError, Revision};
 use mrtr_state::{DEFAULT_LIMIT, FlowId, Lifetimes, Sealer};
 use schemars::JsonSchema;
 use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
@@ -50,6 +52,10 @@ pub struct RunContext {
     /// Set once nobody waits for the run any more.
     pub(crate) gone: Option<Arc<AtomicBool>>,
     pub(crate) journal_limit: usize,
+    /// How long a run may take.
+    pub(crate) deadline: Duration,
+    /// Whether an answer to another wording of its question is refused.
+    pub(crate) strict: bool,
     pub(crate) as_task: bool,
     pub(crate) notifier: Option<Notifier>,
     /// How busy the server was when the round began.
@@ -68,6 +74,8 @@ pub(crate) struct Shared {
     pub(crate) shedder: Option<Arc<dyn Shedder>>,
     pub(crate) changes: Changes,
     pub(crate) inputs: Inputs,
+    /// How long a run may take, unless its tool says otherwise.
+    pub(crate) deadline: Duration,
 }
 
 impl Shared {
@@ -82,9 +90,17 @@ impl Shared {
             shedder: None,
             changes: Changes::new(),
             inputs: Inputs::default(),
+            deadline: DEFAULT_RUN_DEADLINE,
         }
     }
 }
+
+/// How long a run may take, unless the server or the tool says otherwise: ten minutes.
+///
+/// ```
+/// assert_eq!(mrtr_server::DEFAULT_RUN_DEADLINE.as_secs(), 600);
+/// ```
+pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_secs(600);
 
 impl Shared {
     /// Keeps an error of a handler's for the log, and gives the caller a reference to it.
@@ -111,6 +127,8 @@ impl RunContext {
     pub(crate) fn new(shared: Arc<Shared>, revision: Revision, descent: Descent) -> Self {
         Self {
             journal_limit: journal_limit(shared.sealer.longest_state()),
+            deadline: shared.deadline,
+            strict: false,
             shared,
             revision,
             descent,
@@ -141,6 +159,14 @@ impl RunContext {
         self
     }
 
+    /// Ends the run after this long, with an error that says what it was waiting for. It counts from the moment at
+    /// which the handler first waits for something.
+    #[must_use]
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
     /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes.
     #[must_use]
     pub fn as_task(mut self, journal_limit: usize) -> Self {
@@ -160,11 +186,15 @@ impl RunContext {
         self.descent.lineage(&self.shared).flow()
     }
 
-    /// An id for this flow and this name, the same in every run, and known to nobody who does not know the flow's.
-    pub(crate) fn derived_id(&self, purpose: &str, name: &str) -> String {
+    /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
+    /// does not know the flow's, which is sealed.
+    pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {
         let mut digest = Sha256::new();
         digest.update(purpose);
         digest.update(self.flow_id().as_bytes());
+        // With its length, so that no other division into scopes and name gives the same bytes.
+        digest.update(u64::try_from(scopes.len()).expect("a length").to_le_bytes());
+        digest.update(scopes);
         digest.update(name);
         short_hex(&digest.finalize())
     }
@@ -201,16 +231,25 @@ impl States {
 
 /// The form of each type that was asked for: made once, and rendered once.
 #[derive(Default)]
-pub(crate) struct Forms(RwLock<HashMap<TypeId, Form>>);
+pub(crate) struct Forms(RwLock<HashMap<TypeId, KnownForm>>);
+
+/// A form, and a digest of what it asks.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownForm {
+    pub(crate) form: Form,
+    pub(crate) digest: u64,
+}
 
 impl Forms {
-    pub(crate) fn of<T: JsonSchema + 'static>(&self) -> Result<Form, FormError> {
+    pub(crate) fn of<T: JsonSchema + 'static>(&self) -> Result<KnownForm, FormError> {
         let id = TypeId::of::<T>();
-        if let Some(form) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
-            return Ok(form.clone());
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(known.clone());
         }
         let form = Form::of::<T>()?;
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, form.clone());
-        Ok(form)
+        let digest = serde_json::to_vec(&form).map_or(0, |form| xxh3_64(&form));
+        let known = KnownForm { form, digest };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, known.clone());
+        Ok(known)
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, ReadError, ResultMeta, SchemaError};
@@ -16,7 +17,7 @@ use crate::extension::{Extension, Host};
 use crate::inputs::Inputs;
 use crate::prompt::{PreparedPrompt, Prompt};
 use crate::resource::{PreparedResource, PreparedTemplate, Resource, ResourceTemplate, TemplateError};
-use crate::run_context::{Shared, States};
+use crate::run_context::{DEFAULT_RUN_DEADLINE, Shared, States};
 use crate::shed::Shedder;
 use crate::tool::{PreparedTool, Tool};
 use crate::{Changes, Context, Middleware, Reply, dispatch};
@@ -74,6 +75,7 @@ impl Server {
             states: States::default(),
             inputs: Inputs::default(),
             shedder: None,
+            run_deadline: DEFAULT_RUN_DEADLINE,
             tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
@@ -144,6 +146,7 @@ pub struct Builder {
     states: States,
     inputs: Inputs,
     shedder: Option<Arc<dyn Shedder>>,
+    run_deadline: Duration,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
@@ -220,6 +223,13 @@ impl Builder {
     /// Says how long lists, and what the server says of itself, may be kept. They may not, by default.
     pub fn list_caching(mut self, hints: CachingHints) -> Self {
         self.lists.caching = hints;
+        self
+    }
+
+    /// Ends each run after this long, with an error that says what it was waiting for: ten minutes unless this says
+    /// otherwise. The time counts from the moment at which a handler first waits for something.
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.run_deadline = limit;
         self
     }
 
@@ -301,6 +311,7 @@ impl Builder {
             states: self.states,
             shedder: self.shedder,
             inputs: self.inputs,
+            deadline: self.run_deadline,
             ..Shared::new(sealer, self.clock)
         };
         let inner = Inner {

@@ -6,6 +6,7 @@ mod mirrored;
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mrtr_schema::{CallToolResult, ErrorObject, Icon, InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
 use mrtr_state::Lifetimes;
@@ -48,6 +49,10 @@ pub(crate) struct Settings {
     pub(crate) lifetimes: Option<Lifetimes>,
     pub(crate) version: String,
     pub(crate) may_become_task: bool,
+    /// How long a run may take, if not as long as the server says.
+    pub(crate) run_deadline: Option<Duration>,
+    /// Whether an answer to another wording of its question is refused.
+    pub(crate) strict: bool,
 }
 
 /// When an interim reply carries a state.
@@ -177,6 +182,36 @@ impl Tool {
     #[must_use]
     pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
         self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+    #[must_use]
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.settings.run_deadline = Some(limit);
+        self
+    }
+
+    /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
+    ///
+    /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
+    /// question that it does not belong to. The caller is told to begin anew, also when a new version of the server
+    /// has reworded the question in the meantime: [`Ask::pinned`](crate::Ask::pinned) asks again instead.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Tool};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Agreed { agreed: bool }
+    /// async fn delete(flow: Flow) -> Result<String, Failure> {
+    ///     let Agreed { agreed } = flow.elicit("agreed", "Delete 3 files?").await?;
+    ///     Ok(agreed.to_string())
+    /// }
+    ///
+    /// let tool = Tool::new("delete", delete).strict();
+    /// ```
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.settings.strict = true;
         self
     }
 

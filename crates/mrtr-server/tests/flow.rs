@@ -7,20 +7,30 @@ mod answers;
 mod arguments;
 #[path = "flow/asking.rs"]
 mod asking;
+#[path = "flow/branches.rs"]
+mod branches;
 #[path = "flow/capabilities.rs"]
 mod capabilities;
+#[path = "flow/deadlines.rs"]
+mod deadlines;
 #[path = "flow/failures.rs"]
 mod failures;
+#[path = "flow/giving_up.rs"]
+mod giving_up;
 #[path = "flow/limits.rs"]
 mod limits;
 #[path = "flow/low_road.rs"]
 mod low_road;
 #[path = "flow/mistakes.rs"]
 mod mistakes;
+#[path = "flow/panics.rs"]
+mod panics;
 #[path = "flow/parking.rs"]
 mod parking;
 #[path = "flow/protocol.rs"]
 mod protocol;
+#[path = "flow/races.rs"]
+mod races;
 #[path = "flow/sampling.rs"]
 mod sampling;
 #[path = "flow/state_policy.rs"]
@@ -29,7 +39,11 @@ mod state_policy;
 mod stateless;
 #[path = "flow/steps.rs"]
 mod steps;
+#[path = "flow/strangers.rs"]
+mod strangers;
 #[path = "flow/support.rs"]
 mod support;
+#[path = "flow/unstable.rs"]
+mod unstable;
 #[path = "flow/urls.rs"]
 mod urls;

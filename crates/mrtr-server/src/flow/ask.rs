@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use mrtr_schema::InputRequest;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::question::fingerprint;
+use super::question::Fingerprint;
 use super::{Flow, QuestionKind, short_hex};
-use crate::FlowError;
-use crate::run::{Evaluation, Question, Run};
+use crate::run::{Admission, BranchId, Evaluation, Question, Run, park};
+use crate::{Asked, FlowError};
 
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
 ///
@@ -138,6 +138,12 @@ pub trait Mode: Copy + Send {
     #[doc(hidden)]
     fn output<V>(key: &str, answered: Answered<V>) -> Self::Output<V>;
 
+    /// What it gives where the flow is closed; `None` if it has no way to say so.
+    #[doc(hidden)]
+    fn closed<V>() -> Option<Self::Output<V>> {
+        None
+    }
+
     #[doc(hidden)]
     fn joined<V>(output: Self::Output<V>) -> Result<Self::Joined<V>, FlowError>;
 }
@@ -152,6 +158,10 @@ impl Mode for Required {
             Answered::Declined => Err(FlowError::Declined { key: key.to_owned() }),
             Answered::Cancelled => Err(FlowError::Cancelled { key: key.to_owned() }),
         }
+    }
+
+    fn closed<V>() -> Option<Self::Output<V>> {
+        Some(Err(FlowError::Closed))
     }
 
     fn joined<V>(output: Self::Output<V>) -> Result<V, FlowError> {
@@ -217,6 +227,10 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
 }
 
 impl<Q: QuestionKind, M> Ask<'_, Q, M> {
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Checks an answer further. If it will not do, the question is put again, with the reason.
     ///
     /// How often is up to whoever answers: a limit kept in the flow can be got round by resending an older state,
@@ -254,20 +268,43 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
     }
 }
 
+/// How far a question has come.
+enum Progress<V> {
+    /// Its answer is here.
+    Answered(Answered<V>),
+    /// It is open, in this branch.
+    Open(BranchId),
+    /// It waits for the end of the run, which asks it not.
+    Parked,
+    /// The flow is closed.
+    Closed,
+}
+
 impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
-    /// Reads the answer, or opens the question and gives nothing.
-    fn evaluate(&self) -> Option<Answered<Q::Value>> {
-        let pinned = self.options.pinned.then(|| self.wording());
-        match self.run.evaluate(&self.key, fingerprint(&self.question), pinned.is_some() || Q::NEEDS_STATE) {
-            Evaluation::Park => None,
-            Evaluation::Skipped if M::OPTIONAL => Some(Answered::Declined),
-            Evaluation::Skipped | Evaluation::Ask => self.ask(pinned, None),
-            Evaluation::Given(_, asked) if pinned.is_some() && asked != pinned => self.ask_in_new_words(pinned),
-            Evaluation::Given(response, _) => self.take(response, pinned),
+    /// Reads the answer, or opens the question. Whatever panics on the way ends the run: a handler that catches it has
+    /// no answer, and must not go on as if it had.
+    fn evaluate(&self) -> Progress<Q::Value> {
+        self.run.contain("the question", &self.key, || self.read_or_ask()).unwrap_or(Progress::Parked)
+    }
+
+    fn read_or_ask(&self) -> Progress<Q::Value> {
+        let fingerprint = Fingerprint::of(&self.question);
+        let asked = Asked { pinned: self.options.pinned.then(|| self.wording()), ..fingerprint.asked() };
+        let needs_state = asked.pinned.is_some() || Q::NEEDS_STATE;
+        match self.run.evaluate(&self.key, fingerprint.identity, needs_state) {
+            Evaluation::Park => Progress::Parked,
+            Evaluation::Closed => Progress::Closed,
+            Evaluation::Skipped if M::OPTIONAL => Progress::Answered(Answered::Declined),
+            Evaluation::Skipped | Evaluation::Ask => self.ask(asked, None),
+            Evaluation::Given(_, answered) if asked.pinned.is_some() && answered.pinned != asked.pinned => {
+                self.ask_in_new_words(asked)
+            }
+            Evaluation::Given(_, answered) if !self.run.fits_wording(&self.key, &answered, &asked) => Progress::Parked,
+            Evaluation::Given(response, _) => self.take(response, asked),
         }
     }
 
-    fn take(&self, response: Box<RawValue>, pinned: Option<String>) -> Option<Answered<Q::Value>> {
+    fn take(&self, response: Box<RawValue>, asked: Asked) -> Progress<Q::Value> {
         let dialect = self.run.context.revision.lenient();
         let checked = self.question.read(&response, dialect).and_then(|answered| {
             if let (Answered::Accepted(value), Some(Validate(check))) = (&answered, &self.options.validate) {
@@ -278,43 +315,42 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
         match checked {
             Ok(answered) => {
                 self.run.accept(&self.key, response);
-                Some(answered)
+                Progress::Answered(answered)
             }
-            Err(reason) => self.ask(pinned, Some(&reason)),
+            Err(reason) => self.ask(asked, Some(&reason)),
         }
     }
 
-    fn ask_in_new_words(&self, pinned: Option<String>) -> Option<Answered<Q::Value>> {
+    fn ask_in_new_words(&self, asked: Asked) -> Progress<Q::Value> {
         if self.run.reworded(&self.key) > MOST_REWORDINGS {
             let key = &self.key;
             self.run.misuse(format!("the wording of the pinned question `{key}` is another in every run"));
-            return None;
+            return Progress::Parked;
         }
-        self.ask(pinned, None)
+        self.ask(asked, None)
     }
 
-    fn ask(&self, pinned: Option<String>, note: Option<&str>) -> Option<Answered<Q::Value>> {
+    fn ask(&self, asked: Asked, note: Option<&str>) -> Progress<Q::Value> {
         let request = match self.question.request(note) {
             Ok(request) => request,
             Err(reason) => {
                 self.run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));
-                return None;
+                return Progress::Parked;
             }
         };
         if M::OPTIONAL && !crate::gate::allows(&request, &self.run.context.capabilities, self.run.context.revision) {
             self.run.skip(&self.key);
-            return Some(Answered::Declined);
+            return Progress::Answered(Answered::Declined);
         }
         let question = Question {
             key: self.key.clone(),
             request,
             optional: M::OPTIONAL,
             valid_for: self.options.valid_for,
-            pinned,
+            asked,
         };
-        let must_carry = question.pinned.is_some() || M::OPTIONAL || question.needs_state();
-        self.run.open(question, must_carry);
-        None
+        let must_carry = question.asked.pinned.is_some() || M::OPTIONAL || question.needs_state();
+        Progress::Open(self.run.open(question, must_carry))
     }
 
     /// A digest of what is asked, to the letter.
@@ -343,14 +379,20 @@ impl<'a, Q: QuestionKind + Unpin, M: Mode + Unpin> IntoFuture for Ask<'a, Q, M> 
     type IntoFuture = Asking<'a, Q, M>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Asking { ask: self, open: false }
+        Asking { ask: self, state: AskingState::New }
     }
 }
 
 /// A question that is being awaited.
 pub struct Asking<'a, Q: QuestionKind, M: Mode> {
     ask: Ask<'a, Q, M>,
-    open: bool,
+    state: AskingState,
+}
+
+enum AskingState {
+    New,
+    Open(BranchId),
+    Parked,
 }
 
 impl<Q: QuestionKind, M: Mode> fmt::Debug for Asking<'_, Q, M> {
@@ -362,23 +404,33 @@ impl<Q: QuestionKind, M: Mode> fmt::Debug for Asking<'_, Q, M> {
 impl<Q: QuestionKind + Unpin, M: Mode + Unpin> Future for Asking<'_, Q, M> {
     type Output = M::Output<Q::Value>;
 
-    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // An open question never returns: its run ends with it, and the runner does not need to be woken for that.
-        if self.open {
+        if let AskingState::Open(_) | AskingState::Parked = self.state {
             return Poll::Pending;
         }
-        if let Some(answered) = self.ask.evaluate() {
-            return Poll::Ready(M::output(&self.ask.key, answered));
+        match self.ask.evaluate() {
+            Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),
+            Progress::Open(branch) => {
+                self.state = AskingState::Open(branch);
+                Poll::Pending
+            }
+            Progress::Parked => {
+                self.state = AskingState::Parked;
+                Poll::Pending
+            }
+            Progress::Closed => match M::closed() {
+                Some(output) => Poll::Ready(output),
+                None => pin!(park(Admission::Closed, &self.ask.key)).poll(cx),
+            },
         }
-        self.open = true;
-        Poll::Pending
     }
 }
 
 impl<Q: QuestionKind, M: Mode> Drop for Asking<'_, Q, M> {
     fn drop(&mut self) {
-        if self.open {
-            self.ask.run.dropped_open_question();
+        if let AskingState::Open(branch) = self.state {
+            self.ask.run.dropped_open_question(&self.ask.key, branch);
         }
     }
 }

@@ -1,102 +1,16 @@
 //! Several questions and steps at once: questions first, so that they are all open before any step starts.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mrtr_schema::NamespacedInput;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use super::Flow;
+use super::member::{Joinable, Slot};
+use crate::FlowError;
+use crate::run::Run;
 
-use super::ask::{Ask, Asking, Mode};
-use super::step::{Step, Work};
-use super::{AskUntil, QuestionKind, UrlAsk, UrlUntil};
-use crate::{Failure, FlowError};
-
-/// Something that can stand in [`Flow::join`](super::Flow::join): a question or a step.
-///
-/// ```
-/// # use mrtr_server::{Failure, Flow};
-/// async fn both(flow: Flow) -> Result<String, Failure> {
-///     let count = flow.step("count", async { Ok::<_, Failure>(3_u32) });
-///     let (roots, count) = flow.join((flow.roots("roots"), count)).await?;
-///     Ok(format!("{} roots, {count} files", roots.len()))
-/// }
-/// ```
-pub trait Joinable<'a> {
-    /// What it gives.
-    type Item: Send + 'a;
-
-    #[doc(hidden)]
-    fn slot(self) -> Slot<'a, Self::Item>;
-}
-
-impl<'a, Q, M> Joinable<'a> for Ask<'a, Q, M>
-where
-    Q: QuestionKind + Unpin + Send + 'a,
-    M: Mode + Unpin + 'a,
-    M::Joined<Q::Value>: Send + 'a,
-    Asking<'a, Q, M>: Send,
-{
-    type Item = M::Joined<Q::Value>;
-
-    fn slot(self) -> Slot<'a, Self::Item> {
-        let mut asking = self.into_future();
-        Slot::question(poll_fn(move |cx| Pin::new(&mut asking).poll(cx).map(M::joined)))
-    }
-}
-
-impl<'a, W, F, T, E> Joinable<'a> for Step<'a, W>
-where
-    W: Work<'a, Future = F>,
-    F: Future<Output = Result<T, E>> + Send + 'a,
-    T: Serialize + DeserializeOwned + Send + 'a,
-    E: Into<Failure> + Send + 'a,
-{
-    type Item = T;
-
-    fn slot(self) -> Slot<'a, T> {
-        Slot { asks: false, future: Some(self.into_future()), output: None }
-    }
-}
-
-impl<'a> Joinable<'a> for UrlAsk<'a> {
-    type Item = ();
-
-    fn slot(self) -> Slot<'a, ()> {
-        Slot::question(self.into_future())
-    }
-}
-
-impl<'a, D, F> Joinable<'a> for UrlUntil<'a, D>
-where
-    D: FnMut() -> F + Send + 'a,
-    F: Future<Output = bool> + Send + 'a,
-{
-    type Item = ();
-
-    fn slot(self) -> Slot<'a, ()> {
-        Slot::question(self.into_future())
-    }
-}
-
-impl<'a, I, D, F> Joinable<'a> for AskUntil<'a, I, D>
-where
-    I: NamespacedInput + Send + Sync + 'static,
-    I::Params: Send + Sync,
-    I::Response: Send + 'a,
-    D: FnMut() -> F + Send + 'a,
-    F: Future<Output = Option<I::Response>> + Send + 'a,
-{
-    type Item = I::Response;
-
-    fn slot(self) -> Slot<'a, I::Response> {
-        Slot::question(self.into_future())
-    }
-}
-
-/// A tuple of questions and steps.
+/// A tuple of questions, steps and branches.
 ///
 /// ```
 /// # use mrtr_server::{Failure, Flow};
@@ -110,38 +24,31 @@ pub trait Join<'a> {
     type Future: Future + Send + 'a;
 
     #[doc(hidden)]
-    fn join(self) -> Self::Future;
+    fn join(self, flow: &'a Flow) -> Self::Future;
 }
 
-/// One of several: still on its way, or here. Its own type is gone, so that what waits for several things is `Send`
-/// whatever they borrow.
-pub struct Slot<'a, T> {
-    /// Whether it is polled before steps are.
-    asks: bool,
-    #[expect(clippy::type_complexity, reason = "this is the name for it")]
-    future: Option<Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>>,
+/// A member of a join: on its way, or here.
+struct Member<'a, T> {
+    slot: Slot<'a, T>,
     output: Option<T>,
 }
 
-impl<'a, T> Slot<'a, T> {
-    fn question(question: impl Future<Output = Result<T, FlowError>> + Send + 'a) -> Self {
-        Self { asks: true, future: Some(Box::pin(question)), output: None }
+impl<'a, T> Member<'a, T> {
+    fn new(slot: Slot<'a, T>) -> Self {
+        Self { slot, output: None }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), FlowError> {
-        if let Some(future) = &mut self.future
-            && let Poll::Ready(output) = future.as_mut().poll(cx)
-        {
-            self.future = None;
-            self.output = Some(output?);
+    /// Polls it if it is a question and questions are due, or neither. The others go on to their end when it fails, so
+    /// that no step is dropped half-way.
+    fn poll(&mut self, asks: bool, run: &Run, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
+        if self.slot.asks != asks {
+            return;
         }
-        Ok(())
-    }
-}
-
-impl<T> fmt::Debug for Slot<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Slot")
+        match self.slot.poll(run, cx) {
+            Poll::Ready(Ok(output)) => self.output = Some(output),
+            Poll::Ready(Err(error)) => drop(failed.get_or_insert(error)),
+            Poll::Pending => {}
+        }
     }
 }
 
@@ -150,14 +57,15 @@ macro_rules! join_of_tuples {
         impl<'a, $($one: Joinable<'a>),*> Join<'a> for ($($one,)*) {
             type Future = $joined<'a, $($one::Item),*>;
 
-            fn join(self) -> Self::Future {
-                $joined { slots: ($(self.$place.slot(),)*), failed: None }
+            fn join(self, flow: &'a Flow) -> Self::Future {
+                $joined { run: &flow.run, members: ($(Member::new(self.$place.slot()),)*), failed: None }
             }
         }
 
-        /// A tuple of questions and steps, being awaited.
+        /// A tuple of questions, steps and branches, being awaited.
         pub struct $joined<'a, $($one),*> {
-            slots: ($(Slot<'a, $one>,)*),
+            run: &'a Run,
+            members: ($(Member<'a, $one>,)*),
             failed: Option<FlowError>,
         }
 
@@ -174,20 +82,18 @@ macro_rules! join_of_tuples {
             type Output = Result<($($one,)*), FlowError>;
 
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-                let this = &mut *self;
+                let Self { run, members, failed } = &mut *self;
+                $(members.$place.slot.fork(run);)*
                 for asks in [true, false] {
-                    $(if this.slots.$place.asks == asks && let Err(error) = this.slots.$place.poll(cx) {
-                        this.failed.get_or_insert(error);
-                    })*
+                    $(members.$place.poll(asks, run, cx, failed);)*
                 }
-                // The others go on to their end, so that what has failed here drops no step half-way.
-                if $(this.slots.$place.future.is_some())||* {
+                if $(members.$place.slot.is_pending())||* {
                     return Poll::Pending;
                 }
-                if let Some(error) = this.failed.take() {
+                if let Some(error) = failed.take() {
                     return Poll::Ready(Err(error));
                 }
-                let outputs = ($(this.slots.$place.output.take(),)*);
+                let outputs = ($(members.$place.output.take(),)*);
                 Poll::Ready(Ok(($(outputs.$place.expect("each is here, and none is polled after that"),)*)))
             }
         }
@@ -202,4 +108,60 @@ join_of_tuples! {
     Join6: A 0 B 1 C 2 D 3 E 4 F 5;
     Join7: A 0 B 1 C 2 D 3 E 4 F 5 G 6;
     Join8: A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7;
+}
+
+/// Any number of questions, steps or branches of one kind, being awaited.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, JoinAll};
+/// # async fn ping(_host: &str) -> Result<u32, std::io::Error> { Ok(7) }
+/// fn times<'a>(flow: &'a Flow, hosts: &'a [String]) -> JoinAll<'a, u32> {
+///     flow.join_all(hosts.iter().map(|host| flow.step(host, ping(host))))
+/// }
+/// ```
+#[must_use = "its members begin when it is awaited"]
+pub struct JoinAll<'a, T> {
+    run: &'a Run,
+    members: Vec<Member<'a, T>>,
+    failed: Option<FlowError>,
+}
+
+impl<'a, T> JoinAll<'a, T> {
+    pub(super) fn new<J: Joinable<'a, Item = T>>(flow: &'a Flow, all: impl IntoIterator<Item = J>) -> Self {
+        let members = all.into_iter().map(|one| Member::new(one.slot())).collect();
+        Self { run: &flow.run, members, failed: None }
+    }
+}
+
+impl<T> fmt::Debug for JoinAll<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JoinAll({})", self.members.len())
+    }
+}
+
+/// What it gives is never pinned.
+impl<T> Unpin for JoinAll<'_, T> {}
+
+impl<T> Future for JoinAll<'_, T> {
+    type Output = Result<Vec<T>, FlowError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Self { run, members, failed } = &mut *self;
+        for member in members.iter_mut() {
+            member.slot.fork(run);
+        }
+        for asks in [true, false] {
+            for member in members.iter_mut() {
+                member.poll(asks, run, cx, failed);
+            }
+        }
+        if members.iter().any(|member| member.slot.is_pending()) {
+            return Poll::Pending;
+        }
+        let outputs = members.drain(..).map(|member| member.output);
+        match failed.take() {
+            Some(error) => Poll::Ready(Err(error)),
+            None => Poll::Ready(Ok(outputs.map(|output| output.expect("each is here")).collect())),
+        }
+    }
 }

@@ -10,10 +10,10 @@ use mrtr_schema::{
 };
 
 use super::ask::Ask;
-use super::question::{NamespacedQuestion, QuestionKind, fingerprint};
+use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};
 use super::url::OpenQuestion;
-use crate::run::{Evaluation, Question, Run};
-use crate::{FlowError, RunContext, gate};
+use crate::run::{Evaluation, Question, Run, Within};
+use crate::{Asked, FlowError, RunContext, gate};
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
 where
@@ -82,6 +82,12 @@ pub struct AskUntil<'a, I: NamespacedInput, D> {
     decided: D,
 }
 
+impl<I: NamespacedInput, D> AskUntil<'_, I, D> {
+    pub(super) fn key(&self) -> &str {
+        &self.key
+    }
+}
+
 impl<I: NamespacedInput, D> fmt::Debug for AskUntil<'_, I, D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "AskUntil({})", self.key)
@@ -99,31 +105,47 @@ where
     type Output = Result<I::Response, FlowError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
-    fn into_future(mut self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let found = self.run.evaluate(&self.key, fingerprint(&self.question), true);
-            if matches!(found, Evaluation::Park) {
+    fn into_future(self) -> Self::IntoFuture {
+        let (run, key) = (self.run, self.key.clone());
+        Box::pin(async move { run.contained(&key, self.take()).await })
+    }
+}
+
+impl<'a, I, D, F> AskUntil<'a, I, D>
+where
+    I: NamespacedInput + Send + Sync + 'static,
+    I::Params: Send + Sync,
+    I::Response: Send,
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = Option<I::Response>> + Send + 'a,
+{
+    async fn take(mut self) -> Result<I::Response, FlowError> {
+        let (run, fingerprint) = (self.run, Fingerprint::of(&self.question));
+        let found = run.evaluate(&self.key, fingerprint.identity, true);
+        match found {
+            Evaluation::Park => return pending().await,
+            Evaluation::Closed => return Err(FlowError::Closed),
+            Evaluation::Given(..) | Evaluation::Ask | Evaluation::Skipped => {}
+        }
+        if let Some(decision) = run.decision(&self.key) {
+            let Ok(decision) = serde_json::from_str(decision.get()) else {
+                run.misuse(format!("the decision on `{}` is not one of this type", self.key));
                 return pending().await;
+            };
+            return Ok(decision);
+        }
+        // The run waits for this as it does for a step: another question must not cut it short.
+        let in_flight = run.hold_off(format!("`until` of `{}`", self.key));
+        let decided = run.inside(Within::Until, &self.key, async { (self.decided)().await }).await;
+        drop(in_flight);
+        match decided {
+            Some(Some(decision)) => {
+                run.record_decision(&self.key, &decision);
+                Ok(decision)
             }
-            if let Some(decision) = self.run.decision(&self.key) {
-                let Ok(decision) = serde_json::from_str(decision.get()) else {
-                    self.run.misuse(format!("the decision on `{}` is not one of this type", self.key));
-                    return pending().await;
-                };
-                return Ok(decision);
-            }
-            // The run waits for this as it does for a step: another question must not cut it short.
-            let in_flight = self.run.enter();
-            let decided = (self.decided)().await;
-            drop(in_flight);
-            match decided {
-                Some(decision) => {
-                    self.run.record_decision(&self.key, &decision);
-                    Ok(decision)
-                }
-                None => self.ask(found).await,
-            }
-        })
+            Some(None) => self.ask(found, fingerprint.asked()).await,
+            None => pending().await,
+        }
     }
 }
 
@@ -133,9 +155,9 @@ where
     I::Response: Send,
 {
     /// Asks again, unless whoever was sent to the page refused to go there.
-    async fn ask(self, found: Evaluation) -> Result<I::Response, FlowError> {
+    async fn ask(self, found: Evaluation, asked: Asked) -> Result<I::Response, FlowError> {
         let Self { run, key, question, valid_for, .. } = self;
-        match request(run, &key, &question) {
+        match request(run, &question) {
             Ok(request) => {
                 if let (InputRequest::Elicit(_), Evaluation::Given(answer, _)) = (&request, &found) {
                     match ElicitResult::read(answer, run.context.revision.lenient()).map(|result| result.action) {
@@ -144,18 +166,19 @@ where
                         Ok(ElicitAction::Accept) | Err(_) => {}
                     }
                 }
-                run.open(Question { key, request, optional: false, valid_for, pinned: None }, true);
+                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked }).await
             }
-            Err(reason) => run.misuse(format!("the question `{key}` cannot be asked: {reason}")),
+            Err(reason) => {
+                run.misuse(format!("the question `{key}` cannot be asked: {reason}"));
+                pending().await
+            }
         }
-        let _open = OpenQuestion(run);
-        pending().await
     }
 }
 
 /// The input itself if the client can be asked for it; else the URL that stands in for it, if there is one and the
 /// client opens URLs; else the input all the same, which the gate then refuses with what is missing.
-fn request<I>(run: &Run, key: &str, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
+fn request<I>(run: &Run, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
 where
     I: NamespacedInput + 'static,
     I::Response: Send,
@@ -163,7 +186,7 @@ where
     let request = question.request(None)?;
     let RunContext { capabilities, revision, .. } = &run.context;
     if !gate::allows(&request, capabilities, *revision) && capabilities.elicits_urls() {
-        let interaction = run.interaction_id(key);
+        let interaction = question.interaction_id(run);
         if let Some((message, url)) = run.context.shared.inputs.page::<I>(question.params(), &interaction) {
             let url = Url::new(url).map_err(|error| error.to_string())?;
             let mut params = ElicitUrlParams::new(message, url);

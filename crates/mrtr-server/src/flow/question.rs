@@ -6,15 +6,19 @@ use std::marker::PhantomData;
 
 use mrtr_schema::{
     CreateMessageParams, CreateMessageRequest, CreateMessageResult, Dialect, ElicitAction, ElicitFormParams,
-    ElicitRequest, ElicitResult, Form, FormError, InputRequest, ListRootsRequest, ListRootsResult, NamespacedInput,
+    ElicitRequest, ElicitResult, FormError, InputRequest, ListRootsRequest, ListRootsResult, NamespacedInput,
     NamespacedInputRequest, Root, Wire,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
 use super::Answered;
-use crate::RunContext;
+use crate::run::Run;
+use crate::run_context::KnownForm;
+use crate::{Asked, RunContext};
 
 /// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
 ///
@@ -29,7 +33,7 @@ use crate::RunContext;
 ///     }
 /// }
 /// ```
-pub trait QuestionKind: sealed::Sealed {
+pub trait QuestionKind: sealed::Sealed + 'static {
     /// What an accepted answer is.
     type Value: Send;
 
@@ -45,16 +49,33 @@ pub trait QuestionKind: sealed::Sealed {
     #[doc(hidden)]
     const NEEDS_STATE: bool = false;
 
-    /// What tells it apart from another question of the same name.
+    /// A digest of what is asked, which is the same in every build and on every machine.
     #[doc(hidden)]
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H);
+    fn wording(&self) -> u64;
 }
 
-/// A number that two different questions hardly ever share.
-pub(super) fn fingerprint<Q: QuestionKind>(question: &Q) -> u64 {
-    let mut hasher = foldhash::quality::FixedState::default().build_hasher();
-    question.fingerprint(&mut hasher);
-    hasher.finish()
+/// Numbers that two different questions hardly ever share.
+pub(super) struct Fingerprint {
+    /// Tells it apart from another question of the same name in this run, whose answer may be of another type.
+    pub(super) identity: u64,
+    /// What is kept with its answer, for later runs.
+    pub(super) wording: u32,
+}
+
+impl Fingerprint {
+    pub(super) fn of<Q: QuestionKind>(question: &Q) -> Self {
+        let wording = question.wording();
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        TypeId::of::<Q>().hash(&mut hasher);
+        hasher.write_u64(wording);
+        let short = u32::try_from(wording >> 32).expect("half of it");
+        Self { identity: hasher.finish(), wording: short }
+    }
+
+    /// What is kept with the answer.
+    pub(super) fn asked(&self) -> Asked {
+        Asked { wording: Some(self.wording), pinned: None }
+    }
 }
 
 pub(super) mod sealed {
@@ -73,7 +94,7 @@ pub(super) mod sealed {
 #[derive(Debug)]
 pub struct FormQuestion<T> {
     message: String,
-    form: Result<Form, FormError>,
+    form: Result<KnownForm, FormError>,
     answer: PhantomData<fn() -> T>,
 }
 
@@ -89,13 +110,13 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
     type Value = T;
 
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
-        let form = self.form.clone().map_err(|error| error.to_string())?;
+        let form = self.form.as_ref().map_err(ToString::to_string)?.form.clone();
         let message = with_note(&self.message, note);
         Ok(ElicitRequest::new(ElicitFormParams::ask(message, form)).into())
     }
 
     fn read(&self, response: &RawValue, dialect: Dialect) -> Result<Answered<T>, String> {
-        let plain = self.form.as_ref().ok().and_then(|form| form.plain_answer(response));
+        let plain = self.form.as_ref().ok().and_then(|known| known.form.plain_answer(response));
         if let Some(value) = plain.and_then(|content| serde_json::from_str(content.get()).ok()) {
             return Ok(Answered::Accepted(value));
         }
@@ -104,7 +125,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
             ElicitAction::Decline => Ok(Answered::Declined),
             ElicitAction::Cancel => Ok(Answered::Cancelled),
             ElicitAction::Accept => {
-                let form = self.form.as_ref().map_err(ToString::to_string)?;
+                let form = &self.form.as_ref().map_err(ToString::to_string)?.form;
                 let content = result.content.ok_or("the form was not filled in")?;
                 let content = content.as_object();
                 form.check(content).map_err(|violations| violations.to_string())?;
@@ -113,9 +134,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
         }
     }
 
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        TypeId::of::<T>().hash(hasher);
-        self.message.hash(hasher);
+    fn wording(&self) -> u64 {
+        let form = self.form.as_ref().map_or(0, |form| form.digest);
+        xxh3_64_with_seed(self.message.as_bytes(), form)
     }
 }
 
@@ -151,8 +172,8 @@ impl QuestionKind for SamplingQuestion {
         CreateMessageResult::read(response, dialect).map(Answered::Accepted).map_err(|error| error.to_string())
     }
 
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        serde_json::to_string(&self.0).ok().hash(hasher);
+    fn wording(&self) -> u64 {
+        serde_json::to_vec(&self.0).map_or(0, |params| xxh3_64(&params))
     }
 }
 
@@ -182,8 +203,9 @@ impl QuestionKind for RootsQuestion {
         Ok(Answered::Accepted(result.roots))
     }
 
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        "roots/list".hash(hasher);
+    fn wording(&self) -> u64 {
+        // There is one way to ask for roots.
+        0
     }
 }
 
@@ -202,15 +224,24 @@ impl QuestionKind for RootsQuestion {
 ///     flow.ask::<Seat>("seat", ())
 /// }
 /// ```
-pub struct NamespacedQuestion<I: NamespacedInput>(I::Params);
+pub struct NamespacedQuestion<I: NamespacedInput> {
+    params: I::Params,
+    /// Where it was asked, from which the id of its interaction follows.
+    scopes: String,
+    name: String,
+}
 
 impl<I: NamespacedInput> NamespacedQuestion<I> {
-    pub(super) fn new(params: I::Params) -> Self {
-        Self(params)
+    pub(super) fn new(params: I::Params, scopes: String, name: String) -> Self {
+        Self { params, scopes, name }
     }
 
     pub(super) fn params(&self) -> &I::Params {
-        &self.0
+        &self.params
+    }
+
+    pub(super) fn interaction_id(&self, run: &Run) -> String {
+        run.interaction_id(&self.scopes, &self.name)
     }
 }
 
@@ -231,16 +262,16 @@ where
     const NEEDS_STATE: bool = true;
 
     fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
-        Ok(NamespacedInputRequest::ask::<I>(&self.0).map_err(|error| error.to_string())?.into())
+        Ok(NamespacedInputRequest::ask::<I>(&self.params).map_err(|error| error.to_string())?.into())
     }
 
     fn read(&self, response: &RawValue, _: Dialect) -> Result<Answered<Self::Value>, String> {
         serde_json::from_str(response.get()).map(Answered::Accepted).map_err(|error| error.to_string())
     }
 
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        I::METHOD.hash(hasher);
-        serde_json::to_string(&self.0).ok().hash(hasher);
+    fn wording(&self) -> u64 {
+        let params = serde_json::to_vec(&self.params).unwrap_or_default();
+        xxh3_64_with_seed(&params, xxh3_64(I::METHOD.as_str().as_bytes()))
     }
 }
 

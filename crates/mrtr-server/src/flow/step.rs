@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
+use std::task::Poll;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -10,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::journal::StepEntry;
-use crate::run::{Begin, Entry, Run};
+use crate::run::{Begin, Entry, Run, Within};
 use crate::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -28,8 +29,14 @@ pub struct Step<'a, W> {
     run: &'a Run,
     name: String,
     work: W,
+    options: Options,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Options {
     idempotent: bool,
     retry: Option<Retry>,
+    timeout: Option<Duration>,
 }
 
 /// How often, and after what pauses, a failed step is tried again.
@@ -97,18 +104,44 @@ impl<'a, W: FnMut() -> F + Send + 'a, F: Future + Send + 'a> Work<'a> for W {
 
 impl<'a, F> Step<'a, Once<F>> {
     pub(super) fn once(flow: &'a Flow, name: String, work: F) -> Self {
-        Self { run: &flow.run, name, work: Once(Some(work)), idempotent: false, retry: None }
+        Self { run: &flow.run, name, work: Once(Some(work)), options: Options::default() }
     }
 }
 
 impl<'a, W> Step<'a, W> {
     pub(super) fn again(flow: &'a Flow, name: String, work: W) -> Self {
-        Self { run: &flow.run, name, work, idempotent: false, retry: None }
+        Self { run: &flow.run, name, work, options: Options::default() }
+    }
+
+    pub(super) fn step_name(&self) -> &str {
+        &self.name
     }
 
     /// Says that doing it twice is doing it once: it is started again if it was interrupted.
     pub fn idempotent(mut self) -> Self {
-        self.idempotent = true;
+        self.options.idempotent = true;
+        self
+    }
+
+    /// Gives it so long, counted from its beginning, all attempts together. Then it is dropped, and that it took too
+    /// long is its outcome: [`FlowError::TimedOut`], in this run and in later ones.
+    ///
+    /// A timeout around a step is another matter: the handler goes on without the step, which then never returns, in
+    /// no later run either.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_server::{Failure, Flow, FlowError};
+    /// # async fn fetch() -> Result<String, std::io::Error> { Ok("page".into()) }
+    /// async fn page(flow: Flow) -> Result<String, Failure> {
+    ///     match flow.step("fetch", fetch()).timeout(Duration::from_secs(5)).await {
+    ///         Err(FlowError::TimedOut { .. }) => Ok("an older page".into()),
+    ///         fetched => Ok(fetched?),
+    ///     }
+    /// }
+    /// ```
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.options.timeout = Some(limit);
         self
     }
 }
@@ -124,7 +157,7 @@ impl<W: FnMut() -> F, F> Step<'_, W> {
     /// }
     /// ```
     pub fn retry(mut self, policy: Retry) -> Self {
-        self.retry = Some(policy);
+        self.options.retry = Some(policy);
         self
     }
 }
@@ -157,76 +190,94 @@ where
     T: Serialize + DeserializeOwned + Send + 'a,
     E: Into<Failure> + Send + 'a,
 {
-    async fn take(mut self) -> Result<T, FlowError> {
-        match self.run.begin_step(&self.name, self.idempotent) {
+    async fn take(self) -> Result<T, FlowError> {
+        let Self { run, name, work, options } = self;
+        match run.begin_step(&name, options.idempotent) {
             Begin::Park => pending().await,
-            Begin::Interrupted => Err(FlowError::Interrupted { step: self.name }),
-            Begin::Recorded(entry) => or_park(self.read(&entry)).await,
+            Begin::Closed => Err(FlowError::Closed),
+            Begin::Interrupted => Err(FlowError::Interrupted { step: name }),
+            Begin::Recorded(entry) => or_park(read(run, &name, &entry)).await,
             Begin::Start => {
-                let in_flight = self.run.guard_started();
-                let performed = self.perform().await;
-                let read = performed.and_then(|entry| {
-                    let read = self.read(&entry);
-                    self.run.finish_step(&self.name, entry);
+                let under_way = run.step_guard(&name);
+                let read = perform(run, &name, work, options).await.and_then(|entry| {
+                    let read = read(run, &name, &entry);
+                    run.finish_step(&name, entry);
                     read
                 });
-                drop(in_flight);
+                under_way.end();
                 or_park(read).await
             }
         }
     }
+}
 
-    /// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
-    async fn perform(&mut self) -> Option<StepEntry> {
-        record(self.run, &self.name, Entry::StepStarted { step: &self.name }).await?;
-        let entry = match self.attempt().await? {
-            Ok(value) => match serde_json::value::to_raw_value(&value) {
-                Ok(value) => StepEntry::Value(value),
-                Err(error) => StepEntry::Error(Failure::from(error).into_step_error()),
+/// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
+async fn perform<'a, W, F, T, E>(run: &Run, name: &str, work: W, options: Options) -> Option<StepEntry>
+where
+    W: Work<'a, Future = F>,
+    F: Future<Output = Result<T, E>> + Send + 'a,
+    T: Serialize,
+    E: Into<Failure>,
+{
+    run.record(name, Entry::StepStarted { step: name }).await?;
+    let entry = {
+        let mut working = pin!(run.inside(Within::Step, name, attempt(run, work, options.retry)));
+        let mut time = options.timeout.map(|limit| run.context.shared.clock.sleep(limit));
+        poll_fn(|cx| match working.as_mut().poll(cx) {
+            Poll::Ready(entry) => Poll::Ready(entry),
+            Poll::Pending => match time.as_mut().map(|time| time.as_mut().poll(cx)) {
+                Some(Poll::Ready(())) => Poll::Ready(Some(StepEntry::TimedOut)),
+                Some(Poll::Pending) | None => Poll::Pending,
             },
-            Err(failure) => StepEntry::Error(failure.into_step_error()),
-        };
-        if self.run.context.sink.is_some() {
-            let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
-            record(self.run, &self.name, Entry::StepFinished { step: &self.name, outcome: &outcome }).await?;
-        }
-        Some(entry)
+        })
+        .await?
+    };
+    if run.context.sink.is_some() {
+        let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
+        run.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
     }
+    Some(entry)
+}
 
-    /// Does the work, until it succeeds or has been tried often enough. `None` if it broke the rules of steps.
-    async fn attempt(&mut self) -> Option<Result<T, Failure>> {
-        let Retry { mut times, mut pause } = self.retry.unwrap_or(Retry::times(0));
-        loop {
-            let work = self.work.begin().expect("work is begun again only if it can be");
-            let mut work = pin!(work);
-            let run = self.run;
-            match poll_fn(|cx| run.inside_step(|| work.as_mut().poll(cx))).await? {
-                Ok(value) => return Some(Ok(value)),
-                Err(error) if times == 0 => return Some(Err(error.into())),
-                Err(_) => {}
-            }
-            self.run.context.shared.clock.sleep(pause).await;
-            times -= 1;
-            pause = pause.saturating_mul(2);
+/// Does the work until it succeeds or has been tried often enough, and makes its outcome an entry.
+async fn attempt<'a, W, F, T, E>(run: &Run, mut work: W, retry: Option<Retry>) -> StepEntry
+where
+    W: Work<'a, Future = F>,
+    F: Future<Output = Result<T, E>> + Send + 'a,
+    T: Serialize,
+    E: Into<Failure>,
+{
+    let Retry { mut times, mut pause } = retry.unwrap_or(Retry::times(0));
+    let outcome = loop {
+        match work.begin().expect("work is begun again only if it can be").await {
+            Ok(value) => break serde_json::value::to_raw_value(&value).map_err(Failure::from),
+            Err(error) if times == 0 => break Err(error.into()),
+            Err(_) => {}
         }
-    }
+        run.context.shared.clock.sleep(pause).await;
+        times -= 1;
+        pause = pause.saturating_mul(2);
+    };
+    outcome.map_or_else(|failure| StepEntry::Error(failure.into_step_error()), StepEntry::Value)
+}
 
-    /// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once.
-    fn read(&self, entry: &StepEntry) -> Option<Result<T, FlowError>> {
-        match entry {
-            StepEntry::Value(value) => {
-                let Ok(value) = serde_json::from_str(value.get()) else {
-                    // The error would quote what was recorded, which belongs in no log.
-                    let name = &self.name;
-                    self.run.misuse(format!("the recorded outcome of step `{name}` cannot be read as its type"));
-                    return None;
-                };
-                Some(Ok(value))
-            }
-            StepEntry::Error(error) => Some(Err(FlowError::Step(error.clone()))),
-            StepEntry::Started => Some(Err(FlowError::Interrupted { step: self.name.clone() })),
+/// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once. `None` if the
+/// run ends because it cannot be read.
+fn read<T: DeserializeOwned>(run: &Run, name: &str, entry: &StepEntry) -> Option<Result<T, FlowError>> {
+    Some(match entry {
+        StepEntry::Value(value) => {
+            let value = run.contain("reading the outcome of step", name, || serde_json::from_str(value.get()))?;
+            let Ok(value) = value else {
+                // The error would quote what was recorded, which belongs in no log.
+                run.misuse(format!("the recorded outcome of step `{name}` cannot be read as its type"));
+                return None;
+            };
+            Ok(value)
         }
-    }
+        StepEntry::Error(error) => Err(FlowError::Step(error.clone())),
+        StepEntry::TimedOut => Err(FlowError::TimedOut { step: name.to_owned() }),
+        StepEntry::Started | StepEntry::Dropped => Err(FlowError::Interrupted { step: name.to_owned() }),
+    })
 }
 
 /// Waits for the end of the run if there is nothing to go on with.
@@ -235,10 +286,4 @@ async fn or_park<T>(read: Option<T>) -> T {
         Some(read) => read,
         None => pending().await,
     }
-}
-
-/// Has an entry kept. If it cannot be, the run ends.
-async fn record(run: &Run, step: &str, entry: Entry<'_>) -> Option<()> {
-    let Some(sink) = &run.context.sink else { return Some(()) };
-    sink.record(entry).await.map_err(|error| run.sink_failed(step, error)).ok()
 }

@@ -1,18 +1,18 @@
 //! Asking a person to visit a URL: consent first, and then until it is done.
 
 use std::future::{Future, pending};
-use std::hash::{Hash, Hasher};
 use std::pin::Pin;
 use std::time::Duration;
 
 use mrtr_schema::{Dialect, ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, Url, Wire};
 use serde_json::value::RawValue;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::ask::{Ask, Asking, Required};
-use super::question::{QuestionKind, fingerprint, sealed, with_note};
+use super::question::{Fingerprint, QuestionKind, sealed, with_note};
 use super::{Answered, Flow};
-use crate::FlowError;
-use crate::run::{Evaluation, Question, Run};
+use crate::run::{BranchId, Evaluation, Question, Run, Within};
+use crate::{Asked, FlowError};
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
 ///
@@ -64,15 +64,15 @@ impl QuestionKind for UrlQuestion {
         })
     }
 
-    fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        (&self.message, &self.url).hash(hasher);
+    fn wording(&self) -> u64 {
+        xxh3_64_with_seed(self.url.as_bytes(), xxh3_64(self.message.as_bytes()))
     }
 }
 
 impl<'a> UrlAsk<'a> {
-    pub(super) fn new(flow: &'a Flow, key: String, message: String, url: String) -> Self {
-        let id = flow.run.interaction_id(&key);
-        Self { flow, key, question: UrlQuestion { message, url, id }, valid_for: None }
+    pub(super) fn new(flow: &'a Flow, key: &str, message: String, url: String) -> Self {
+        let id = flow.interaction_id(key);
+        Self { flow, key: flow.name(key), question: UrlQuestion { message, url, id }, valid_for: None }
     }
 
     /// Waits this long for the answer, rather than as long as the tool usually does.
@@ -138,6 +138,12 @@ pub struct UrlUntil<'a, D> {
     done: D,
 }
 
+impl<D> UrlUntil<'_, D> {
+    pub(super) fn key(&self) -> &str {
+        &self.ask.key
+    }
+}
+
 impl<D> std::fmt::Debug for UrlUntil<'_, D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.ask.fmt(f)
@@ -152,37 +158,53 @@ where
     type Output = Result<(), FlowError>;
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
-    fn into_future(mut self) -> Self::IntoFuture {
-        Box::pin(async move {
-            let run: &Run = &self.ask.flow.run;
-            let found = self.ask.evaluate();
-            if matches!(found, Evaluation::Park) {
-                return pending().await;
+    fn into_future(self) -> Self::IntoFuture {
+        let (run, key): (&Run, _) = (&self.ask.flow.run, self.ask.key.clone());
+        Box::pin(async move { run.contained(&key, self.take()).await })
+    }
+}
+
+impl<'a, D, F> UrlUntil<'a, D>
+where
+    D: FnMut() -> F + Send + 'a,
+    F: Future<Output = bool> + Send + 'a,
+{
+    async fn take(mut self) -> Result<(), FlowError> {
+        let run: &Run = &self.ask.flow.run;
+        let fingerprint = Fingerprint::of(&self.ask.question);
+        let found = run.evaluate(&self.ask.key, fingerprint.identity, UrlQuestion::NEEDS_STATE);
+        match found {
+            Evaluation::Park => return pending().await,
+            Evaluation::Closed => return Err(FlowError::Closed),
+            Evaluation::Given(..) | Evaluation::Ask | Evaluation::Skipped => {}
+        }
+        if !run.visited(&self.ask.key) {
+            // The run waits for this as it does for a step: another question must not cut it short.
+            let in_flight = run.hold_off(format!("`until` of `{}`", self.ask.key));
+            let done = run.inside(Within::Until, &self.ask.key, async { (self.done)().await }).await;
+            drop(in_flight);
+            match done {
+                Some(true) => run.record_visit(&self.ask.key),
+                Some(false) => return self.ask.ask_again(found, fingerprint.asked()).await,
+                None => return pending().await,
             }
-            if !run.visited(&self.ask.key) {
-                // The run waits for this as it does for a step: another question must not cut it short.
-                let in_flight = run.enter();
-                let done = (self.done)().await;
-                drop(in_flight);
-                if !done {
-                    return self.ask.ask_again(found).await;
-                }
-                run.record_visit(&self.ask.key);
-            }
-            Ok(())
-        })
+        }
+        Ok(())
     }
 }
 
 impl UrlAsk<'_> {
-    fn evaluate(&self) -> Evaluation {
-        self.flow.run.evaluate(&self.key, fingerprint(&self.question), UrlQuestion::NEEDS_STATE)
+    pub(super) fn key(&self) -> &str {
+        &self.key
     }
 
     /// A refusal stands; consent without completion is asked for again.
-    async fn ask_again(self, found: Evaluation) -> Result<(), FlowError> {
+    async fn ask_again(self, found: Evaluation, asked: Asked) -> Result<(), FlowError> {
         let run: &Run = &self.flow.run;
-        if let Evaluation::Given(response, _) = found {
+        if let Evaluation::Given(response, answered) = found {
+            if !run.fits_wording(&self.key, &answered, &asked) {
+                return pending().await;
+            }
             match self.question.read(&response, run.context.revision.lenient()) {
                 Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
                 Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),
@@ -192,20 +214,35 @@ impl UrlAsk<'_> {
         match self.question.request(None) {
             Ok(request) => {
                 let (key, valid_for) = (self.key, self.valid_for);
-                run.open(Question { key, request, optional: false, valid_for, pinned: None }, true);
+                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked }).await
             }
-            Err(reason) => run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key)),
+            Err(reason) => {
+                run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));
+                pending().await
+            }
         }
-        let _open = OpenQuestion(run);
-        pending().await
     }
 }
 
 /// An open question; a handler that drops it gets no further.
-pub(super) struct OpenQuestion<'a>(pub(super) &'a Run);
+pub(super) struct OpenQuestion<'a> {
+    run: &'a Run,
+    key: String,
+    branch: BranchId,
+}
+
+impl<'a> OpenQuestion<'a> {
+    /// Opens a question, and waits for the end of the run.
+    pub(super) async fn ask<T>(run: &'a Run, question: Question) -> T {
+        let key = question.key.clone();
+        let branch = run.open(question, true);
+        let _open = OpenQuestion { run, key, branch };
+        pending().await
+    }
+}
 
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
-        self.0.dropped_open_question();
+        self.run.dropped_open_question(&self.key, self.branch);
     }
 }

@@ -169,13 +169,18 @@ impl Call<'_> {
         let watch = Watch { sink, gone: Arc::clone(&gone.flag), replayed };
         let answer = {
             let mut round = std::pin::pin!(self.play(Some(watch)));
+            let mut renewing = std::pin::pin!(renew(guard, &holder, &*clock, gone));
+            // The run has a deadline of its own; this one is for what is around it, such as extensions.
+            let deadline = self.round.settings.run_deadline.unwrap_or(self.round.server.0.shared.deadline);
+            let mut limit = clock.sleep(deadline + LEASE);
             loop {
                 tokio::select! {
                     answer = &mut round => break answer,
                     () = gone.noticed.notified() => {}
-                    () = clock.sleep(LEASE / 3) => {
-                        // A claim that was lost shows at the next record.
-                        let _ = guard.store.renew(&holder, LEASE, clock.now()).await;
+                    () = &mut renewing => {}
+                    () = &mut limit => {
+                        tracing::error!(name = self.round.name, "a guarded round took longer than it may, and was ended");
+                        break Err(internal_error());
                     }
                 }
             }
@@ -189,6 +194,26 @@ impl Call<'_> {
             return Err(unguarded(&error));
         }
         answer
+    }
+}
+
+/// Renews a claim for as long as this is polled.
+async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Gone) {
+    loop {
+        clock.sleep(LEASE / 3).await;
+        match guard.store.renew(holder, LEASE, clock.now()).await {
+            Ok(()) => {}
+            Err(GuardError::Lost) => {
+                tracing::error!("a claim was lost while its round ran; the round stops at its next call on the flow");
+                gone.flag.store(true, Ordering::Release);
+                gone.noticed.notify_one();
+                return std::future::pending().await;
+            }
+            Err(error) => {
+                let error = crate::failure::with_causes(&error);
+                tracing::error!(error, "a claim could not be renewed; it lapses unless the next renewal succeeds");
+            }
+        }
     }
 }
 

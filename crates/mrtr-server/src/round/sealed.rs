@@ -3,8 +3,8 @@
 use mrtr_state::JsonPayload;
 use serde::{Deserialize, Serialize};
 
-use crate::Journal;
 use crate::run::Question;
+use crate::{Asked, Journal};
 
 /// What a flow's state carries.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,9 +26,11 @@ impl JsonPayload for FlowState {
 pub(super) struct Pending {
     #[serde(rename = "k")]
     pub(super) key: String,
-    /// The digest of its wording, if the answer counts for that alone.
+    /// How it was worded, as in [`Asked`].
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    wording: Option<u32>,
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
-    pub(super) pinned: Option<String>,
+    pinned: Option<String>,
     /// Whether the flow goes on without an answer.
     #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) optional: bool,
@@ -36,6 +38,11 @@ pub(super) struct Pending {
 
 impl Pending {
     pub(super) fn of(question: &Question) -> Self {
-        Self { key: question.key.clone(), pinned: question.pinned.clone(), optional: question.optional }
+        let Asked { wording, pinned } = question.asked.clone();
+        Self { key: question.key.clone(), wording, pinned, optional: question.optional }
+    }
+
+    pub(super) fn asked(&self) -> Asked {
+        Asked { wording: self.wording, pinned: self.pinned.clone() }
     }
 }

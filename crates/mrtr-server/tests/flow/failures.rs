@@ -97,7 +97,7 @@ async fn a_panic_is_answered_and_logged_wherever_it_happens() {
         let _ = flow.step("work", async { panics("in a step".into()) }).await;
         Ok::<_, Failure>("never")
     });
-    expect_internal(&in_step.await, &log, "the handler panicked: in a step");
+    expect_internal(&in_step.await, &log, "step `work` panicked: in a step");
 
     let beside = call(async |flow: Flow| {
         let beside = async { panics("beside a question".into()) };

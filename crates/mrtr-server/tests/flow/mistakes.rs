@@ -101,7 +101,7 @@ async fn nothing_of_the_flow_may_be_used_inside_a_step() {
     }
     for which in 0..5 {
         let log = Log::start();
-        expect_internal(&call(move |flow| handler(flow, which)).await, &log, "was used inside a step");
+        expect_internal(&call(move |flow| handler(flow, which)).await, &log, "was used inside step `outer`");
     }
 }
 

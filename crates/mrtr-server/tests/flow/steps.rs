@@ -9,7 +9,7 @@ use mrtr_server::{Failure, Flow, Retry, Server, ToolError};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 
-use crate::support::{Age, Effects, Log, Name, begin, call, client, expect_internal, tool};
+use crate::support::{Age, Effects, Log, Name, begin, call, expect_internal, tool};
 
 #[tokio::test]
 async fn a_recorded_step_is_not_repeated() {
@@ -115,50 +115,6 @@ async fn the_last_failure_of_a_step_is_the_one_recorded() {
     let (done, tries) = retried(9).await;
     assert!(done.contains("not yet"), "{done}");
     assert_eq!(tries.len(), 3, "and a later run does not try again");
-}
-
-/// A step that is dropped half-way in the first run.
-fn interrupted(idempotent: bool, effects: &Effects) -> Client {
-    async fn handler(flow: Flow, idempotent: bool, first: bool, effects: Effects) -> Result<String, Failure> {
-        let work = || async {
-            effects.happen("started");
-            if first {
-                std::future::pending::<()>().await;
-            }
-            Ok::<_, Failure>("finished".to_owned())
-        };
-        let step = flow.step_with("work", work);
-        let step = if idempotent { step.idempotent() } else { step };
-        let worked = if first {
-            tokio::select! {
-                biased;
-                worked = step.into_future() => worked,
-                () = std::future::ready(()) => Ok("gave up".to_owned()),
-            }
-        } else {
-            step.await
-        };
-        flow.elicit::<Name>("name", "Who?").await?;
-        Ok(worked?)
-    }
-    let (first, effects) = (Arc::new(AtomicBool::new(true)), effects.clone());
-    client(move |flow| handler(flow, idempotent, first.swap(false, Ordering::Relaxed), effects.clone()))
-}
-
-#[tokio::test]
-async fn a_step_that_was_dropped_is_not_started_again() {
-    let effects = Effects::default();
-    let call = begin(&interrupted(false, &effects)).await.accept("name", json!({ "name": "Ada" })).send().await;
-    assert!(call.expect_tool_error().contains("`work` was started and interrupted"), "{}", call.response());
-    assert_eq!(effects.count(), 1);
-}
-
-#[tokio::test]
-async fn an_idempotent_step_that_was_dropped_is_started_again() {
-    let effects = Effects::default();
-    let call = begin(&interrupted(true, &effects)).await.accept("name", json!({ "name": "Ada" })).send().await;
-    assert_eq!(call.expect_text(), "finished");
-    assert_eq!(effects.count(), 2);
 }
 
 #[derive(Serialize)]

@@ -48,13 +48,13 @@ struct Row {
 #[derive(Clone)]
 struct Asked {
     key: String,
-    pinned: Option<String>,
+    wording: mrtr_server::Asked,
     optional: bool,
 }
 
 impl From<&Question> for Asked {
     fn from(question: &Question) -> Self {
-        Self { key: question.key.clone(), pinned: question.pinned.clone(), optional: question.optional }
+        Self { key: question.key.clone(), wording: question.asked.clone(), optional: question.optional }
     }
 }
 
@@ -245,7 +245,7 @@ impl Row {
         let mut any = false;
         for (key, answer) in self.answers.drain(..) {
             if let Some(asked) = self.asked.iter().find(|asked| asked.key == key) {
-                journal.answer(key, RawValue::from_string(answer).unwrap(), asked.pinned.clone());
+                journal.answer(key, RawValue::from_string(answer).unwrap(), asked.wording.clone());
                 any = true;
             }
         }

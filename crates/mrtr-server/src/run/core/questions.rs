@@ -2,21 +2,25 @@
 
 use serde_json::value::RawValue;
 
-use super::{Ending, Run, State, cost};
-use crate::Failure;
-use crate::journal::AnswerEntry;
+use super::{Admission, Ending, OpenQuestion, PassedOver, Run, State, cost};
+use crate::journal::{AnswerEntry, Asked};
 use crate::run::Question;
+use crate::run::branches::BranchId;
+use crate::run::place::here;
+use crate::{Failure, ToolError};
 
 /// What a question finds under its name.
 pub(crate) enum Evaluation {
     /// Nothing may be read or asked any more.
     Park,
+    /// Nor will it ever be.
+    Closed,
     /// It was never asked, or must be asked again.
     Ask,
     /// It was asked before and left unanswered.
     Skipped,
-    /// An answer, and the digest of the wording it was given to.
-    Given(Box<RawValue>, Option<String>),
+    /// An answer, and the wording it was given to.
+    Given(Box<RawValue>, Asked),
 }
 
 impl Run {
@@ -24,21 +28,25 @@ impl Run {
     /// count for what a state says was asked, and for nothing else.
     pub(crate) fn evaluate(&self, key: &str, fingerprint: u64, needs_state: bool) -> Evaluation {
         let mut state = self.state();
-        if !self.admits(&mut state, "question", key) {
-            return Evaluation::Park;
+        match self.admit_name(&mut state, "question", key) {
+            Admission::To(_) => {}
+            Admission::Park => return Evaluation::Park,
+            Admission::Closed => return Evaluation::Closed,
         }
-        if *state.read.entry(key.to_owned()).or_insert(fingerprint) != fingerprint {
+        if *state.read.entry(key.to_owned()).or_default().get_or_insert(fingerprint) != fingerprint {
             let text = format!("two different questions are asked as `{key}`");
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Evaluation::Park;
         }
         match state.journal.entries().answers.get(key) {
-            Some(AnswerEntry::Given { response, asked }) => return Evaluation::Given(response.clone(), asked.clone()),
+            Some(AnswerEntry::Given { response, wording, pinned }) => {
+                return Evaluation::Given(response.clone(), Asked { wording: *wording, pinned: pinned.clone() });
+            }
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
         match state.journal.entries().loose.get(key).filter(|_| !state.stepped && !needs_state) {
-            Some(response) => Evaluation::Given(response.clone(), None),
+            Some(response) => Evaluation::Given(response.clone(), Asked::default()),
             None => Evaluation::Ask,
         }
     }
@@ -56,7 +64,7 @@ impl Run {
         if let Some(response) = state.journal.entries_mut().loose.shift_remove(key) {
             state.size = state.size.saturating_sub(response.get().len());
         }
-        self.insert_answer(state, key, AnswerEntry::Given { response, asked: None });
+        self.insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
     }
 
     /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
@@ -64,26 +72,71 @@ impl Run {
         self.insert_answer(&mut self.state(), key, AnswerEntry::Skipped);
     }
 
-    /// Opens a question, in place of whatever answer it had. If it is open already, it stays as it is for whoever
-    /// answers, with the wishes of both who ask.
-    pub(crate) fn open(&self, question: Question, must_carry: bool) {
+    /// Opens a question, in place of whatever answer it had, and says in which branch. If it is open already, it stays
+    /// as it is for the client, with the wishes of both places that ask.
+    pub(crate) fn open(&self, question: Question, must_carry: bool) -> BranchId {
+        let branch = here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         let mut state = self.state();
         state.must_carry |= must_carry;
-        if let Some(open) = state.open.get_mut(&question.key) {
+        state.branches.opened(branch);
+        if let Some(OpenQuestion { question: open, more, .. }) = state.open.get_mut(&question.key) {
             open.optional &= question.optional;
             open.valid_for = open.valid_for.max(question.valid_for);
-            open.pinned = open.pinned.take().or(question.pinned);
-            return;
+            open.asked.pin(question.asked);
+            more.push(branch);
+            return branch;
         }
         if let Some(entry) = state.journal.remove_answer(&question.key) {
             state.size = state.size.saturating_sub(cost(&question.key, entry.size()));
         }
+        state.asked += 1;
         let told = self.context.sink.as_ref().map(|sink| (sink, question.clone()));
-        state.open.insert(question.key.clone(), question);
+        state.open.insert(question.key.clone(), OpenQuestion { question, branch, more: Vec::new() });
         drop(state);
         if let Some((sink, question)) = told {
             sink.asked(&question);
         }
+        branch
+    }
+
+    /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.
+    pub(crate) fn withdraw(&self, branch: BranchId) {
+        let mut state = self.state();
+        let State { open, branches, .. } = &mut *state;
+        branches.withdraw(branch);
+        open.retain(|_, open| {
+            let asked_in = std::iter::once(open.branch).chain(open.more.drain(..));
+            let (gone, mut stay): (Vec<_>, Vec<_>) = asked_in.partition(|branch| branches.is_withdrawn(*branch));
+            for branch in gone {
+                branches.closed(branch);
+            }
+            let stays = stay.pop();
+            open.branch = stays.unwrap_or(open.branch);
+            open.more = stay;
+            stays.is_some()
+        });
+    }
+
+    /// Compares the wording that an answer was given to with the one that is asked now, where both are known: a flow
+    /// that is not the same in every run puts answers to questions that they do not belong to. False if the tool
+    /// refuses that.
+    pub(crate) fn fits_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+        let (Some(answered), Some(asked)) = (answered.wording, asked.wording) else { return true };
+        if answered == asked {
+            return true;
+        }
+        tracing::warn!(
+            flow = %self.context.flow_id(),
+            key,
+            answered = format!("{answered:08x}"),
+            asked = format!("{asked:08x}"),
+            "an answer was given to another wording of its question"
+        );
+        if self.context.strict {
+            let text = format!("The question `{key}` is another one than was answered; begin the call anew");
+            self.end(Ending::Failed(ToolError::new(text).into()));
+        }
+        !self.context.strict
     }
 
     /// Counts how often a pinned question changed its wording under an answer.
@@ -94,12 +147,26 @@ impl Run {
         *times
     }
 
-    /// The handler dropped an open question, as `select!` does: it must not get any further. A panic drops it as well,
-    /// and is a matter of its own.
-    pub(crate) fn dropped_open_question(&self) {
-        if !std::thread::panicking() {
-            self.state().passed_over = true;
+    /// An open question was dropped, as `select!` does: the handler must not get any further. The end of the run drops
+    /// it as well, and so does a race that it lost.
+    pub(crate) fn dropped_open_question(&self, key: &str, branch: BranchId) {
+        let mut state = self.state();
+        if state.over || state.branches.is_withdrawn(branch) {
+            return;
         }
+        if std::thread::panicking() {
+            if state.passed_over == PassedOver::No {
+                state.passed_over = PassedOver::ByPanic;
+            }
+            return;
+        }
+        state.passed_over = PassedOver::ByHandler;
+        tracing::warn!(
+            flow = %self.context.flow_id(),
+            key,
+            "the handler dropped an open question, as `select!` does; it is asked all the same, and nothing goes on past \
+             it. `flow.race` records what came first"
+        );
     }
 
     fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {
@@ -141,9 +208,9 @@ impl Run {
 
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
     /// of which nothing is left but its steps.
-    pub(crate) fn interaction_id(&self, key: &str) -> String {
+    pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
         self.state().journal.entries_mut().gave_keys = true;
-        self.context.derived_id("mrtr interaction id", key)
+        self.context.derived_id("mrtr interaction id", scopes, name)
     }
 
     pub(crate) fn carried(&self) -> Option<Box<RawValue>> {
@@ -153,6 +220,7 @@ impl Run {
     /// An answer as it came, for the low road.
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
         let mut state = self.state();
+        state.read.entry(key.to_owned()).or_default();
         match state.journal.entries().answers.get(key) {
             Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
             Some(AnswerEntry::Skipped) => None,

@@ -1,16 +1,19 @@
 //! Steps in a run, and whatever else must not happen twice or half.
 
-use std::task::Poll;
-
 use serde_json::value::RawValue;
 
-use super::{Ending, Run, cost};
+use super::{Admission, Ending, Run, State, cost};
 use crate::Failure;
 use crate::journal::StepEntry;
+use crate::run::Entry;
+use crate::run::place::here;
 
 /// What a step finds under its name.
 pub(crate) enum Begin {
+    /// It waits for the end of the run.
     Park,
+    /// Its run has ended.
+    Closed,
     Start,
     Interrupted,
     Recorded(StepEntry),
@@ -20,8 +23,11 @@ impl Run {
     /// Begins a step, or gives what it gave before.
     pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> Begin {
         let mut state = self.state();
-        if !self.admits(&mut state, "step", name) {
-            return Begin::Park;
+        match self.admit_name(&mut state, "step", name) {
+            Admission::To(branch) if state.branches.is_held(branch) => return Begin::Park,
+            Admission::To(_) => {}
+            Admission::Park => return Begin::Park,
+            Admission::Closed => return Begin::Closed,
         }
         if !state.steps.insert(name.to_owned()) {
             state.ending = Some(Ending::Failed(Failure::misuse(format!("two steps are named `{name}`"))));
@@ -32,7 +38,16 @@ impl Run {
         }
         state.stepped = true;
         match state.journal.entries().steps.get(name) {
-            Some(StepEntry::Started) if !idempotent => Begin::Interrupted,
+            // Whatever the handler took in its place has its own entry, and takes it again.
+            Some(StepEntry::Dropped) => {
+                state.given_up.push(name.to_owned());
+                Begin::Park
+            }
+            Some(StepEntry::Started) if !idempotent => {
+                // It is not under way.
+                state.steps.remove(name);
+                Begin::Interrupted
+            }
             Some(StepEntry::Started) | None => {
                 if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
                     state.size += cost(name, 0);
@@ -44,6 +59,11 @@ impl Run {
         }
     }
 
+    /// Holds the end of the run off until a step that has begun has ended, or is dropped.
+    pub(crate) fn step_guard<'a>(&'a self, name: &'a str) -> StepGuard<'a> {
+        StepGuard { run: self, name, ended: false }
+    }
+
     pub(crate) fn finish_step(&self, name: &str, entry: StepEntry) {
         let mut state = self.state();
         let size = entry.size();
@@ -52,43 +72,65 @@ impl Run {
         self.check_size(&mut state, "step", name, size, freed);
     }
 
-    /// Marks that something besides a step must finish before the run may end.
-    pub(crate) fn enter(&self) -> StepGuard<'_> {
-        self.state().in_flight += 1;
-        StepGuard { run: self }
-    }
-
-    pub(crate) fn guard_started(&self) -> StepGuard<'_> {
-        StepGuard { run: self }
-    }
-
-    /// Polls a step's own work, inside which nothing may be asked. `None` if it waits for something it did ask.
-    pub(crate) fn inside_step<R>(&self, poll: impl FnOnce() -> Poll<R>) -> Poll<Option<R>> {
-        self.state().inside_step = true;
-        let polled = poll();
+    /// Holds the end of the run off for something besides a step, which is said in words.
+    pub(crate) fn hold_off(&self, what: String) -> WaitGuard<'_> {
         let mut state = self.state();
-        state.inside_step = false;
-        let misused = std::mem::take(&mut state.misused_in_step);
-        if misused && polled.is_pending() { Poll::Ready(None) } else { polled.map(Some) }
+        state.in_flight += 1;
+        state.waits.push(what.clone());
+        WaitGuard { run: self, what }
     }
 
-    /// Whether an idempotency key may be handed out. If not, the run ends with its answers in a state first.
-    pub(crate) fn gives_key(&self) -> bool {
+    /// Has an entry kept, after those of steps that were dropped before. If it cannot be, the run ends.
+    pub(crate) async fn record(&self, step: &str, entry: Entry<'_>) -> Option<()> {
+        let Some(sink) = &self.context.sink else { return Some(()) };
+        self.record_dropped().await?;
+        sink.record(entry).await.map_err(|error| self.sink_failed(step, error)).ok()
+    }
+
+    /// Has it kept which steps the handler dropped.
+    pub(crate) async fn record_dropped(&self) -> Option<()> {
+        let Some(sink) = &self.context.sink else { return Some(()) };
+        loop {
+            let Some(step) = self.state().dropped.first().cloned() else { return Some(()) };
+            let outcome = serde_json::to_string(&StepEntry::Dropped).expect("an entry is JSON");
+            let recorded = sink.record(Entry::StepFinished { step: &step, outcome: &outcome }).await;
+            // Only now: whoever records may be dropped half-way, and then the next one does it.
+            self.state().dropped.retain(|dropped| *dropped != step);
+            recorded.map_err(|error| self.sink_failed(&step, error)).ok()?;
+        }
+    }
+
+    /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
+    pub(crate) fn gives_key(&self, name: &str) -> Admission {
+        use crate::run::place::Within;
         let mut state = self.state();
         // A step that has begun is finished, whatever becomes of the run around it.
-        if !state.inside_step && (self.stops(&mut state) || !state.settles_loose()) {
-            return false;
+        let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.over);
+        let admission = match in_step {
+            Some((branch, _)) => Admission::To(branch),
+            None => match self.admit_beginning(&mut state, || format!("idempotency key `{name}`")) {
+                Admission::To(_) if !state.settles_loose() => Admission::Park,
+                admission => admission,
+            },
+        };
+        if matches!(admission, Admission::To(_)) {
+            state.stepped = true;
+            state.journal.entries_mut().gave_keys = true;
         }
-        state.stepped = true;
-        state.journal.entries_mut().gave_keys = true;
-        true
+        admission
     }
 
-    /// Ends the run to go on as a task.
-    pub(crate) fn become_task(&self) {
+    /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
+    /// when the rounds are over (TK-21).
+    pub(crate) fn become_task(&self) -> Admission {
         let mut state = self.state();
-        if self.goes_on(&mut state, || "`into_task`".to_owned()) && state.settles_loose() {
+        let admission = self.admit_beginning(&mut state, || "`into_task`".to_owned());
+        if matches!(admission, Admission::To(_)) && state.open.is_empty() && state.settles_loose() {
             state.ending = Some(Ending::IntoTask);
+        }
+        match admission {
+            Admission::Closed => Admission::Closed,
+            Admission::To(_) | Admission::Park => Admission::Park,
         }
     }
 
@@ -98,10 +140,11 @@ impl Run {
     }
 
     /// Keeps how far the flow has come, and says whether it goes on from here.
-    pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> bool {
+    pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> Admission {
         let mut state = self.state();
-        if !self.goes_on(&mut state, || "a yield point".to_owned()) {
-            return false;
+        let admission = self.admit_beginning(&mut state, || "a yield point".to_owned());
+        if !matches!(admission, Admission::To(_)) {
+            return admission;
         }
         let size = progress.get().len();
         let freed = state
@@ -117,18 +160,70 @@ impl Run {
             state.journal.entries_mut().sheds += 1;
             state.ending = Some(Ending::Yielded);
         }
-        state.ending.is_none()
+        if state.ending.is_none() { admission } else { Admission::Park }
     }
 }
 
-/// Holds the end of a run off while it lives.
+/// Holds the end of a run off while a step is under way.
 pub(crate) struct StepGuard<'a> {
     run: &'a Run,
+    name: &'a str,
+    ended: bool,
+}
+
+impl StepGuard<'_> {
+    /// The step has ended by itself.
+    pub(crate) fn end(mut self) {
+        self.ended = true;
+    }
 }
 
 impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
-        self.run.state().in_flight -= 1;
+        let mut state = self.run.state();
+        // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
+        if !self.ended && !state.over && !std::thread::panicking() {
+            state.mark_dropped(self.name, self.run.context.sink.is_some());
+        }
+        self.run.leave(state);
+    }
+}
+
+/// Holds the end of a run off for something besides a step.
+pub(crate) struct WaitGuard<'a> {
+    run: &'a Run,
+    what: String,
+}
+
+impl Drop for WaitGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.run.state();
+        if let Some(place) = state.waits.iter().position(|what| *what == self.what) {
+            state.waits.swap_remove(place);
+        }
+        self.run.leave(state);
+    }
+}
+
+impl Run {
+    /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
+    fn leave(&self, mut state: std::sync::MutexGuard<'_, State>) {
+        state.in_flight -= 1;
+        drop(state);
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+    }
+}
+
+impl State {
+    /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
+    /// run sees one.
+    fn mark_dropped(&mut self, name: &str, recorded: bool) {
+        self.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Dropped);
+        if recorded {
+            self.dropped.push(name.to_owned());
+        }
     }
 }
 

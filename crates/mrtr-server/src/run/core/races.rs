@@ -1,0 +1,55 @@
+//! Races in a run: who won is an entry, and stays so.
+
+use super::{Admission, Ending, Run};
+use crate::Failure;
+use crate::journal::StepEntry;
+use crate::run::Entry;
+
+/// What a race finds under its name.
+pub(crate) enum Start {
+    /// It waits for the end of the run.
+    Park,
+    /// Its run has ended.
+    Closed,
+    /// No member has won it yet.
+    Open,
+    /// This member won it in an earlier run.
+    Won(usize),
+}
+
+impl Run {
+    /// Begins a race among so many members, or tells who won it.
+    pub(crate) fn begin_race(&self, name: &str, members: usize) -> Start {
+        let mut state = self.state();
+        match self.admit(&mut state, || format!("race `{name}`")) {
+            Admission::To(_) => {}
+            Admission::Park => return Start::Park,
+            Admission::Closed => return Start::Closed,
+        }
+        let mistake = if state.steps.insert(name.to_owned()) {
+            match state.journal.entries().steps.get(name) {
+                None => return Start::Open,
+                Some(StepEntry::Value(winner)) => match winner.get().parse() {
+                    Ok(winner) if winner < members => return Start::Won(winner),
+                    _ => format!("no member won the race `{name}`, by what was recorded"),
+                },
+                Some(_) => format!("a race and a step are both named `{name}`"),
+            }
+        } else {
+            format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
+        };
+        state.ending = Some(Ending::Failed(Failure::misuse(mistake)));
+        Start::Park
+    }
+
+    /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
+        let entry = StepEntry::Value(serde_json::value::to_raw_value(&winner).expect("a number is JSON"));
+        if self.context.sink.is_some() {
+            let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
+            self.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
+        }
+        self.finish_step(name, entry);
+        Some(())
+    }
+}

@@ -1,0 +1,70 @@
+//! Where the code that calls on a flow is: in which run, in which branch of it, and inside what.
+
+use std::cell::Cell;
+
+use super::branches::BranchId;
+
+/// What the handler's code is inside of while it is polled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Within {
+    /// The handler itself, or a branch of it.
+    Handler,
+    /// A step's own work.
+    Step,
+    /// What says whether a question is settled elsewhere: `until`.
+    Until,
+}
+
+/// A place in a run.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    /// The address of the run, which stays its own for as long as a flow of it lives.
+    run: usize,
+    branch: BranchId,
+    within: Within,
+}
+
+thread_local! {
+    /// Where this thread is. It is no part of a run's state, so that a flow can tell a call by its own handler from
+    /// one by a spawned task, which is polled on its own, maybe at the same time.
+    static HERE: Cell<Option<Place>> = const { Cell::new(None) };
+}
+
+/// Where this thread is in that run; `None` if it is elsewhere.
+pub(super) fn here(run: usize) -> Option<(BranchId, Within)> {
+    HERE.get().filter(|place| place.run == run).map(|place| (place.branch, place.within))
+}
+
+/// Runs `poll` in the handler's body.
+pub(super) fn in_body<R>(run: usize, poll: impl FnOnce() -> R) -> R {
+    let _back = Back(HERE.replace(Some(Place { run, branch: BranchId::BODY, within: Within::Handler })));
+    poll()
+}
+
+/// Runs `poll` in a branch, if this thread is in the handler of that run: a step or a spawned task does not become a
+/// branch by joining.
+pub(super) fn in_branch<R>(run: usize, branch: BranchId, poll: impl FnOnce() -> R) -> R {
+    match here(run) {
+        Some((_, Within::Handler)) => {
+            let _back = Back(HERE.replace(Some(Place { run, branch, within: Within::Handler })));
+            poll()
+        }
+        _ => poll(),
+    }
+}
+
+/// Runs `poll` inside something, where the handler's own calls do not belong.
+pub(super) fn inside<R>(run: usize, within: Within, poll: impl FnOnce() -> R) -> R {
+    let branch = here(run).map_or(BranchId::BODY, |(branch, _)| branch);
+    let _back = Back(HERE.replace(Some(Place { run, branch, within })));
+    poll()
+}
+
+/// Goes back to where the thread was, also when what it ran panics.
+struct Back(Option<Place>);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        HERE.set(self.0);
+    }
+}

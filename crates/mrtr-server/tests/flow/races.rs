@@ -1,0 +1,176 @@
+//! Races: who won is recorded, and what lost is asked or done no more.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mrtr_server::{Failure, Flow, FlowError, Race2, Race3};
+use serde_json::json;
+use tokio::task::yield_now;
+
+use crate::support::{Age, Effects, Log, Name, call, expect_internal};
+
+#[tokio::test]
+async fn a_question_that_lost_is_not_asked_and_the_flow_goes_on_past_it() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let asked = flow.elicit::<Name>("name", "Who?");
+        let found = async {
+            yield_now().await;
+            effects.work("found").await
+        };
+        let raced = flow.race((asked, flow.step("look_up", found))).await?;
+        let age = flow.elicit::<Age>("age", "How old?").await?;
+        flow.step("after", effects.work("after")).await?;
+        Ok(match raced {
+            Race2::First(name) => format!("{} is {}", name.name, age.years),
+            Race2::Second(found) => format!("{found}, {}", age.years),
+        })
+    }
+    let log = Log::start();
+    let effects = Effects::default();
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    call.expect_asked(&["age"]);
+    let call = call.accept("age", json!({ "years": 36 })).send().await;
+    assert_eq!(call.expect_text(), "found, 36");
+    assert_eq!(effects.all(), ["found", "after"]);
+    assert!(!log.text().contains("dropped an open question"), "{}", log.text());
+}
+
+#[tokio::test]
+async fn of_two_questions_the_one_that_is_answered_wins_and_the_other_is_asked_no_more() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let raced = flow.race((flow.elicit::<Name>("name", "Who?"), flow.elicit::<Age>("age", "How old?"))).await?;
+        let won = match raced {
+            Race2::First(name) => name.name,
+            Race2::Second(age) => age.years.to_string(),
+        };
+        let last = flow.elicit::<Name>("last", "And?").await?;
+        Ok(format!("{won} {}", last.name))
+    }
+    let call = call(handler).await;
+    call.expect_asked(&["name", "age"]);
+    let call = call.accept("age", json!({ "years": 36 })).send().await;
+    call.expect_asked(&["last"]);
+    assert_eq!(call.accept("last", json!({ "name": "so" })).send().await.expect_text(), "36 so");
+}
+
+#[tokio::test]
+async fn who_won_stays_so_whatever_a_later_run_would_find_first() {
+    async fn handler(flow: Flow, first: bool, effects: Effects) -> Result<String, Failure> {
+        let slow = async {
+            if first {
+                std::future::pending::<()>().await;
+            }
+            effects.work("slow").await
+        };
+        let quick = async {
+            yield_now().await;
+            effects.work("quick").await
+        };
+        let slow = flow.step("slow", slow).idempotent();
+        let raced = flow.race((slow, flow.branch(async { flow.step("quick", quick).await }))).await?;
+        flow.elicit::<Name>("name", "Who?").await?;
+        Ok(match raced {
+            Race2::First(slow) => slow,
+            Race2::Second(quick) => quick?,
+        })
+    }
+    let (first, effects) = (Arc::new(AtomicBool::new(true)), Effects::default());
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, first.swap(false, Ordering::Relaxed), seen.clone())).await;
+    assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "quick");
+    assert_eq!(effects.all(), ["quick"], "the step that lost did not begin again");
+}
+
+#[tokio::test]
+async fn a_member_that_fails_has_ended_and_may_win() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let fails = flow.step("fails", async { Err::<u8, _>("no") });
+        let raced = flow.race((flow.elicit::<Name>("name", "Who?"), fails, flow.roots("roots"))).await;
+        Ok(match raced {
+            Ok(Race3::First(_) | Race3::Second(_) | Race3::Third(_)) => "ended well".into(),
+            Err(FlowError::Step(error)) => error.message().to_owned(),
+            Err(error) => error.to_string(),
+        })
+    }
+    assert_eq!(call(handler).await.expect_text(), "no");
+}
+
+#[tokio::test]
+async fn what_a_branch_asked_that_lost_is_withdrawn_with_it() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let asks = flow.branch(async {
+            let (name, age) = flow.join((flow.elicit::<Name>("name", "?"), flow.elicit::<Age>("age", "?"))).await?;
+            Ok::<_, Failure>(format!("{} {}", name.name, age.years))
+        });
+        let does = async {
+            yield_now().await;
+            effects.work("did").await
+        };
+        // The same question outside the race stays open.
+        let race = flow.branch(async { flow.race((asks, flow.step("do", does))).await });
+        let (raced, age) = flow.join((race, flow.elicit::<Age>("age", "?"))).await?;
+        match raced? {
+            Race2::First(asked) => Ok(asked?),
+            Race2::Second(did) => Ok(format!("{did} {}", age.years)),
+        }
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    call.expect_asked(&["age"]);
+    assert_eq!(call.accept("age", json!({ "years": 3 })).send().await.expect_text(), "did 3");
+}
+
+#[tokio::test]
+async fn two_races_of_the_same_members_are_an_error_that_says_so() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        for _ in 0..2 {
+            flow.race((flow.branch(async { 1 }), flow.branch(async { 2 }))).await?;
+        }
+        Ok("swallowed".into())
+    }
+    let log = Log::start();
+    expect_internal(&call(handler).await, &log, "two races are between the same members, `branch|branch`");
+}
+
+#[tokio::test]
+async fn a_plain_select_of_a_question_and_a_step_asks_the_question_and_warns() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let work = async {
+            yield_now().await;
+            effects.work("did").await
+        };
+        tokio::select! {
+            biased;
+            name = flow.elicit::<Name>("name", "Who?") => Ok(name?.name),
+            did = flow.step("do", work).into_future() => Ok(did?),
+        }
+    }
+    for handler in [handler] {
+        let (log, effects) = (Log::start(), Effects::default());
+        let seen = effects.clone();
+        let call = call(move |flow| handler(flow, seen.clone())).await;
+        // The question was open first, so the step did not begin; it is the other way round where the step is first.
+        call.expect_asked(&["name"]);
+        assert_eq!(effects.count(), 0);
+        assert!(!log.text().contains("dropped an open question"), "it was not: the run ended with it");
+    }
+    async fn step_first(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let work = async {
+            yield_now().await;
+            effects.work("did").await
+        };
+        tokio::select! {
+            biased;
+            did = flow.step("do", work).into_future() => Ok(did?),
+            name = flow.elicit::<Name>("name", "Who?") => Ok(name?.name),
+        }
+    }
+    let (log, effects) = (Log::start(), Effects::default());
+    let seen = effects.clone();
+    let call = call(move |flow| step_first(flow, seen.clone())).await;
+    call.expect_asked(&["name"]);
+    assert_eq!(effects.all(), ["did"]);
+    assert!(log.text().contains("dropped an open question") && log.text().contains("`flow.race`"), "{}", log.text());
+}

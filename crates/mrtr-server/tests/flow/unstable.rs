@@ -1,0 +1,106 @@
+//! Flows that are not the same in every run: what the log says of them, and what a strict tool refuses.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mrtr_server::testing::Client;
+use mrtr_server::{Failure, Flow, Tool};
+use serde_json::json;
+
+use crate::support::{Age, Log, Name, begin, call, client_of, tool};
+
+/// A loop over files in an order that is another in every run, whose questions are named by number.
+fn by_number(strict: bool) -> Client {
+    async fn handler(flow: Flow, files: [&'static str; 2]) -> Result<String, Failure> {
+        let mut named = Vec::new();
+        for (number, file) in files.iter().enumerate() {
+            let name = flow.scope(number).elicit::<Name>("name", format!("A name for {file}?")).await?;
+            named.push(format!("{file} = {}", name.name));
+        }
+        Ok(named.join(", "))
+    }
+    let runs = AtomicU32::new(0);
+    let tool = Tool::new("tool", move |flow| {
+        let mut files = ["a.txt", "b.txt"];
+        files.rotate_left((runs.fetch_add(1, Ordering::Relaxed) % 2) as usize);
+        handler(flow, files)
+    });
+    client_of(if strict { tool.strict() } else { tool })
+}
+
+#[tokio::test]
+async fn an_answer_that_lands_on_another_wording_is_warned_of() {
+    let log = Log::start();
+    let call = begin(&by_number(false)).await.accept("0/name", json!({ "name": "Ada" })).send().await;
+    call.expect_asked(&["1/name"]);
+    let text = log.text();
+    let warned = text.lines().find(|line| line.contains("another wording of its question")).expect(&text);
+    assert!(warned.starts_with("WARN") && warned.contains("key=0/name"), "{warned}");
+    let digest = |field| warned.split(field).nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    assert_ne!(digest(" answered="), digest(" asked="), "{warned}");
+}
+
+#[tokio::test]
+async fn a_strict_tool_refuses_an_answer_to_another_wording_and_says_what_to_do() {
+    let call = begin(&by_number(true)).await.accept("0/name", json!({ "name": "Ada" })).send().await;
+    let told = call.expect_tool_error();
+    assert_eq!(told, "The question `0/name` is another one than was answered; begin the call anew");
+}
+
+#[tokio::test]
+async fn a_flow_that_is_the_same_in_every_run_is_not_warned_of_and_strict_lets_it_through() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let name = flow.elicit::<Name>("name", "Who?").validate(|name: &Name| match name.name.as_str() {
+            "" => Err("A name, please"),
+            _ => Ok(()),
+        });
+        let (name, roots) = flow.join((name, flow.roots("roots"))).await?;
+        Ok(format!("{} {} {}", name.name, roots.len(), flow.elicit::<Age>("age", "How old?").await?.years))
+    }
+    let log = Log::start();
+    let call = begin(&client_of(tool(handler).strict())).await;
+    let call = call.accept("name", json!({ "name": "" })).answer_raw("roots", json!({ "roots": [] })).send().await;
+    let call = call.accept("name", json!({ "name": "Ada" })).send().await;
+    let call = call.accept("age", json!({ "years": 36 })).send().await;
+    assert_eq!(call.expect_text(), "Ada 0 36");
+    assert_eq!(log.text(), "");
+}
+
+#[tokio::test]
+async fn a_name_that_differs_between_rounds_is_warned_of_from_both_sides() {
+    let runs = Arc::new(AtomicU32::new(0));
+    let call = call(move |flow: Flow| {
+        let run = runs.fetch_add(1, Ordering::Relaxed);
+        async move {
+            let (name, _) = flow.join((flow.elicit::<Name>(format!("name{run}"), "Who?"), flow.roots("roots"))).await?;
+            Ok::<_, Failure>(name.name)
+        }
+    })
+    .await;
+    call.expect_asked(&["name0", "roots"]);
+    let log = Log::start();
+    let call = call.accept("name0", json!({ "name": "Ada" })).send().await;
+    call.expect_asked(&["name1", "roots"]);
+    let text = log.text();
+    assert!(text.contains(r#"WARN message=answers matched no question that this flow asked keys=["name0"]"#), "{text}");
+    let log = Log::start();
+    let call = call.answer_raw("roots", json!({ "roots": [] })).send().await;
+    call.expect_asked(&["name2"]);
+    let text = log.text();
+    assert!(text.contains("were not asked any more") && text.contains(r#"["name1"]"#), "{text}");
+}
+
+#[tokio::test]
+async fn what_a_client_makes_up_is_cut_and_escaped_in_the_log() {
+    let call = call(async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name)).await;
+    let log = Log::start();
+    let long = format!("\u{1b}[31m{}", "x".repeat(100_000));
+    let mut call = call.accept("name", json!({ "name": "Ada" })).answer_raw(&long, json!({}));
+    for number in 0..100 {
+        call = call.answer_raw(&format!("made up {number}"), json!({}));
+    }
+    assert_eq!(call.send().await.expect_text(), "Ada");
+    let text = log.text();
+    assert!(text.contains("and 96 more"), "{text}");
+    assert!(text.len() < 1000 && !text.contains('\u{1b}'), "{text}");
+}

@@ -80,10 +80,16 @@ struct Client {
 }
 
 /// Plays a game: the moves, and then a good client that comes to an end.
-pub(crate) async fn play(program: Vec<Op>, moves: Vec<Move>, when_needed: bool) -> Result<(), TestCaseError> {
+pub(crate) async fn play(
+    program: Vec<Op>,
+    moves: Vec<Move>,
+    when_needed: bool,
+    strict: bool,
+) -> Result<(), TestCaseError> {
     let world = World::of(program);
     let policy = if when_needed { StatePolicy::WhenNeeded } else { StatePolicy::Always };
     let tool = Tool::new("run", run).state_policy(policy);
+    let tool = if strict { tool.strict() } else { tool };
     let server = Server::builder("any", "1").state(world.clone()).tool(tool).build().unwrap();
     let mut client = Client { server, world: world.clone(), interims: Vec::new(), made: 0 };
     client.send(None, Map::new(), None, false).await?;
@@ -91,7 +97,7 @@ pub(crate) async fn play(program: Vec<Op>, moves: Vec<Move>, when_needed: bool) 
         client.make(chosen).await?;
     }
     client.finish().await?;
-    rules::check(&world.runs())
+    rules::check(&world.runs(), strict)
 }
 
 impl Client {
@@ -128,7 +134,7 @@ impl Client {
             reversed: false,
             other_arguments: false,
         };
-        for _ in 0..24 {
+        for _ in 0..48 {
             let Some(last) = self.interims.last().cloned() else { return Ok(()) };
             last.questions.iter().for_each(|(key, _)| self.world.visit(key));
             let answers = self.answers(&right, &last.questions);
@@ -214,7 +220,7 @@ impl Client {
             Ok(Reply::InputRequired(interim)) => self.keep(run, &interim, other_arguments),
             Ok(Reply::Complete(_)) => {
                 let text = reply["result"].to_string();
-                prop_assert!(!text.contains("The tool failed"), "{}", text);
+                prop_assert_eq!(text.contains("The tool failed"), self.world.was_misused(), "{}", text);
             }
             other => prop_assert!(false, "{:?} of {}", other, reply),
         }
@@ -224,7 +230,11 @@ impl Client {
     fn keep(&mut self, run: usize, interim: &InputRequiredResult, other_arguments: bool) {
         let questions: Vec<_> =
             interim.input_requests().map(|(key, request)| (key.to_owned(), request.method().to_owned())).collect();
-        self.world.replied(questions.iter().map(|(key, _)| key.clone()).collect());
+        let wordings = interim.input_requests().filter_map(|(key, request)| {
+            let request = serde_json::to_value(request).unwrap();
+            Some((key.to_owned(), request["params"]["message"].as_str()?.to_owned()))
+        });
+        self.world.replied(questions.iter().map(|(key, _)| key.clone()).collect(), wordings.collect());
         let state = interim.request_state().map(|state| state.untrusted_text().to_owned());
         self.interims.push(Interim { run, state, questions, other_arguments });
     }

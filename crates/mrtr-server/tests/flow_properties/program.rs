@@ -1,14 +1,20 @@
 //! Small programs: trees of questions, steps and the ways to put them together, and one handler that runs them.
 
-use std::future::ready;
-use std::pin::Pin;
+use std::future::{poll_fn, ready};
+use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
+use futures_util::FutureExt;
 use mrtr_schema::{CreateMessageParams, SamplingMessage};
-use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind};
+use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind, Race2};
 use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::task::yield_now;
+use tokio::time::timeout;
 
 use crate::world::World;
 
@@ -26,9 +32,41 @@ pub(crate) enum Op {
     Both(Vec<Op>, Vec<Op>),
     /// `select!` that drops the question for the sake of a branch that is ready.
     Select(Ask, Vec<Op>),
+    /// A question that is polled once and kept, before the rest and after.
+    Keep(Ask, Vec<Op>),
+    /// `flow.join` of two forms that is polled once by hand, before the rest and after.
+    KeepJoin(Vec<Op>),
+    /// A panic beside a question, which the handler catches.
+    Caught(Ask, Vec<Op>),
+    /// `flow.join` of a form and a branch.
+    Branch(Vec<Op>),
+    /// `flow.race` of a form and a step, either way round.
+    Race(Step, bool),
     /// A step that `select!` drops half-way.
     Abandon,
+    /// A step that takes too long, by its own timeout or by one around it.
+    TimeOut(Limit),
+    /// A form that is worded differently in every other run.
+    Unstable,
+    /// What no handler may do.
+    Misuse(Misuse),
     Scope(Vec<Op>),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Limit {
+    OfTheStep,
+    AroundIt,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Misuse {
+    SpawnQuestion,
+    SpawnStep,
+    AskInUntil,
+    StepInUntil,
+    /// A panic inside a step, which the handler catches.
+    PanicInStep,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,16 +108,35 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
         2 => (any_step(), any::<bool>()).prop_map(|(step, step_first)| Op::Join(step, step_first)),
         1 => Just(Op::JoinForms),
         1 => Just(Op::Abandon),
+        1 => prop_oneof![Just(Limit::OfTheStep), Just(Limit::AroundIt)].prop_map(Op::TimeOut),
+        1 => (any_step(), any::<bool>()).prop_map(|(step, step_first)| Op::Race(step, step_first)),
+        1 => Just(Op::Unstable),
     ];
     let op = leaf.prop_recursive(2, 8, 3, |op| {
         let ops = || prop::collection::vec(op.clone(), 1..3);
         prop_oneof![
             (ops(), ops()).prop_map(|(left, right)| Op::Both(left, right)),
             (any_ask(), ops()).prop_map(|(ask, rest)| Op::Select(ask, rest)),
+            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Keep(ask, rest)),
+            ops().prop_map(Op::KeepJoin),
+            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Caught(ask, rest)),
+            ops().prop_map(Op::Branch),
             ops().prop_map(Op::Scope),
         ]
     });
-    prop::collection::vec(op, 1..5)
+    let misuse = prop_oneof![
+        Just(Misuse::SpawnQuestion),
+        Just(Misuse::SpawnStep),
+        Just(Misuse::AskInUntil),
+        Just(Misuse::StepInUntil),
+        Just(Misuse::PanicInStep),
+    ];
+    // One program in ten breaks off with a mistake.
+    let mistake = prop::option::weighted(0.1, misuse.prop_map(Op::Misuse));
+    (prop::collection::vec(op, 1..5), mistake).prop_map(|(mut ops, mistake)| {
+        ops.extend(mistake);
+        ops
+    })
 }
 
 fn any_ask() -> impl Strategy<Value = Ask> {
@@ -103,6 +160,8 @@ struct Form {
 pub(crate) async fn run(flow: Flow) -> Result<String, Failure> {
     let world = flow.state::<World>().clone();
     world.enter(&format!("{flow:?}"));
+    let flow = Arc::new(flow);
+    world.lend(&flow);
     interpret(&flow, &world.program(), Place::default(), &world).await?;
     Ok("done".into())
 }
@@ -182,6 +241,96 @@ fn interpret<'a>(
                     }
                     place.after.push(place.full(&name));
                 }
+                Op::Keep(asked, rest) => {
+                    let mut past = place.inside(number);
+                    past.after.push(place.full(&name));
+                    let here = place.clone();
+                    let mut kept = pin!(ask(flow, *asked, &name, &here, world));
+                    let answered = poll_once(kept.as_mut()).await;
+                    interpret(flow, rest, past, world).await?;
+                    match answered {
+                        Some(answered) => answered?,
+                        None => kept.await?,
+                    }
+                    place.after.push(place.full(&name));
+                }
+                Op::KeepJoin(rest) => {
+                    let mut past = place.inside(number);
+                    let ask = |end| form(flow, &format!("{name}{end}"), &place, world).answer();
+                    let mut kept = pin!(flow.join((ask("a"), ask("b"))));
+                    let joined = poll_once(kept.as_mut()).await;
+                    past.after.extend(["a", "b"].map(|end| place.full(&format!("{name}{end}"))));
+                    place.after.clone_from(&past.after);
+                    interpret(flow, rest, past, world).await?;
+                    if joined.is_none() {
+                        kept.await?;
+                    }
+                }
+                Op::Caught(asked, rest) => {
+                    let mut past = place.inside(number);
+                    past.after.push(place.full(&name));
+                    let panics = async { tokio::join!(ask(flow, *asked, &name, &place, world), panics_beside()) };
+                    let caught = AssertUnwindSafe(panics).catch_unwind().await;
+                    assert!(caught.is_err());
+                    interpret(flow, rest, past, world).await?;
+                    place.after.push(place.full(&name));
+                }
+                Op::Branch(inner) => {
+                    let beside = flow.branch(interpret(flow, inner, place.inside(number), world));
+                    let asked = form(flow, &format!("{name}f"), &place, world).answer();
+                    flow.join((asked, beside)).await?.1?;
+                    place.after.push(place.full(&format!("{name}f")));
+                }
+                Op::Race(done, step_first) => {
+                    let form = form(flow, &format!("{name}f"), &place, world);
+                    let done = flow.step(&name, step(*done, &name, &place, world));
+                    let won = if *step_first {
+                        match flow.race((done, form)).await {
+                            Ok(Race2::First(_)) => "step",
+                            Ok(Race2::Second(_)) => "form",
+                            Err(FlowError::Step(_)) => "failed step",
+                            Err(_) => "declined form",
+                        }
+                    } else {
+                        match flow.race((form, done)).await {
+                            Ok(Race2::First(_)) => "form",
+                            Ok(Race2::Second(_)) => "step",
+                            Err(FlowError::Step(_)) => "failed step",
+                            Err(_) => "declined form",
+                        }
+                    };
+                    world.won(&place.full(&name), won);
+                    place.after.push(place.full(&format!("{name}f")));
+                }
+                Op::TimeOut(limit) => {
+                    let work = async {
+                        world.begun(&place.full(&name));
+                        world.effect(&place.full(&name), &place.after);
+                        std::future::pending::<Result<(), Failure>>().await
+                    };
+                    let step = flow.step(&name, work);
+                    let seen = match limit {
+                        Limit::OfTheStep => step.timeout(Duration::from_secs(1)).await.unwrap_err().to_string(),
+                        Limit::AroundIt => {
+                            timeout(Duration::from_secs(1), step.into_future()).await.is_err().to_string()
+                        }
+                    };
+                    world.won(&place.full(&name), &seen);
+                }
+                Op::Unstable => {
+                    let wording = format!("Which? ({})", world.parity());
+                    let (seen, key, words) = (world.clone(), place.full(&name), wording.clone());
+                    let asked = flow
+                        .elicit::<Form>(&name, wording)
+                        .validate(move |form| seen.consumed_as(&key, &form.value, &words));
+                    asked.answer().await;
+                    place.after.push(place.full(&name));
+                }
+                Op::Misuse(misuse) => {
+                    world.misused();
+                    commit_misuse(flow, *misuse, &name, &place, world).await;
+                    world.effect("past a misuse", &place.after);
+                }
                 Op::Abandon => {
                     let work = async {
                         world.begun(&place.full(&name));
@@ -204,6 +353,63 @@ fn interpret<'a>(
         }
         Ok(())
     })
+}
+
+/// Polls something once, and keeps it.
+async fn poll_once<F: Future + ?Sized>(mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|cx| {
+        Poll::Ready(match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}
+
+async fn panics_beside() {
+    panic!("{ON_PURPOSE}");
+}
+
+/// What panics that belong to a program say.
+pub(crate) const ON_PURPOSE: &str = "on purpose";
+
+/// Does what no handler may do. It never returns.
+async fn commit_misuse(flow: &Flow, misuse: Misuse, name: &str, place: &Place, world: &World) {
+    let act = || async {
+        world.effect(&place.full(name), &place.after);
+        Ok::<_, Failure>(())
+    };
+    match misuse {
+        Misuse::SpawnQuestion => {
+            let (flow, name) = (world.borrow(), name.to_owned());
+            drop(tokio::spawn(async move { flow.roots(name).await }).await);
+        }
+        Misuse::SpawnStep => {
+            let (flow, name, world) = (world.borrow(), name.to_owned(), world.clone());
+            let act = async move {
+                world.effect("a spawned step", &[]);
+                Ok::<_, Failure>(())
+            };
+            drop(tokio::spawn(async move { flow.step(name, act).await }).await);
+        }
+        Misuse::AskInUntil => {
+            let asks = || async { flow.roots(name).await.is_ok() };
+            drop(flow.elicit_url(format!("{name}u"), "Go", "https://example.com").until(asks).await);
+        }
+        Misuse::StepInUntil => {
+            let steps = || async { flow.step(name, act()).await.is_ok() };
+            drop(flow.elicit_url(format!("{name}u"), "Go", "https://example.com").until(steps).await);
+        }
+        Misuse::PanicInStep => {
+            let work = async {
+                panics_beside().await;
+                Ok::<_, Failure>(())
+            };
+            drop(AssertUnwindSafe(flow.step(name, work).into_future()).catch_unwind().await);
+        }
+    }
+    // A spawned task is told at once, and its handler may go on as far as it waits for nothing of the flow.
+    std::future::pending::<()>().await;
 }
 
 /// A step's work: it takes effect outside, after a while, and may fail all the same.

@@ -11,13 +11,17 @@ use proptest::test_runner::TestCaseError;
 
 use crate::world::{Event, Run};
 
-pub(crate) fn check(runs: &[Run]) -> Result<(), TestCaseError> {
+pub(crate) fn check(runs: &[Run], strict: bool) -> Result<(), TestCaseError> {
     flows_are_told_apart(runs)?;
     for last in 0..runs.len() {
         let line = line(runs, last);
         no_step_ran_twice(&line)?;
         no_question_was_stepped_past(&line)?;
         answers_were_asked_for(&line)?;
+        races_end_the_same_way(&line)?;
+        if strict {
+            answers_were_to_these_words(&line)?;
+        }
     }
     Ok(())
 }
@@ -96,6 +100,32 @@ fn answers_were_asked_for(line: &[&Run]) -> Result<(), TestCaseError> {
         let stepped = events.iter().take_while(|other| *other != event).any(|event| matches!(event, Event::Stepped(_)));
         prop_assert!(!stepped, "{} was read after a step in {:#?}", key, events);
         prop_assert!(!acts(&line[first]), "a run that read {} without a state acted: {:#?}", key, events);
+    }
+    Ok(())
+}
+
+/// What a run saw of a race or a timeout, every later run of its line sees too.
+fn races_end_the_same_way(line: &[&Run]) -> Result<(), TestCaseError> {
+    let mut ended = HashMap::new();
+    for event in line.iter().flat_map(|run| &run.events) {
+        if let Event::Won { name, won } = event {
+            let first = ended.entry(name).or_insert(won);
+            prop_assert_eq!(&*first, &won, "{} in {:#?}", name, line);
+        }
+    }
+    Ok(())
+}
+
+/// An answer that was read was given to the words it was read for, where its state says which those were.
+fn answers_were_to_these_words(line: &[&Run]) -> Result<(), TestCaseError> {
+    for event in line.iter().flat_map(|run| &run.events) {
+        let Event::ConsumedAs { key, value, wording } = event else { continue };
+        let brought = |run: &&Run| run.brought.iter().any(|brought| brought == &(key.clone(), value.clone()));
+        let Some(before) = line.iter().position(brought).and_then(|origin| origin.checked_sub(1)) else { continue };
+        let asked = line[before].wordings.iter().find(|(asked, _)| asked == key).map(|(_, wording)| wording);
+        // A second asking adds the reason to the words.
+        let same = asked.is_some_and(|asked| asked.starts_with(wording.as_str()));
+        prop_assert!(same, "{} was asked {:?} and read as {:?} in {:#?}", key, asked, wording, line);
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use mrtr_server::Flow;
+
 use crate::program::Op;
 
 /// Everything outside a flow. Clones are the same.
@@ -14,6 +16,9 @@ struct Inner {
     program: Arc<[Op]>,
     runs: Vec<Run>,
     visited: HashSet<String>,
+    /// The flow of the run, for what no handler may do with it.
+    flow: Option<Arc<Flow>>,
+    misused: bool,
 }
 
 /// One run of the handler.
@@ -27,6 +32,8 @@ pub(crate) struct Run {
     pub(crate) events: Vec<Event>,
     /// What the reply asked.
     pub(crate) asked: Vec<String>,
+    /// In which words.
+    pub(crate) wordings: Vec<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -39,6 +46,10 @@ pub(crate) enum Event {
     Stepped(String),
     /// An answer was read.
     Consumed { key: String, value: String },
+    /// An answer was read as one to these words.
+    ConsumedAs { key: String, value: String, wording: String },
+    /// A race or a timeout ended so.
+    Won { name: String, won: String },
     /// An idempotency key was handed out.
     Key { name: String, key: String },
 }
@@ -67,8 +78,32 @@ impl World {
         inner.runs.len() - 1
     }
 
-    pub(crate) fn replied(&self, asked: Vec<String>) {
-        self.inner().runs.last_mut().unwrap().asked = asked;
+    pub(crate) fn replied(&self, asked: Vec<String>, wordings: Vec<(String, String)>) {
+        let mut inner = self.inner();
+        let run = inner.runs.last_mut().unwrap();
+        run.asked = asked;
+        run.wordings = wordings;
+    }
+
+    /// Whether the number of the run is even or odd.
+    pub(crate) fn parity(&self) -> usize {
+        self.inner().runs.len() % 2
+    }
+
+    pub(crate) fn lend(&self, flow: &Arc<Flow>) {
+        self.inner().flow = Some(Arc::clone(flow));
+    }
+
+    pub(crate) fn borrow(&self) -> Arc<Flow> {
+        Arc::clone(self.inner().flow.as_ref().unwrap())
+    }
+
+    pub(crate) fn misused(&self) {
+        self.inner().misused = true;
+    }
+
+    pub(crate) fn was_misused(&self) -> bool {
+        self.inner().misused
     }
 
     pub(crate) fn enter(&self, flow: &str) {
@@ -96,6 +131,19 @@ impl World {
     pub(crate) fn consumed(&self, key: &str, value: &str) -> Result<(), &'static str> {
         self.happen(Event::Consumed { key: key.to_owned(), value: value.to_owned() });
         Ok(())
+    }
+
+    pub(crate) fn consumed_as(&self, key: &str, value: &str, wording: &str) -> Result<(), &'static str> {
+        let (key, value, wording) = (key.to_owned(), value.to_owned(), wording.to_owned());
+        if value.starts_with("bad") {
+            return Err("not that one");
+        }
+        self.happen(Event::ConsumedAs { key, value, wording });
+        Ok(())
+    }
+
+    pub(crate) fn won(&self, name: &str, won: &str) {
+        self.happen(Event::Won { name: name.to_owned(), won: won.to_owned() });
     }
 
     pub(crate) fn key(&self, name: &str, key: String) {

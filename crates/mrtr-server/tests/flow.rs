@@ -19,6 +19,7 @@ mod failures;
 mod giving_up;
 #[path = "flow/limits.rs"]
 mod limits;
+mod log;
 #[path = "flow/low_road.rs"]
 mod low_road;
 #[path = "flow/mistakes.rs"]

@@ -7,6 +7,9 @@ mod crashes;
 mod crowds;
 #[path = "single_use/errors.rs"]
 mod errors;
+#[path = "single_use/giving_up.rs"]
+mod giving_up;
+mod log;
 #[path = "single_use/replays.rs"]
 mod replays;
 #[path = "single_use/shop.rs"]

@@ -146,8 +146,10 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
             run.withdraw(branch);
         }
         drop((winner, slots));
-        let _recording = run.hold_off(format!("the record of race `{name}`"));
-        if run.record_winner(&name, first).await.is_none() {
+        let recording = run.hold_off(format!("the record of race `{name}`"));
+        let recorded = run.record_winner(&name, first).await;
+        drop(recording);
+        if recorded.is_none() {
             return pending().await;
         }
     }

@@ -142,3 +142,22 @@ async fn a_flow_knows_who_asks_and_in_which_round() {
     assert_eq!(stolen.expect_error().code.as_i64(), -32602);
     assert_eq!(call.send().await.expect_text(), "(2, Some(\"ann\"), Published)");
 }
+
+#[tokio::test]
+async fn a_key_tells_scopes_and_names_apart_wherever_the_slash_is() {
+    let call = call(async |flow: Flow| {
+        let keys = [
+            flow.scope("a").idempotency_key("b/c").await,
+            flow.scope("a/b").idempotency_key("c").await,
+            flow.scope("a").scope("b").idempotency_key("c").await,
+            flow.idempotency_key("a/b/c").await,
+            flow.scope("1:a").idempotency_key("b").await,
+            flow.scope("").idempotency_key("b").await,
+            flow.idempotency_key("/b").await,
+        ];
+        let ids = [flow.scope("a").interaction_id("b/c"), flow.scope("a/b").interaction_id("c")];
+        let different: std::collections::HashSet<_> = keys.iter().chain(&ids).collect();
+        Ok::<_, Failure>(different.len().to_string())
+    });
+    assert_eq!(call.await.expect_text(), "9");
+}

@@ -1,7 +1,6 @@
 //! What these tests share: a server of one tool, what its steps did, and the log.
 
 use std::collections::HashMap;
-use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 
 use mrtr_schema::{Method, NamespacedInput};
@@ -10,9 +9,8 @@ use mrtr_server::{IntoHandler, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tracing::field::{Field, Visit};
-use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Id, Metadata, Subscriber, span};
+
+pub(crate) use crate::log::Log;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Name {
@@ -77,61 +75,6 @@ impl Effects {
 
     pub(crate) fn count(&self) -> usize {
         self.0.lock().unwrap().len()
-    }
-}
-
-/// What is logged on this thread while it lives.
-pub(crate) struct Log {
-    lines: Effects,
-    _guard: DefaultGuard,
-}
-
-impl Log {
-    pub(crate) fn start() -> Self {
-        let lines = Effects::default();
-        Self { _guard: tracing::subscriber::set_default(Lines(lines.clone())), lines }
-    }
-
-    pub(crate) fn text(&self) -> String {
-        self.lines.all().join("\n")
-    }
-}
-
-struct Lines(Effects);
-
-impl Subscriber for Lines {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("mrtr_server")
-    }
-
-    fn new_span(&self, _: &span::Attributes<'_>) -> Id {
-        Id::from_u64(1)
-    }
-
-    fn record(&self, _: &Id, _: &span::Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut line = Line(event.metadata().level().to_string());
-        event.record(&mut line);
-        self.0.happen(line.0);
-    }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
-}
-
-struct Line(String);
-
-impl Visit for Line {
-    fn record_str(&mut self, field: &Field, value: &str) {
-        write!(self.0, " {field}={value}").unwrap();
-    }
-
-    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        write!(self.0, " {field}={value:?}").unwrap();
     }
 }
 

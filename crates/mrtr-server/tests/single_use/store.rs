@@ -79,6 +79,8 @@ pub(crate) struct Failures {
     once: Arc<Mutex<HashSet<&'static str>>>,
     no_renewal: Arc<AtomicBool>,
     renewals: Arc<AtomicUsize>,
+    /// How often a renewal was tried.
+    tried: Arc<AtomicUsize>,
 }
 
 impl Failures {
@@ -89,6 +91,13 @@ impl Failures {
     /// How often claims were renewed.
     pub(crate) fn renewals(&self) -> usize {
         self.renewals.load(Ordering::SeqCst)
+    }
+
+    /// Waits until a renewal was tried so often.
+    pub(crate) async fn tried(&self, times: usize) {
+        while self.tried.load(Ordering::SeqCst) < times {
+            tokio::task::yield_now().await;
+        }
     }
 
     pub(crate) fn never_renew(&self) {
@@ -121,9 +130,13 @@ impl SingleUse for Wired {
     }
 
     async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
-        self.failures.check("renew")?;
+        if let Err(error) = self.failures.check("renew") {
+            self.failures.tried.fetch_add(1, Ordering::SeqCst);
+            return Err(error);
+        }
         let renewed = self.inner.renew(holder, lease, now).await;
         self.failures.renewals.fetch_add(1, Ordering::SeqCst);
+        self.failures.tried.fetch_add(1, Ordering::SeqCst);
         renewed
     }
 

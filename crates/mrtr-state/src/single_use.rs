@@ -79,7 +79,9 @@ pub trait SingleUse: Send + Sync + 'static {
     /// recorded it is [`GuardError::OutOfTurn`].
     async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError>;
 
-    /// Keeps what a started step gave, in place of its mark. Without a mark it is [`GuardError::OutOfTurn`].
+    /// Keeps what a step gave, in place of its mark or of an earlier record: the last one stands.
+    ///
+    /// A step that was not marked is recorded like any other, since the mark may be what was lost on the way.
     async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError>;
 
     /// Ends the claim with a reply, which the same token with the same answers gets from now on.
@@ -356,8 +358,8 @@ pub enum GuardError {
     /// store began to remember, or its entry may have been purged.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,
-    /// The caller mixed up the order: a step is marked as started, then recorded, and not started after that.
-    #[error("step {0:?} was recorded without having been started, or started after it was recorded")]
+    /// The caller mixed up the order: a step that was recorded does not start after that.
+    #[error("step {0:?} was started after it had been recorded")]
     OutOfTurn(String),
     /// The store itself failed.
     #[error("the store for single use failed")]

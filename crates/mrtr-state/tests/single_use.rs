@@ -170,7 +170,8 @@ async fn verbs_of_many_tokens_that_arrive_together_do_not_mix() {
                 let claim = store.claim(&redemption, LEASE, NOON).await.unwrap();
                 let Claim::Taken(holder, _) = claim else { panic!("it is new") };
                 // A refusal in the same transaction as others' work.
-                let refused = store.record(&holder, "charge", b"", NOON).await;
+                store.record(&holder, "charge", b"", NOON).await.unwrap();
+                let refused = store.mark_started(&holder, "charge", NOON).await;
                 assert!(matches!(refused, Err(GuardError::OutOfTurn(step)) if step == "charge"));
                 store.commit(&holder, &number.to_be_bytes(), NOON).await.unwrap();
                 let reply = store.claim(&redemption, LEASE, NOON).await.unwrap();

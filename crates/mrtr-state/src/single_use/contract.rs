@@ -47,7 +47,9 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     claims::whoever_lost_a_claim_changes_nothing(&make().await).await;
     claims::a_lapsed_claim_that_nobody_took_is_still_its_holders(&make().await).await;
     claims::a_renewed_claim_does_not_lapse(&make().await).await;
-    steps::steps_are_marked_then_recorded(&make().await).await;
+    steps::a_recorded_step_does_not_start_again(&make().await).await;
+    steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
+    steps::the_last_record_of_a_step_stands(&make().await).await;
     steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
     ends::waiting_ends_with_the_claim(&make().await).await;
     keeping::an_old_entry_is_gone_and_its_token_refused(&make().await).await;

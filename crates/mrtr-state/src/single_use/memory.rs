@@ -94,9 +94,10 @@ impl SingleUse for MemorySingleUse {
     async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
         let mut entries = self.entries();
         let (steps, _) = entries.held(holder, now)?;
-        let marked = steps.iter_mut().find(|known| known.name == step && known.outcome.is_none());
-        let marked = marked.ok_or_else(|| GuardError::OutOfTurn(step.to_owned()))?;
-        marked.outcome = Some(outcome.to_vec());
+        match steps.iter_mut().find(|known| known.name == step) {
+            Some(known) => known.outcome = Some(outcome.to_vec()),
+            None => steps.push(StepRecord::new(step, Some(outcome.to_vec()))),
+        }
         Ok(())
     }
 

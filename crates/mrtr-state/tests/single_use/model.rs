@@ -103,12 +103,13 @@ impl Model {
     }
 
     pub(crate) fn record(&mut self, holder: usize, step: &str, outcome: &[u8], now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| match entry.steps.iter_mut().find(|known| known.name == step) {
-            Some(StepRecord { outcome: place @ None, .. }) => {
-                *place = Some(outcome.to_vec());
-                Done::Fine
+        self.if_held(holder, now, |entry| {
+            let record = StepRecord::new(step, Some(outcome.to_vec()));
+            match entry.steps.iter_mut().find(|known| known.name == step) {
+                Some(known) => *known = record,
+                None => entry.steps.push(record),
             }
-            _ => Done::OutOfTurn,
+            Done::Fine
         })
     }
 

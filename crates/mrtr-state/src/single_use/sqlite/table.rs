@@ -69,8 +69,10 @@ impl Table<'_> {
 
     pub(super) fn mark_started(&mut self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), Failure> {
         let id = self.held(holder, now)?;
-        let changed = self.connection.prepare_cached(MARK)?.execute((id, step))?;
-        in_turn(changed, step)
+        match self.connection.prepare_cached(MARK)?.execute((id, step))? {
+            0 => Err(GuardError::OutOfTurn(step.to_owned()).into()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn record(
@@ -81,8 +83,8 @@ impl Table<'_> {
         now: Timestamp,
     ) -> Result<(), Failure> {
         let id = self.held(holder, now)?;
-        let changed = self.connection.prepare_cached(RECORD)?.execute((id, step, outcome))?;
-        in_turn(changed, step)
+        self.connection.prepare_cached(RECORD)?.execute((id, step, outcome))?;
+        Ok(())
     }
 
     pub(super) fn commit(&mut self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), Failure> {
@@ -188,10 +190,6 @@ impl Standing {
     }
 }
 
-fn in_turn(changed: usize, step: &str) -> Result<(), Failure> {
-    if changed == 0 { Err(GuardError::OutOfTurn(step.to_owned()).into()) } else { Ok(()) }
-}
-
 /// SQLite's numbers have a sign; a moment past the largest one counts as that one.
 pub(super) fn millis(moment: Timestamp) -> i64 {
     i64::try_from(moment.as_millis()).unwrap_or(i64::MAX)
@@ -230,7 +228,8 @@ statements! {
     // Changes a row, if only to what it was, unless the step has been recorded.
     MARK = "INSERT INTO step (redemption, name) VALUES (?1, ?2)
             ON CONFLICT (redemption, name) DO UPDATE SET outcome = NULL WHERE outcome IS NULL";
-    RECORD = "UPDATE step SET outcome = ?3 WHERE redemption = ?1 AND name = ?2 AND outcome IS NULL";
+    RECORD = "INSERT INTO step (redemption, name, outcome) VALUES (?1, ?2, ?3)
+              ON CONFLICT (redemption, name) DO UPDATE SET outcome = excluded.outcome";
     COMMIT = "UPDATE redemption SET fence = NULL, lapses = NULL, reply = ?2 WHERE id = ?1";
     DROP_STEPS = "DELETE FROM step WHERE redemption = ?1";
     HAS_STEPS = "SELECT 1 FROM step WHERE redemption = ?1";

@@ -3,6 +3,7 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod memory;
+mod purged;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -30,6 +31,9 @@ use crate::{ALLOWED_SKEW, Timestamp};
 /// A false yes runs a token twice: somebody pays twice. A false no costs one round: the caller starts anew. So a
 /// store that cannot know refuses. An entry is kept until [`Redemption::keep_until`], and for as long as it is
 /// leased; then it is gone, and its holder with it.
+///
+/// Clocks go back, or differ. A store that has purged an entry at some moment goes on to refuse its token, whatever
+/// time it is told afterwards. It cannot keep the token for that, so it keeps how far it has purged.
 ///
 /// ```
 /// use std::time::Duration;
@@ -354,8 +358,8 @@ pub enum GuardError {
     /// The claim is no longer this holder's.
     #[error("the claim was lost to somebody else")]
     Lost,
-    /// The token is older than the store's memory, so nobody knows whether it was redeemed: it was issued before the
-    /// store began to remember, or its entry may have been purged.
+    /// The token is older than the store's memory, which cannot tell whether it was redeemed: it was issued before the
+    /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,
     /// The caller mixed up the order: a step that was recorded does not start after that.

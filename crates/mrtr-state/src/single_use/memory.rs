@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 
+use super::purged::Purged;
 use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse, StepRecord, UseKey};
 use crate::Timestamp;
 use crate::digest::AnswersDigest;
@@ -53,7 +54,9 @@ pub struct MemorySingleUse {
 impl MemorySingleUse {
     /// An empty store, which remembers from now on.
     pub fn new(now: Timestamp) -> Self {
-        Self { since: now, entries: Mutex::default() }
+        let entries =
+            Entries { by_key: HashMap::new(), by_end: BTreeSet::new(), purged: Purged::NOTHING, last_fence: 0 };
+        Self { since: now, entries: Mutex::new(entries) }
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -136,15 +139,16 @@ impl fmt::Debug for MemorySingleUse {
     }
 }
 
-#[derive(Default)]
 struct Entries {
     by_key: HashMap<UseKey, Entry>,
     /// The same entries in the order in which they may be forgotten.
     by_end: BTreeSet<(Timestamp, UseKey)>,
+    purged: Purged,
     last_fence: u64,
 }
 
 struct Entry {
+    issued: Timestamp,
     answers: AnswersDigest,
     keep_until: Timestamp,
     state: State,
@@ -167,8 +171,10 @@ impl Entries {
     fn claim(&mut self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
         let key = redemption.key();
         let steps = match self.by_key.get_mut(&key).filter(|entry| now < entry.keep_until) {
-            None if redemption.may_be_forgotten(now) => return Err(GuardError::BeforeMemory),
-            None => Vec::new(),
+            None => {
+                self.purged.refuse_forgotten(redemption, now)?;
+                Vec::new()
+            }
             Some(Entry { answers, state, .. }) => match state {
                 State::Held(_, hold) if now < hold.lapses => {
                     return Ok(Claim::Running(Running::new(Holder::new(key, hold.fence), hold.lapses)));
@@ -196,7 +202,8 @@ impl Entries {
         self.forget(key);
         self.last_fence += 1;
         let state = State::Held(steps, Hold { fence: self.last_fence, lapses, end: None });
-        self.by_key.insert(key, Entry { answers: redemption.answers(), keep_until, state });
+        self.by_key
+            .insert(key, Entry { issued: redemption.issued(), answers: redemption.answers(), keep_until, state });
         self.by_end.insert((keep_until, key));
         Holder::new(key, self.last_fence)
     }
@@ -238,17 +245,17 @@ impl Entries {
 
     fn purge(&mut self, now: Timestamp) {
         for _ in 0..PURGED_BY_A_CLAIM {
-            match self.by_end.first() {
-                Some(&(end, key)) if end <= now => self.forget(key),
-                _ => return,
+            let Some(&(end, key)) = self.by_end.first().filter(|(end, _)| *end <= now) else { return };
+            if let Some(Entry { issued, .. }) = self.forget(key) {
+                self.purged = self.purged.and(Purged { issued, end });
             }
         }
     }
 
-    fn forget(&mut self, key: UseKey) {
-        if let Some(entry) = self.by_key.remove(&key) {
-            self.by_end.remove(&(entry.keep_until, key));
-        }
+    fn forget(&mut self, key: UseKey) -> Option<Entry> {
+        let entry = self.by_key.remove(&key)?;
+        self.by_end.remove(&(entry.keep_until, key));
+        Some(entry)
     }
 }
 

@@ -362,6 +362,18 @@ pub enum GuardError {
     /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,
+    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until older
+    /// ones have expired.
+    #[error(
+        "the store for single use is full: it holds {held} of {limit} bytes; raise its limit, let states expire sooner, \
+         or keep them in a store on a disk"
+    )]
+    Full {
+        /// How many bytes it holds.
+        held: usize,
+        /// How many it may hold.
+        limit: usize,
+    },
     /// The caller mixed up the order: a step that was recorded does not start after that.
     #[error("step {0:?} was started after it had been recorded")]
     OutOfTurn(String),

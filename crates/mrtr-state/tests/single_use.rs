@@ -3,6 +3,8 @@
 
 #[path = "single_use/any_clock.rs"]
 mod any_clock;
+#[path = "single_use/full.rs"]
+mod full;
 #[path = "single_use/model.rs"]
 mod model;
 #[path = "single_use/random_verbs.rs"]

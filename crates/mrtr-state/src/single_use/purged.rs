@@ -13,9 +13,14 @@ pub(super) struct Purged {
     pub(super) end: Timestamp,
 }
 
-impl Purged {
-    pub(super) const NOTHING: Self = Self { issued: Timestamp::from_millis(0), end: Timestamp::from_millis(0) };
+/// Nothing was purged.
+impl Default for Purged {
+    fn default() -> Self {
+        Self { issued: Timestamp::from_millis(0), end: Timestamp::from_millis(0) }
+    }
+}
 
+impl Purged {
     /// With another entry purged.
     pub(super) fn and(self, other: Self) -> Self {
         Self { issued: self.issued.max(other.issued), end: self.end.max(other.end) }

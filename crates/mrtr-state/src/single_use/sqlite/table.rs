@@ -145,14 +145,14 @@ impl Table<'_> {
 
     /// What was purged is gone and noted in one transaction, so that no crash comes between the two.
     fn purge(&mut self, now: Timestamp) -> rusqlite::Result<()> {
-        let mut purged = Purged::NOTHING;
+        let mut purged = Purged::default();
         let mut purge = self.connection.prepare_cached(PURGE)?;
         let mut rows = purge.query([millis(now)])?;
         while let Some(row) = rows.next()? {
             self.ended.extend(row.get::<_, Option<i64>>("fence")?.map(i64::cast_unsigned));
             purged = purged.and(Purged { issued: moment(row.get("issued")?), end: moment(row.get("keep_until")?) });
         }
-        if purged != Purged::NOTHING {
+        if purged != Purged::default() {
             self.connection.prepare_cached(NOTE_PURGED)?.execute((millis(purged.issued), millis(purged.end)))?;
         }
         Ok(())

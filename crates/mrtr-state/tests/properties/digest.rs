@@ -70,7 +70,8 @@ const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
 
 /// A member that belongs to the request: any text, names of the protocol, and names that are nearly free.
 fn bound_key() -> impl Strategy<Value = String> {
-    let near = FREE.map(|free| [format!("{free}s"), format!("{free} "), free.to_uppercase(), free.replacen('_', "", 1)]);
+    let near =
+        FREE.map(|free| [format!("{free}s"), format!("{free} "), free.to_uppercase(), free.replacen('_', "", 1)]);
     let near: Vec<String> = near.into_iter().flatten().collect();
     prop_oneof![text(), select(near), select(member_names())].prop_filter("it is free", |key| !FREE.contains(&&**key))
 }

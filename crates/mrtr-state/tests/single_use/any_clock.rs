@@ -1,6 +1,7 @@
 //! Whatever the clock says, from one verb to the next: no token is spent twice, and no step of it is forgotten.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr_state::single_use::{Claim, GuardError, Holder, Release};
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::tokens::{self, NOON};
-use crate::{Files, within_a_minute};
+use crate::{Files, LEASE, within_a_minute};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
@@ -19,6 +20,49 @@ proptest! {
     fn by_any_clock_no_token_is_spent_twice(visits in vec(visit(), 1..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(within_a_minute(play(visits)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_in_memory_by_different_clocks_each_token_is_spent_once() {
+    many_at_once(&[Arc::new(MemorySingleUse::new(NOON))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_in_sqlite_by_different_clocks_each_token_is_spent_once() {
+    let files = Files::new();
+    let path = files.fresh();
+    let open = || Arc::new(SqliteSingleUse::open(&path, NOON).unwrap());
+    many_at_once(&[open(), open()]).await;
+}
+
+/// Clocks of minutes and of hours later purge what those of noon claim, commit and come back with.
+async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
+    let issued: Arc<[String]> = (0..40).map(|_| tokens::seal_for(Duration::from_mins(20), NOON)).collect();
+    let commits: Arc<[AtomicUsize]> = issued.iter().map(|_| AtomicUsize::new(0)).collect();
+    let clocks = [0, 0, 5, 19, 21, 23, 60, 600].map(|minutes| NOON + Duration::from_mins(minutes));
+    let visitors = clocks.into_iter().zip(stores.iter().cycle()).enumerate().map(|(place, (now, store))| {
+        let (issued, commits, store) = (Arc::clone(&issued), Arc::clone(&commits), Arc::clone(store));
+        tokio::spawn(async move {
+            for visit in 0..3 * issued.len() {
+                // Each in an order of its own.
+                let number = (visit * (2 * place + 1) + place) % issued.len();
+                let redemption = tokens::redeem(&issued[number], "accept");
+                let Ok(Claim::Taken(holder, _)) = store.claim(&redemption, LEASE, now).await else { continue };
+                if store.commit(&holder, b"paid", now).await.is_ok() {
+                    commits[number].fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        })
+    });
+    for visitor in visitors.collect::<Vec<_>>() {
+        within_a_minute(visitor).await.unwrap();
+    }
+    for (token, commits) in issued.iter().zip(&*commits) {
+        assert!(commits.load(Ordering::SeqCst) <= 1, "a token is spent once");
+        let spent = commits.load(Ordering::SeqCst) == 1;
+        let again = stores[0].claim(&tokens::redeem(token, "accept"), LEASE, NOON).await;
+        assert!(!(spent && matches!(again, Ok(Claim::Taken(..) | Claim::Running(_)))), "{again:?}");
     }
 }
 

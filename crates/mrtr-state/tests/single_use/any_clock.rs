@@ -106,8 +106,10 @@ fn visit() -> impl Strategy<Value = Visit> {
 async fn play(visits: Vec<Visit>) {
     let files = Files::new();
     let path = files.fresh();
-    let life = |number: usize| Duration::from_mins([20, 60, 180][number % 3]);
-    let tokens: Vec<_> = (0..TOKENS).map(|number| tokens::seal_for(life(number), NOON)).collect();
+    // Those that are issued later end sooner, now and then.
+    let lives = [180, 20, 60, 20, 180, 60].map(Duration::from_mins);
+    let issues = (0..).map(|number| NOON + Duration::from_secs(number));
+    let tokens: Vec<_> = lives.into_iter().zip(issues).map(|(life, issued)| tokens::seal_for(life, issued)).collect();
     let open = |now| Arc::new(SqliteSingleUse::open(&path, now).unwrap());
     let start = Timestamp::from_millis(0);
     let mut memory = Shop::new(Arc::new(MemorySingleUse::new(start)));

@@ -43,7 +43,7 @@ pub(super) async fn a_leased_entry_is_kept(store: &dyn SingleUse, now: Timestamp
 
 /// Also not one that was issued before those that were purged.
 pub(super) async fn a_purge_refuses_no_token_that_still_lives(store: &dyn SingleUse, now: Timestamp) {
-    let (earlier, later) = (Token::long_lived(now), Token::long_lived(now + LEASE));
+    let [earlier, later] = [now, now + LEASE].map(|issued| Token::living(LONG, issued));
     let spent = Token::fresh(now + LEASE);
     commit(store, &spent, now + LEASE).await;
     purge(store, end_of(&spent)).await;
@@ -72,8 +72,7 @@ pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
     there.renew(&holder, Duration::from_hours(2), now).await.expect("the claim is held");
     there.commit(&holder, b"paid", now).await.expect("the claim is held");
 
-    for much_later in [end_of(&committed), now + Duration::from_hours(2), now + Duration::from_hours(4)] {
-        purge(there, much_later).await;
+    let none_is_revived = async |now: Timestamp| {
         for behind in [now, now + LEASE / 2, now] {
             for token in [&committed, &leased] {
                 unless_refused(here, token, behind, assert_committed).await;
@@ -82,6 +81,22 @@ pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
         }
         // A step ran for it: whoever may go on goes on from the record.
         unless_refused(here, &released, now, assert_goes_on).await;
+    };
+    purge(there, end_of(&committed)).await;
+    none_is_revived(now).await;
+
+    // Issued later, it may be taken though the clock was set back; it ends sooner, and is purged last.
+    let sooner = Token::living(Duration::from_mins(5), now + LEASE);
+    if let Ok(Claim::Taken(holder, _)) = here.claim(&sooner.answered("card"), LEASE, now + LEASE).await {
+        here.commit(&holder, b"paid", now + LEASE).await.expect("the claim is held");
+        purge(there, end_of(&sooner)).await;
+        unless_refused(here, &sooner, now + LEASE, assert_committed).await;
+    }
+    none_is_revived(now).await;
+
+    for much_later in [now + Duration::from_hours(2), now + Duration::from_hours(8)] {
+        purge(there, much_later).await;
+        none_is_revived(now).await;
         taken(here, &Token::fresh(much_later), "card", much_later).await;
     }
 }
@@ -105,7 +120,7 @@ async fn start_and_release(store: &dyn SingleUse, token: &Token, now: Timestamp)
 /// Makes claims enough for a store that purges a few entries with each of them.
 async fn purge(store: &dyn SingleUse, now: Timestamp) {
     for _ in 0..64 {
-        let holder = taken(store, &Token::fresh(now), "card", now).await;
+        let holder = taken(store, &Token::living(LONG, now), "card", now).await;
         store.release(&holder, now).await.expect("the claim is held");
     }
 }
@@ -143,3 +158,6 @@ fn assert_goes_on(claim: &Claim) {
         || matches!(claim, Claim::Running(_));
     assert!(goes_on, "a record stands until its entry is gone, whatever the clock, not {claim:?}");
 }
+
+/// A life beyond that of all tokens that are spent here.
+const LONG: Duration = Duration::from_hours(4);

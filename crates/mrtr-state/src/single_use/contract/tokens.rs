@@ -19,11 +19,9 @@ impl Token {
         Self::seal(&sealer("shop"), "ann", issued)
     }
 
-    /// A token that no store has seen, and that lives for four hours instead of one.
-    pub(super) fn long_lived(issued: Timestamp) -> Self {
-        let sealer = sealer("shop");
-        let lifetimes = Lifetimes { round: Duration::from_hours(4), ..Lifetimes::default() };
-        Self::seal(&sealer.lifetimes(lifetimes), "ann", issued)
+    /// A token that no store has seen, and that lives so long instead of an hour.
+    pub(super) fn living(life: Duration, issued: Timestamp) -> Self {
+        Self::seal(&sealer("shop").lifetimes(Lifetimes { round: life, ..Lifetimes::default() }), "ann", issued)
     }
 
     /// Tokens that differ in audience or principal, and in nothing else.

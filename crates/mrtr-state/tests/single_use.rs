@@ -108,7 +108,7 @@ async fn a_file_opened_again_by_an_earlier_clock_refuses_what_it_purged() {
 }
 
 #[tokio::test]
-async fn a_clock_that_was_ahead_for_a_moment_shuts_nobody_out() {
+async fn a_clock_that_was_ahead_for_a_moment_shuts_out_no_later_token() {
     let files = Files::new();
     let stores: [Arc<dyn SingleUse>; 2] =
         [Arc::new(MemorySingleUse::new(NOON)), Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap())];

@@ -110,7 +110,9 @@ pub(crate) fn member_names() -> Vec<String> {
             serde_json::Value::Array(elements) => elements.iter().collect(),
             _ => Vec::new(),
         };
-        inner.into_iter().for_each(|value| collect(value, names));
+        for value in inner {
+            collect(value, names);
+        }
     }
     let mut names = BTreeSet::new();
     for revision in Revision::ALL {

@@ -28,8 +28,8 @@ async fn a_full_store_takes_no_new_token_and_knows_every_old_one() {
     }
     // What runs is recorded and committed, and what ran goes on, however full it is.
     store.mark_started(&running, "charge", NOON).await.unwrap();
-    store.record(&running, "charge", &[7; 2 * LIMIT], NOON).await.unwrap();
-    store.commit(&running, &[8; 2 * LIMIT], NOON).await.unwrap();
+    store.record(&running, "charge", &vec![7; 2 * LIMIT], NOON).await.unwrap();
+    store.commit(&running, &vec![8; 2 * LIMIT], NOON).await.unwrap();
     assert_eq!(store.claim(&recording, LEASE, NOON).await.unwrap(), Claim::Committed(vec![8; 2 * LIMIT]));
     let Ok(Claim::Taken(_, steps)) = store.claim(&released, LEASE, NOON).await else { panic!("it goes on") };
     assert_eq!(steps, [StepRecord::new("charge", None)]);

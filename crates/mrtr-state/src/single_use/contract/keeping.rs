@@ -56,7 +56,7 @@ pub(super) async fn a_clock_set_back_revives_no_token(store: &dyn SingleUse, now
     a_clock_that_is_behind_revives_no_token_purged_elsewhere(store, store, now).await;
 }
 
-/// Whoever's clock is behind meets entries that are gone: it may refuse their tokens, or know them yet.
+/// A process whose clock is behind meets entries that are gone: the store may refuse their tokens, or know them yet.
 pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
     here: &dyn SingleUse,
     there: &dyn SingleUse,
@@ -79,7 +79,7 @@ pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
             }
             unless_refused(here, &held, behind, |claim| assert_running(claim, &first)).await;
         }
-        // A step ran for it: whoever may go on goes on from the record.
+        // A step ran for it: a holder that may go on goes on from the record.
         unless_refused(here, &released, now, assert_goes_on).await;
     };
     purge(there, end_of(&committed)).await;

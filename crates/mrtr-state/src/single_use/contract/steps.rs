@@ -46,7 +46,7 @@ pub(super) async fn the_last_record_of_a_step_stands(store: &dyn SingleUse) {
 
     store.record(&second, "charge", b"refunded", LATER).await.expect("a later holder may record it again");
     let lost = store.record(&first, "charge", b"4.20", LATER).await;
-    assert!(matches!(lost, Err(GuardError::Lost)), "a record of whoever lost the claim is lost, not {lost:?}");
+    assert!(matches!(lost, Err(GuardError::Lost)), "a record of a holder that lost the claim is lost, not {lost:?}");
     store.release(&second, LATER).await.expect("the claim is held");
     let (_, steps) = taken_over(store, &token, "card", LATER).await;
     assert_eq!(steps[0], StepRecord::new("charge", Some(b"refunded".to_vec())), "the last record of a step stands");

@@ -13,7 +13,7 @@ use crate::digest::AnswersDigest;
 #[derive(Default)]
 pub(super) struct Entries {
     by_key: HashMap<UseKey, Entry>,
-    /// The same entries in the order in which they may be forgotten.
+    /// All of them, in the order in which they may be forgotten.
     by_end: BTreeSet<(Timestamp, UseKey)>,
     /// What all of them take.
     bytes: usize,

@@ -5,8 +5,8 @@ use crate::Timestamp;
 
 /// The latest issue and the latest end among the entries that a store ever purged.
 ///
-/// A token that is unknown, and not beyond both, may be one of theirs. The end alone would be enough to refuse those.
-/// The issue lets tokens through that were made after a clock that had been ahead was put right.
+/// A token that is unknown and beyond neither may be one of theirs. The end alone would be enough to refuse those; the
+/// issue lets tokens through that were made after a clock that had been ahead was put right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Purged {
     pub(super) issued: Timestamp,
@@ -36,8 +36,8 @@ impl Purged {
                 %now,
                 purged_until = %self.end,
                 issued_until = %self.issued,
-                "the clock was set back: tokens issued until then are refused, since they may have been redeemed and \
-                 purged; if the clock is right now, a new store ends this sooner"
+                "the clock was set back, or another instance's is ahead: tokens that may have been redeemed and purged \
+                 are refused; if the clock is right now, new keys and a new store end this sooner"
             );
             return Err(GuardError::BeforeMemory);
         }

@@ -32,6 +32,8 @@ use crate::{ALLOWED_SKEW, Timestamp};
 /// store that cannot know refuses. An entry is kept until [`Redemption::keep_until`], and for as long as it is
 /// leased; then it is gone, and its holder with it.
 ///
+/// A verb whose future is dropped is carried out before the same holder's next one, or not at all.
+///
 /// Clocks go back, or differ. A store that has purged an entry at some moment goes on to refuse its token, whatever
 /// time it is told afterwards. It cannot keep the token for that, so it keeps how far it has purged.
 ///

@@ -53,6 +53,7 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     steps::a_recorded_step_does_not_start_again(&make().await).await;
     steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
     steps::the_last_record_of_a_step_stands(&make().await).await;
+    steps::a_verb_that_was_dropped_half_way_does_not_come_after_the_next(&make().await).await;
     steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
     ends::waiting_ends_with_the_claim(&make().await).await;
     claims::principals_and_audiences_are_apart(&make().await).await;

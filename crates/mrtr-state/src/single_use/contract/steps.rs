@@ -1,6 +1,7 @@
 //! Steps and their records.
 
 use super::super::{GuardError, Release, SingleUse, StepRecord};
+use super::together;
 use super::tokens::Token;
 use super::verbs::{LATER, NOON, started, taken, taken_over};
 
@@ -50,6 +51,22 @@ pub(super) async fn the_last_record_of_a_step_stands(store: &dyn SingleUse) {
     store.release(&second, LATER).await.expect("the claim is held");
     let (_, steps) = taken_over(store, &token, "card", LATER).await;
     assert_eq!(steps[0], StepRecord::new("charge", Some(b"refunded".to_vec())), "the last record of a step stands");
+}
+
+/// A run that is cut short while it records says afterwards that the step was dropped.
+pub(super) async fn a_verb_that_was_dropped_half_way_does_not_come_after_the_next(store: &dyn SingleUse) {
+    let token = Token::fresh(NOON);
+    let holder = taken(store, &token, "card", NOON).await;
+    for number in 0..20 {
+        let (step, outcome) = (format!("step {number}"), b"4.20".repeat(number));
+        together::begin_and_drop(store.mark_started(&holder, &step, NOON)).await;
+        together::begin_and_drop(store.record(&holder, &step, &outcome, NOON)).await;
+        store.record(&holder, &step, b"dropped", NOON).await.expect("a step may be recorded again");
+    }
+    let (_, steps) = taken_over(store, &token, "card", LATER).await;
+    let expected: Vec<_> =
+        (0..20).map(|number| StepRecord::new(format!("step {number}"), Some(b"dropped".to_vec()))).collect();
+    assert_eq!(steps, expected, "verbs take effect in the order in which they were begun, or not at all");
 }
 
 pub(super) async fn records_are_in_the_order_in_which_steps_started(store: &dyn SingleUse) {

@@ -24,6 +24,11 @@ pub(crate) fn run() -> Result<Outcome> {
     }
     cargo(&["doc", "--workspace", "--exclude", "mrtr-bench", "--no-deps", "--all-features"], &warnings_fail)?;
     cargo(&["test", "--workspace", "--exclude", "mrtr-bench", "--all-features"], &[])?;
+    // With ring its assembly seals, so that the portable cipher is the default here only. Examples in the docs run above.
+    cargo(
+        &["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"],
+        &[],
+    )?;
     // Without its features: the servers of others are checked above, and need not be built.
     cargo(&["test", "--package", "mrtr-bench"], &[])?;
 

@@ -3,6 +3,7 @@
 #[cfg(feature = "contract")]
 pub mod contract;
 mod memory;
+mod purged;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
@@ -30,6 +31,11 @@ use crate::{ALLOWED_SKEW, Timestamp};
 /// A false yes runs a token twice: somebody pays twice. A false no costs one round: the caller starts anew. So a
 /// store that cannot know refuses. An entry is kept until [`Redemption::keep_until`], and for as long as it is
 /// leased; then it is gone, and its holder with it.
+///
+/// A verb whose future is dropped is carried out before the same holder's next one, or not at all.
+///
+/// Clocks go back, or differ. A store that has purged an entry at some moment goes on to refuse its token, whatever
+/// time it is told afterwards. It cannot keep the token for that, so it keeps how far it has purged.
 ///
 /// ```
 /// use std::time::Duration;
@@ -79,7 +85,9 @@ pub trait SingleUse: Send + Sync + 'static {
     /// recorded it is [`GuardError::OutOfTurn`].
     async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError>;
 
-    /// Keeps what a started step gave, in place of its mark. Without a mark it is [`GuardError::OutOfTurn`].
+    /// Keeps what a step gave, in place of its mark or of an earlier record: the last one stands.
+    ///
+    /// A step that was not marked is recorded like any other, since the mark may be what was lost on the way.
     async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError>;
 
     /// Ends the claim with a reply, which the same token with the same answers gets from now on.
@@ -352,12 +360,24 @@ pub enum GuardError {
     /// The claim is no longer this holder's.
     #[error("the claim was lost to somebody else")]
     Lost,
-    /// The token is older than the store's memory, so nobody knows whether it was redeemed: it was issued before the
-    /// store began to remember, or its entry may have been purged.
+    /// The token is older than the store's memory, which cannot tell whether it was redeemed: it was issued before the
+    /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,
-    /// The caller mixed up the order: a step is marked as started, then recorded, and not started after that.
-    #[error("step {0:?} was recorded without having been started, or started after it was recorded")]
+    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until older
+    /// ones have expired.
+    #[error(
+        "the store for single use is full: it holds {held} of {limit} bytes; raise its limit, let states expire sooner, \
+         or keep them in a store on a disk"
+    )]
+    Full {
+        /// How many bytes it holds.
+        held: usize,
+        /// How many it may hold.
+        limit: usize,
+    },
+    /// The caller mixed up the order: a step that was recorded does not start after that.
+    #[error("step {0:?} was started after it had been recorded")]
     OutOfTurn(String),
     /// The store itself failed.
     #[error("the store for single use failed")]

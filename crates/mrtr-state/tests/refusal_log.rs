@@ -8,8 +8,9 @@ mod common;
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use mrtr_state::Sealer;
+use mrtr_state::{AnswersDigest, MemorySingleUse, Sealer, SingleUse};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
@@ -48,6 +49,32 @@ impl Subscriber for Lines {
     fn enter(&self, _: &Id) {}
 
     fn exit(&self, _: &Id) {}
+}
+
+/// Runs on this thread, whose log it is.
+#[test]
+fn a_clock_that_was_set_back_is_named_in_the_log() {
+    let sealer = Sealer::new(ring(), AUDIENCE).unwrap();
+    let redemption = || {
+        let opened = CALL.open(&sealer, &CALL.seal(&sealer, NOON), NOON).unwrap();
+        opened.redemption(AnswersDigest::of(None).unwrap())
+    };
+    let (spent, other) = (redemption(), redemption());
+    let store = MemorySingleUse::new(NOON);
+    let lease = Duration::from_secs(30);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let claim = |redemption, now| runtime.block_on(store.claim(redemption, lease, now));
+    let lines = Lines::default();
+    tracing::subscriber::with_default(lines.clone(), || {
+        claim(&spent, NOON).unwrap();
+        // It is too late for the other one, and the first is purged.
+        claim(&other, spent.keep_until()).unwrap_err();
+        assert_eq!(*lines.0.lock().unwrap(), "", "an old token is nothing to tell of");
+        claim(&spent, NOON).unwrap_err();
+    });
+    let said = lines.0.lock().unwrap().clone();
+    assert!(said.contains("the clock was set back"), "{said}");
+    assert!(said.contains(&format!("now={NOON} purged_until={}", spent.keep_until())), "{said}");
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Single use in both stores: the contract, twenty at once, and random verbs compared with a model.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
+#[path = "single_use/any_clock.rs"]
+mod any_clock;
+#[path = "single_use/full.rs"]
+mod full;
 #[path = "single_use/model.rs"]
 mod model;
 #[path = "single_use/random_verbs.rs"]
@@ -15,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, contract};
-use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse};
+use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
 use tempfile::TempDir;
 use tokens::NOON;
 use tokio::sync::Barrier;
@@ -75,6 +79,55 @@ async fn a_reply_is_still_in_the_file_after_a_restart() {
     drop(store);
     let store = SqliteSingleUse::open(&path, NOON + LEASE).unwrap();
     assert_eq!(store.claim(&redemption, LEASE, NOON).await.unwrap(), Claim::Committed(b"paid".to_vec()));
+}
+
+#[tokio::test]
+async fn a_file_opened_again_by_an_earlier_clock_refuses_what_it_purged() {
+    let files = Files::new();
+    let path = files.fresh();
+    let spent = tokens::redeem(&tokens::seal(NOON), "accept");
+    let long_lived = tokens::redeem(&tokens::seal_for(Duration::from_hours(4), NOON), "accept");
+    let store = SqliteSingleUse::open(&path, NOON).unwrap();
+    let Claim::Taken(holder, _) = store.claim(&spent, LEASE, NOON).await.unwrap() else { panic!("it is new") };
+    store.commit(&holder, b"paid", NOON).await.unwrap();
+    let Claim::Taken(holder, _) = store.claim(&long_lived, LEASE, spent.keep_until()).await.unwrap() else {
+        panic!("it lives")
+    };
+    store.release(&holder, spent.keep_until()).await.unwrap();
+    drop(store);
+    let yesterday = Timestamp::from_millis(NOON.as_millis() - 24 * 3_600_000);
+    for earlier in [NOON, yesterday, Timestamp::from_millis(0)] {
+        let store = SqliteSingleUse::open(&path, earlier).unwrap();
+        let refused = store.claim(&spent, LEASE, earlier).await;
+        assert!(matches!(refused, Err(GuardError::BeforeMemory)), "{refused:?}");
+        let Claim::Taken(holder, _) = store.claim(&long_lived, LEASE, earlier).await.unwrap() else {
+            panic!("no token of its end was purged")
+        };
+        store.release(&holder, earlier).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_was_ahead_for_a_moment_shuts_out_no_later_token() {
+    let files = Files::new();
+    let stores: [Arc<dyn SingleUse>; 2] =
+        [Arc::new(MemorySingleUse::new(NOON)), Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap())];
+    let later = NOON + Duration::from_millis(1);
+    for store in stores {
+        // Leased for ever: its entry has no end but the end of time.
+        for (life, lease) in [(Duration::from_hours(24), LEASE), (Duration::from_hours(1), Duration::MAX)] {
+            let spent = tokens::redeem(&tokens::seal_for(life, NOON), "accept");
+            let Claim::Taken(holder, _) = store.claim(&spent, lease, NOON).await.unwrap() else { panic!("it is new") };
+            store.commit(&holder, b"paid", NOON).await.unwrap();
+        }
+        for odd in [NOON + Duration::from_hours(1_000_000), Timestamp::from_millis(u64::MAX)] {
+            let refused = store.claim(&tokens::redeem(&tokens::seal(NOON), "accept"), LEASE, odd).await;
+            assert!(matches!(refused, Err(GuardError::BeforeMemory)), "{refused:?}");
+        }
+        let issued_since = tokens::redeem(&tokens::seal(later), "accept");
+        let claim = store.claim(&issued_since, LEASE, later).await;
+        assert!(matches!(claim, Ok(Claim::Taken(..))), "{claim:?}");
+    }
 }
 
 #[tokio::test]
@@ -170,7 +223,8 @@ async fn verbs_of_many_tokens_that_arrive_together_do_not_mix() {
                 let claim = store.claim(&redemption, LEASE, NOON).await.unwrap();
                 let Claim::Taken(holder, _) = claim else { panic!("it is new") };
                 // A refusal in the same transaction as others' work.
-                let refused = store.record(&holder, "charge", b"", NOON).await;
+                store.record(&holder, "charge", b"", NOON).await.unwrap();
+                let refused = store.mark_started(&holder, "charge", NOON).await;
                 assert!(matches!(refused, Err(GuardError::OutOfTurn(step)) if step == "charge"));
                 store.commit(&holder, &number.to_be_bytes(), NOON).await.unwrap();
                 let reply = store.claim(&redemption, LEASE, NOON).await.unwrap();

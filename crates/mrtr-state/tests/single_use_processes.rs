@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use mrtr_state::single_use::{Claim, Holder, Running, SingleUse, StepRecord};
+use mrtr_state::single_use::{Claim, GuardError, Holder, Running, SingleUse, StepRecord};
 use mrtr_state::{SqliteSingleUse, Timestamp};
 use tokens::NOON;
 
@@ -55,6 +55,29 @@ fn a_killed_process_leaves_what_it_recorded_and_what_is_in_doubt() {
     block_on(store.commit(&holder, b"paid", NOON + LEASE)).unwrap();
 }
 
+#[test]
+fn a_process_killed_while_it_purges_leaves_no_token_that_a_clock_set_back_revives() {
+    for purges in [1, 2, 7, 20] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Peer::start("purge", folder.path(), &tokens::seal(NOON));
+        let spent: Vec<_> = (0..SPENT).map(|_| child.says()).collect();
+        for _ in 0..purges {
+            assert_eq!(child.says(), "purged");
+        }
+        // It goes on meanwhile, and dies wherever it is.
+        child.process.kill().unwrap();
+        child.process.wait().unwrap();
+
+        let store = open(folder.path());
+        let claims: Vec<_> =
+            spent.iter().map(|token| block_on(store.claim(&tokens::redeem(token, "accept"), LEASE, NOON))).collect();
+        let known = |claim: &&_| matches!(claim, Ok(Claim::Committed(reply)) if reply == b"paid");
+        let refused = |claim: &&_| matches!(claim, Err(GuardError::BeforeMemory));
+        assert!(claims.iter().all(|claim| known(&claim) || refused(&claim)), "{claims:?}");
+        assert!(claims.iter().filter(refused).count() >= 2 * purges, "each claim purges two: {claims:?}");
+    }
+}
+
 /// Not a test of its own: the others start this program again with a part for it to play.
 #[test]
 fn a_part_is_played_by_a_child_process() {
@@ -81,6 +104,25 @@ fn a_part_is_played_by_a_child_process() {
                 store.record(&holder, "charge", b"4.20", NOON).await.unwrap();
                 store.mark_started(&holder, "post", NOON).await.unwrap();
                 say("in the middle");
+                wait_for_parent();
+            }
+            "purge" => {
+                for _ in 0..SPENT {
+                    let token = tokens::seal_for(Duration::from_mins(10), NOON);
+                    let claim = store.claim(&tokens::redeem(&token, "accept"), LEASE, NOON).await.unwrap();
+                    let Claim::Taken(holder, _) = claim else { panic!("it is new") };
+                    store.commit(&holder, b"paid", NOON).await.unwrap();
+                    say(&token);
+                }
+                let later = NOON + Duration::from_mins(30);
+                // By then all is purged, should the parent be gone.
+                for _ in 0..SPENT {
+                    let Ok(Claim::Taken(holder, _)) = store.claim(&redemption, LEASE, later).await else {
+                        panic!("it lives")
+                    };
+                    store.release(&holder, later).await.unwrap();
+                    say("purged");
+                }
                 wait_for_parent();
             }
             other => panic!("no such part: {other}"),
@@ -171,6 +213,8 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 const LEASE: Duration = Duration::from_secs(30);
+/// How many tokens are spent and then purged.
+const SPENT: usize = 60;
 const PART: &str = "MRTR_TEST_PART";
 const FOLDER: &str = "MRTR_TEST_FOLDER";
 const TOKEN: &str = "MRTR_TEST_TOKEN";

@@ -133,6 +133,11 @@ fn unguarded(error: &GuardError) -> ErrorObject {
             tracing::info!(reason = "before_memory", "a request state was refused");
             Refusal::Expired.to_error()
         }
+        GuardError::Full { .. } => {
+            tracing::error!(%error, "a request was turned away");
+            let message = "The server has no room for this request now; try again later";
+            ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
+        }
         error => {
             tracing::error!(error = crate::failure::with_causes(error), "the store for single use failed");
             internal_error()

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use mrtr_schema::{
-    CreateMessageParams, InputRequest, InputSchema, ListRootsResult, LoggingLevel, Revision, SamplingMessage,
+    CreateMessageParams, InputRequest, InputSchema, ListRootsResult, LoggingLevel, RawMembers, RequestState, Revision,
+    SamplingMessage,
 };
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, FlowError, Prompt, Resource, Server, StatePolicy, Tool};
-use mrtr_state::MemorySingleUse;
+use mrtr_state::{Binding, Key, KeyRing, MemorySingleUse, Payload, PayloadError, Sealer};
 use serde_json::{Value, json};
 
 use crate::support::{Name, builder, client, client_declaring, greet, name, serve, three_names};
@@ -146,6 +147,61 @@ async fn sv_6_a_state_is_bound_to_its_principal_its_time_and_its_request() {
     clock.advance(Duration::from_hours(2));
     refused(late.send().await);
 }
+
+#[tokio::test]
+async fn sv_6_a_state_is_bound_to_its_tenant_its_deployment_and_its_kind() {
+    let keys = || KeyRing::new(Key::new("shared", [3; 32]).unwrap());
+    let sealer = |audience| Sealer::new(keys(), audience).unwrap();
+    let clock = FixedClock::default();
+    let serve = |audience| {
+        let server = Server::builder("tracker", "1").sealer(sealer(audience)).clock(clock.clone());
+        server.tool(Tool::new("tool", greet)).build().unwrap()
+    };
+    let (ours, elsewhere) = (serve("tracker-eu"), serve("tracker-us"));
+    let of = |tenant: &str| client(&ours).in_context(|context| context.tenant(tenant));
+    let begin = async || of("acme").call_tool("tool", json!({})).await.accept("who", name("Ada"));
+    let refused = |call: Conversation| assert_eq!(call.expect_error().code.as_i64(), -32602);
+
+    assert_eq!(begin().await.send().await.expect_text(), "Hello, Ada");
+    refused(begin().await.as_client(&of("other")).send().await);
+    refused(begin().await.as_client(&client(&ours)).send().await);
+    let without = client(&ours).call_tool("tool", json!({})).await.accept("who", name("Ada"));
+    refused(without.as_client(&of("acme")).send().await);
+
+    refused(begin().await.at(&elsewhere).send().await);
+
+    let params = RawMembers::parse(r#"{ "name": "tool", "arguments": {} }"#).unwrap();
+    let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap().tenant("acme");
+    let (sealer, now) = (sealer("tracker-eu"), mrtr_server::Clock::now(&clock));
+    let state = RequestState::new(begin().await.state().unwrap());
+    let Flows(bytes) = sealer.open(&state, &binding, now).unwrap().into_payload();
+    let own = sealer.seal(&Flows(bytes.clone()), &binding, now).unwrap();
+    assert_eq!(begin().await.send_carrying(Some(own.untrusted_text())).await.expect_text(), "Hello, Ada");
+    let foreign = sealer.seal(&Foreign(bytes), &binding, now).unwrap();
+    refused(begin().await.send_carrying(Some(foreign.untrusted_text())).await);
+}
+
+/// Bytes as they are, under the name of this kind of payload.
+macro_rules! payload {
+    ($name:ident, $kind:literal) => {
+        struct $name(Vec<u8>);
+
+        impl Payload for $name {
+            const KIND: &'static str = $kind;
+
+            fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+                out.extend_from_slice(&self.0);
+                Ok(())
+            }
+
+            fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+                Ok(Self(bytes.to_vec()))
+            }
+        }
+    };
+}
+payload!(Flows, "mrtr/flow");
+payload!(Foreign, "com.example/foreign");
 
 #[tokio::test]
 async fn sv_7_a_state_that_may_be_used_once_is_used_once() {

@@ -143,6 +143,32 @@ fn a_refused_state_is_logged_with_its_reason() {
 }
 
 #[test]
+fn a_full_store_for_single_use_is_logged_with_what_to_do_and_told_without_detail() {
+    let log = logged(async {
+        let clock = FixedClock::default();
+        let guard = MemorySingleUse::new(mrtr_server::Clock::now(&clock)).limit(1500);
+        let server = builder().clock(clock.clone()).tool(Tool::new("once", greet).single_use(guard)).build().unwrap();
+        let client = client(&server);
+        let answered = async || client.call_tool("once", json!({})).await.accept("who", json!({ "name": "Ada" }));
+        let first = answered().await;
+        assert_eq!(first.clone().send().await.expect_text(), "Hello, Ada");
+        for _ in 0..10 {
+            answered().await.send().await;
+        }
+        let told = answered().await.send().await.expect_error();
+        assert_eq!(told.code.as_i64(), -32603);
+        assert_eq!(told.message, "The server has no room for this request now; try again later");
+        assert_eq!(first.send().await.expect_text(), "Hello, Ada", "a reply that is kept is still given");
+        // An hour later the others have expired, and with them their entries.
+        clock.advance(std::time::Duration::from_mins(63));
+        assert_eq!(answered().await.send().await.expect_text(), "Hello, Ada");
+    });
+    for fact in ["the store for single use is full", "of 1500 bytes", "raise its limit"] {
+        assert!(log.contains(fact), "{fact} is missing in\n{log}");
+    }
+}
+
+#[test]
 fn a_handler_that_asks_where_nobody_may_is_named() {
     let log = logged(async {
         let asking = async |flow: Flow, _: Completing| greet(flow).await.map(|text| vec![text]);

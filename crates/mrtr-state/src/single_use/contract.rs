@@ -11,6 +11,8 @@ mod together;
 mod tokens;
 mod verbs;
 
+use std::time::Duration;
+
 use super::SingleUse;
 use crate::Timestamp;
 use verbs::NOON;
@@ -18,7 +20,8 @@ use verbs::NOON;
 /// Checks all that a store promises.
 ///
 /// It calls `make` before each promise, for a store that remembers since the moment it is given or longer. That may be
-/// the same store each time, and need not be empty: tokens are new in every run.
+/// the same store each time. It must be empty when the check begins: what an earlier run made it purge, it rightly
+/// refuses in the next one.
 ///
 /// ```
 /// use mrtr_state::MemorySingleUse;
@@ -47,12 +50,18 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     claims::whoever_lost_a_claim_changes_nothing(&make().await).await;
     claims::a_lapsed_claim_that_nobody_took_is_still_its_holders(&make().await).await;
     claims::a_renewed_claim_does_not_lapse(&make().await).await;
-    steps::steps_are_marked_then_recorded(&make().await).await;
+    steps::a_recorded_step_does_not_start_again(&make().await).await;
+    steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
+    steps::the_last_record_of_a_step_stands(&make().await).await;
+    steps::a_verb_that_was_dropped_half_way_does_not_come_after_the_next(&make().await).await;
     steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
     ends::waiting_ends_with_the_claim(&make().await).await;
-    keeping::an_old_entry_is_gone_and_its_token_refused(&make().await).await;
-    keeping::a_leased_entry_is_kept(&make().await).await;
     claims::principals_and_audiences_are_apart(&make().await).await;
+    // These make time pass: on later days, since a store that was made to purge refuses what is as old.
+    keeping::an_old_entry_is_gone_and_its_token_refused(&make().await, day(1)).await;
+    keeping::a_leased_entry_is_kept(&make().await, day(2)).await;
+    keeping::a_purge_refuses_no_token_that_still_lives(&make().await, day(3)).await;
+    keeping::a_clock_set_back_revives_no_token(&make().await, day(4)).await;
 }
 
 /// Checks what two values that share their entries, such as those of two processes, promise besides.
@@ -85,4 +94,10 @@ pub async fn check_shared<S: SingleUse>(make: impl AsyncFn(Timestamp) -> (S, S))
     claims::one_of_twenty_parallel_claims_is_taken_in_one_place(&here, &there).await;
     ends::waiting_ends_with_a_claim_elsewhere(&here, &there).await;
     claims::what_was_done_elsewhere_is_known_here(&here, &there).await;
+    keeping::a_clock_that_is_behind_revives_no_token_purged_elsewhere(&here, &there, day(1)).await;
+}
+
+/// Noon, so many days later.
+fn day(number: u64) -> Timestamp {
+    NOON + Duration::from_hours(24 * number)
 }

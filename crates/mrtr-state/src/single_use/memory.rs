@@ -1,21 +1,26 @@
 //! Single use for one process, in memory.
 
-use std::collections::{BTreeSet, HashMap};
+mod entries;
+
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::watch;
 
-use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse, StepRecord, UseKey};
+use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse, StepRecord};
 use crate::Timestamp;
-use crate::digest::AnswersDigest;
+use entries::Entries;
 
 /// Single use for a server that is one process.
 ///
-/// It forgets everything when the process ends, so it refuses tokens issued before it started. Two processes need a
-/// store that they share, such as `SqliteSingleUse`.
+/// It forgets everything when the process ends, so it refuses tokens issued before it started. That cannot protect a
+/// process that starts again with its clock set back. Two processes need a store that they share, such as
+/// `SqliteSingleUse`.
+///
+/// What it holds is bounded by [`limit`](Self::limit). A spent token stays for as long as it could be sent again, so a
+/// store that is full refuses new ones, as [`GuardError::Full`], until older ones have expired. Those that it knows are
+/// served as ever: what a run has begun is recorded and committed even beyond the limit, by as much as runs at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,13 +52,38 @@ use crate::digest::AnswersDigest;
 /// ```
 pub struct MemorySingleUse {
     since: Timestamp,
+    limit: usize,
     entries: Mutex<Entries>,
 }
 
 impl MemorySingleUse {
+    /// How many bytes a store holds unless [`limit`](Self::limit) says otherwise: 256 MiB.
+    ///
+    /// With replies of 100 bytes that is room for half a million tokens: with lifetimes of an hour, 140 a second.
+    pub const DEFAULT_LIMIT: usize = 256 * 1024 * 1024;
+
     /// An empty store, which remembers from now on.
     pub fn new(now: Timestamp) -> Self {
-        Self { since: now, entries: Mutex::default() }
+        Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Mutex::default() }
+    }
+
+    /// Refuses new tokens while it holds so many bytes: what was redeemed, recorded and replied, and what it takes to
+    /// find that again.
+    ///
+    /// ```
+    /// use mrtr_state::single_use::GuardError;
+    /// use mrtr_state::{MemorySingleUse, SingleUse};
+    ///
+    #[doc = include_str!("../../doc/redeeming.txt")]
+    /// let too_small = MemorySingleUse::new(now).limit(100);
+    /// let refused = too_small.claim(&redemption, lease, now).await;
+    /// assert!(matches!(refused, Err(GuardError::Full { limit: 100, .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn limit(self, bytes: usize) -> Self {
+        Self { limit: bytes, ..self }
     }
 
     fn entries(&self) -> MutexGuard<'_, Entries> {
@@ -68,55 +98,41 @@ impl SingleUse for MemorySingleUse {
             return Err(GuardError::BeforeMemory);
         }
         let mut entries = self.entries();
-        entries.purge(now);
-        entries.claim(redemption, lease, now)
+        entries.purge(self.limit, now);
+        entries.claim(redemption, lease, self.limit, now)
     }
 
     async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
-        let mut entries = self.entries();
-        let (_, hold) = entries.held(holder, now)?;
-        hold.lapses = now + lease;
-        entries.keep_until(holder.key(), now + lease);
-        Ok(())
+        self.entries().renew(holder, now + lease, now)
     }
 
     async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
-        let mut entries = self.entries();
-        let (steps, _) = entries.held(holder, now)?;
-        match steps.iter().find(|known| known.name == step) {
-            None => steps.push(StepRecord::new(step, None)),
-            Some(StepRecord { outcome: None, .. }) => {}
-            Some(StepRecord { outcome: Some(_), .. }) => return Err(GuardError::OutOfTurn(step.to_owned())),
-        }
-        Ok(())
+        self.entries().change_steps(holder, now, |steps| match steps.iter().find(|known| known.name == step) {
+            Some(StepRecord { outcome: Some(_), .. }) => Err(GuardError::OutOfTurn(step.to_owned())),
+            Some(StepRecord { outcome: None, .. }) => Ok(()),
+            None => {
+                steps.push(StepRecord::new(step, None));
+                Ok(())
+            }
+        })
     }
 
     async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        let mut entries = self.entries();
-        let (steps, _) = entries.held(holder, now)?;
-        let marked = steps.iter_mut().find(|known| known.name == step && known.outcome.is_none());
-        let marked = marked.ok_or_else(|| GuardError::OutOfTurn(step.to_owned()))?;
-        marked.outcome = Some(outcome.to_vec());
-        Ok(())
+        self.entries().change_steps(holder, now, |steps| {
+            match steps.iter_mut().find(|known| known.name == step) {
+                Some(known) => known.outcome = Some(outcome.to_vec()),
+                None => steps.push(StepRecord::new(step, Some(outcome.to_vec()))),
+            }
+            Ok(())
+        })
     }
 
     async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        let mut entries = self.entries();
-        entries.held(holder, now)?;
-        entries.end(holder.key(), State::Committed(reply.to_vec()));
-        Ok(())
+        self.entries().commit(holder, reply, now)
     }
 
     async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
-        let mut entries = self.entries();
-        let (steps, _) = entries.held(holder, now)?;
-        if steps.is_empty() {
-            entries.forget(holder.key());
-            return Ok(Release::Forgotten);
-        }
-        let steps = std::mem::take(steps);
-        entries.end(holder.key(), State::Released(steps));
-        Ok(Release::Kept)
+        self.entries().release(holder, now)
     }
 
     async fn ended(&self, running: &Running) -> Result<(), GuardError> {
@@ -131,157 +147,7 @@ impl SingleUse for MemorySingleUse {
 
 impl fmt::Debug for MemorySingleUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemorySingleUse").field("since", &self.since).finish_non_exhaustive()
-    }
-}
-
-#[derive(Default)]
-struct Entries {
-    by_key: HashMap<UseKey, Entry>,
-    /// The same entries in the order in which they may be forgotten.
-    by_end: BTreeSet<(Timestamp, UseKey)>,
-    last_fence: u64,
-}
-
-struct Entry {
-    answers: AnswersDigest,
-    keep_until: Timestamp,
-    state: State,
-}
-
-enum State {
-    Held(Vec<StepRecord>, Hold),
-    Released(Vec<StepRecord>),
-    Committed(Vec<u8>),
-}
-
-struct Hold {
-    fence: u64,
-    lapses: Timestamp,
-    /// Made by the first who waits. It is dropped with the hold, whatever ends that, and this wakes all of them.
-    end: Option<watch::Sender<()>>,
-}
-
-impl Entries {
-    fn claim(&mut self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
-        let key = redemption.key();
-        let steps = match self.by_key.get_mut(&key).filter(|entry| now < entry.keep_until) {
-            None if redemption.may_be_forgotten(now) => return Err(GuardError::BeforeMemory),
-            None => Vec::new(),
-            Some(Entry { answers, state, .. }) => match state {
-                State::Held(_, hold) if now < hold.lapses => {
-                    return Ok(Claim::Running(Running::new(Holder::new(key, hold.fence), hold.lapses)));
-                }
-                State::Committed(reply) if *answers == redemption.answers() => {
-                    return Ok(Claim::Committed(reply.clone()));
-                }
-                State::Committed(_) => return Ok(Claim::OtherAnswers),
-                State::Held(steps, _) | State::Released(steps) => {
-                    if !steps.is_empty() && *answers != redemption.answers() {
-                        return Ok(Claim::OtherAnswers);
-                    }
-                    std::mem::take(steps)
-                }
-            },
-        };
-        let holder = self.take(redemption, steps.clone(), now + lease);
-        Ok(Claim::Taken(holder, steps))
-    }
-
-    fn take(&mut self, redemption: &Redemption, steps: Vec<StepRecord>, lapses: Timestamp) -> Holder {
-        let key = redemption.key();
-        let kept = self.by_key.get(&key).map_or(redemption.keep_until(), |earlier| earlier.keep_until);
-        let keep_until = kept.max(lapses);
-        self.forget(key);
-        self.last_fence += 1;
-        let state = State::Held(steps, Hold { fence: self.last_fence, lapses, end: None });
-        self.by_key.insert(key, Entry { answers: redemption.answers(), keep_until, state });
-        self.by_end.insert((keep_until, key));
-        Holder::new(key, self.last_fence)
-    }
-
-    fn held(&mut self, holder: &Holder, now: Timestamp) -> Result<(&mut Vec<StepRecord>, &mut Hold), GuardError> {
-        match self.by_key.get_mut(&holder.key()) {
-            Some(Entry { keep_until, state: State::Held(steps, hold), .. })
-                if hold.fence == holder.fence() && now < *keep_until =>
-            {
-                Ok((steps, hold))
-            }
-            _ => Err(GuardError::Lost),
-        }
-    }
-
-    fn end(&mut self, key: UseKey, state: State) {
-        if let Some(entry) = self.by_key.get_mut(&key) {
-            entry.state = state;
-        }
-    }
-
-    /// Keeps an entry at least so long.
-    fn keep_until(&mut self, key: UseKey, moment: Timestamp) {
-        if let Some(entry) = self.by_key.get_mut(&key).filter(|entry| entry.keep_until < moment) {
-            self.by_end.remove(&(entry.keep_until, key));
-            entry.keep_until = moment;
-            self.by_end.insert((moment, key));
-        }
-    }
-
-    fn wait_for(&mut self, holder: &Holder) -> Option<watch::Receiver<()>> {
-        match self.by_key.get_mut(&holder.key())?.state {
-            State::Held(_, ref mut hold) if hold.fence == holder.fence() => {
-                Some(hold.end.get_or_insert_with(|| watch::Sender::new(())).subscribe())
-            }
-            _ => None,
-        }
-    }
-
-    fn purge(&mut self, now: Timestamp) {
-        for _ in 0..PURGED_BY_A_CLAIM {
-            match self.by_end.first() {
-                Some(&(end, key)) if end <= now => self.forget(key),
-                _ => return,
-            }
-        }
-    }
-
-    fn forget(&mut self, key: UseKey) {
-        if let Some(entry) = self.by_key.remove(&key) {
-            self.by_end.remove(&(entry.keep_until, key));
-        }
-    }
-}
-
-/// A claim adds one entry at most: taking two away lets the store shrink again after a rush.
-const PURGED_BY_A_CLAIM: usize = 2;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn old_entries_are_purged_a_few_with_each_claim() {
-        let store = MemorySingleUse::new(Timestamp::from_millis(0));
-        let redemption = |number: u8, issued| Redemption {
-            key: UseKey([number; 32]),
-            answers: AnswersDigest::from_bytes([0; 32]),
-            issued: Timestamp::from_millis(issued),
-            keep_until: Timestamp::from_millis(issued + 1_000_000),
-        };
-        let lease = Duration::from_secs(1);
-        for number in 0..9 {
-            store.claim(&redemption(number, 0), lease, Timestamp::from_millis(0)).await.unwrap();
-        }
-        let later = 1_000_000;
-        let sizes = async |number| {
-            store.claim(&redemption(number, later), lease, Timestamp::from_millis(later)).await.unwrap();
-            let entries = store.entries();
-            assert_eq!(entries.by_key.len(), entries.by_end.len());
-            entries.by_key.len()
-        };
-        assert_eq!([sizes(10).await, sizes(11).await], [8, 7]);
-        for number in 12..20 {
-            sizes(number).await;
-        }
-        assert_eq!(sizes(20).await, 11, "the nine are gone");
+        let Self { since, limit, .. } = self;
+        f.debug_struct("MemorySingleUse").field("since", since).field("limit", limit).finish_non_exhaustive()
     }
 }

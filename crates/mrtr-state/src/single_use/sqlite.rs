@@ -32,6 +32,11 @@ use crate::Timestamp;
 ///
 /// A verb whose future is dropped may still be carried out. A claim taken so lapses like that of a holder who died.
 ///
+/// The file also keeps how far it was purged, so that a clock set back revives no token, in this process or the next.
+/// After a clock that was far ahead for long, tokens may be refused until that time comes. New keys and a new file end
+/// this at once. A new file alone is not enough: it does not know what was redeemed by the clock that was ahead, and
+/// such tokens open once their time has come.
+///
 /// The file holds replies and outcomes of steps as they are: guard it as you guard them. It belongs on a local disk:
 /// network file systems do not lock well enough.
 ///

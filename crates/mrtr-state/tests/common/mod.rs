@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(dead_code, reason = "each test takes what it needs")]
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use mrtr_schema::{RawMembers, RequestState, Revision};
+use mrtr_schema::{RawMembers, RequestState, Revision, json_schema};
 use mrtr_state::codec::{Signed, XChaCha};
 use mrtr_state::{
     Binding, JsonPayload, Key, KeyRing, Opened, Payload, Principal, Random, Refusal, SealError, Sealer, Timestamp,
@@ -96,6 +97,28 @@ pub(crate) fn refused<P>(result: Result<Opened<P>, Refusal>) -> Refusal {
     let refusal = result.expect_err("it was opened");
     assert_eq!(serde_json::to_string(&refusal.to_error()).unwrap(), ON_THE_WIRE);
     refusal
+}
+
+/// Every name that any type of the protocol has for a member, in any revision.
+pub(crate) fn member_names() -> Vec<String> {
+    fn collect(value: &serde_json::Value, names: &mut BTreeSet<String>) {
+        if let Some(properties) = value.get("properties").and_then(|properties| properties.as_object()) {
+            names.extend(properties.keys().cloned());
+        }
+        let inner: Vec<_> = match value {
+            serde_json::Value::Object(members) => members.values().collect(),
+            serde_json::Value::Array(elements) => elements.iter().collect(),
+            _ => Vec::new(),
+        };
+        for value in inner {
+            collect(value, names);
+        }
+    }
+    let mut names = BTreeSet::new();
+    for revision in Revision::ALL {
+        collect(&json_schema::document(revision.strict()), &mut names);
+    }
+    names.into_iter().collect()
 }
 
 pub(crate) fn key(id: &str, fill: u8) -> Key {

@@ -2,7 +2,7 @@
 
 use mrtr_state::{DigestError, Refusal, SealError};
 
-use crate::common::{Asked, CALL, NOON, sealers};
+use crate::common::{Asked, CALL, NOON, member_names, sealers};
 
 /// What is asked first.
 const FIRST: &str = r#"{
@@ -69,6 +69,32 @@ fn other_parameters_are_refused_however_alike() {
         let state = Asked { params: FIRST, ..CALL }.seal(&sealer, NOON);
         for params in OTHER {
             Asked { params, ..CALL }.refuses(&sealer, state.untrusted_text(), NOON, Refusal::OtherParams);
+        }
+    }
+}
+
+/// Whatever the protocol calls it, here or on another method: only what a retry brings is free.
+#[test]
+fn a_state_is_bound_to_every_member_but_those_of_the_round() {
+    const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
+    let names = member_names();
+    for known in FREE.into_iter().chain(["cursor", "ref", "argument", "context", "uri", "progressToken", "taskId"]) {
+        assert!(names.iter().any(|name| name == known), "{known} is a name of the protocol");
+    }
+    for sealer in sealers() {
+        let plain = Asked { params: r#"{"name": "pay"}"#, ..CALL };
+        let plain_state = plain.seal(&sealer, NOON);
+        for name in names.iter().filter(|name| *name != "name") {
+            let [params, changed] = ["x", "y"].map(|value| format!(r#"{{"name": "pay", "{name}": "{value}"}}"#));
+            let [with, other] = [&params, &changed].map(|params| Asked { params, ..CALL });
+            let state = with.seal(&sealer, NOON);
+            let free = FREE.contains(&&**name);
+            for (opener, state) in [(with, &plain_state), (plain, &state), (other, &state)] {
+                match opener.open(&sealer, state, NOON) {
+                    Ok(_) => assert!(free, "{name} is bound"),
+                    Err(refusal) => assert!(!free && refusal == Refusal::OtherParams, "{name}: {refusal}"),
+                }
+            }
         }
     }
 }

@@ -6,7 +6,9 @@ use mrtr_schema::RawMembers;
 use mrtr_state::ParamsDigest;
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
+use proptest::sample::select;
 
+use crate::common::member_names;
 use crate::spelling::Scribe;
 use crate::tree::{Decimal, Tree};
 
@@ -66,6 +68,14 @@ fn digest(text: &str) -> [u8; 32] {
 
 const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
 
+/// A member that belongs to the request: any text, names of the protocol, and names that are nearly free.
+fn bound_key() -> impl Strategy<Value = String> {
+    let near =
+        FREE.map(|free| [format!("{free}s"), format!("{free} "), free.to_uppercase(), free.replacen('_', "", 1)]);
+    let near: Vec<String> = near.into_iter().flatten().collect();
+    prop_oneof![text(), select(near), select(member_names())].prop_filter("it is free", |key| !FREE.contains(&&**key))
+}
+
 proptest! {
     #[test]
     fn every_honest_spelling_has_the_digest_of_the_plain_canonical_form(
@@ -100,6 +110,24 @@ proptest! {
         let one_digest = digest(&scribe.object(vec![("a", &one)]));
         let other_digest = digest(&scribe.object(vec![("a", &other)]));
         prop_assert_eq!(one == other, one_digest == other_digest);
+    }
+
+    #[test]
+    fn any_member_but_the_four_changes_the_digest_by_coming_going_or_changing(
+        members in members(tree()),
+        key in bound_key(),
+        value in tree(),
+        place in any::<prop::sample::Index>(),
+        seed in any::<u64>(),
+    ) {
+        let changed = changed(&value, place.index(size(&value)));
+        let mut scribe = Scribe(seed);
+        let mut with = |value: Option<&Tree>| {
+            let others = members.iter().filter(|(other, _)| **other != key).map(|(other, value)| (&**other, value));
+            digest(&scribe.object(others.chain(value.map(|value| (&*key, value))).collect()))
+        };
+        let [without, one, other] = [with(None), with(Some(&value)), with(Some(&changed))];
+        prop_assert!(without != one && without != other && one != other, "{}", key);
     }
 
     #[test]

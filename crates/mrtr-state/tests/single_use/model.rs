@@ -5,15 +5,17 @@ use std::time::Duration;
 use mrtr_state::Timestamp;
 use mrtr_state::single_use::{Redemption, StepRecord};
 
-/// Entries are never removed: one that is too old does not count.
-#[derive(Default)]
+/// Every claim removes what is too old by its clock. What was removed stays so, however clocks move.
 pub(crate) struct Model {
     entries: Vec<Entry>,
     holders: usize,
+    /// The latest issue and the latest end of what was removed.
+    removed: (Timestamp, Timestamp),
 }
 
 struct Entry {
     token: usize,
+    issued: Timestamp,
     answers: usize,
     keep_until: Timestamp,
     steps: Vec<StepRecord>,
@@ -24,7 +26,6 @@ enum State {
     Held { holder: usize, lapses: Timestamp },
     Released,
     Committed(Vec<u8>),
-    Forgotten,
 }
 
 /// What a claim gives; holders are numbered in the order in which they came.
@@ -47,6 +48,13 @@ pub(crate) enum Done {
     OutOfTurn,
 }
 
+impl Default for Model {
+    fn default() -> Self {
+        let never = Timestamp::from_millis(0);
+        Self { entries: Vec::new(), holders: 0, removed: (never, never) }
+    }
+}
+
 impl Model {
     pub(crate) fn claim(
         &mut self,
@@ -56,15 +64,17 @@ impl Model {
         lease: Duration,
         now: Timestamp,
     ) -> Claimed {
+        self.remove_old(now);
         let lapses = now + lease;
-        let holder = self.holders;
-        let Some(entry) = self.standing(token, now) else {
-            if redemption.may_be_forgotten(now) {
+        let (holder, (latest_issue, latest_end)) = (self.holders, self.removed);
+        let Some(entry) = self.entries.iter_mut().find(|entry| entry.token == token) else {
+            let may_be_one_of_them = redemption.issued() <= latest_issue && redemption.keep_until() <= latest_end;
+            if may_be_one_of_them || redemption.may_be_forgotten(now) {
                 return Claimed::BeforeMemory;
             }
             let state = State::Held { holder, lapses };
-            let keep_until = redemption.keep_until().max(lapses);
-            self.entries.push(Entry { token, answers, keep_until, steps: Vec::new(), state });
+            let (issued, keep_until) = (redemption.issued(), redemption.keep_until().max(lapses));
+            self.entries.push(Entry { token, issued, answers, keep_until, steps: Vec::new(), state });
             self.holders += 1;
             return Claimed::Taken(holder, Vec::new());
         };
@@ -103,12 +113,13 @@ impl Model {
     }
 
     pub(crate) fn record(&mut self, holder: usize, step: &str, outcome: &[u8], now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| match entry.steps.iter_mut().find(|known| known.name == step) {
-            Some(StepRecord { outcome: place @ None, .. }) => {
-                *place = Some(outcome.to_vec());
-                Done::Fine
+        self.if_held(holder, now, |entry| {
+            let record = StepRecord::new(step, Some(outcome.to_vec()));
+            match entry.steps.iter_mut().find(|known| known.name == step) {
+                Some(known) => *known = record,
+                None => entry.steps.push(record),
             }
-            _ => Done::OutOfTurn,
+            Done::Fine
         })
     }
 
@@ -120,14 +131,17 @@ impl Model {
     }
 
     pub(crate) fn release(&mut self, holder: usize, now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| {
+        let released = self.if_held(holder, now, |entry| {
             if entry.steps.is_empty() {
-                entry.state = State::Forgotten;
                 return Done::Forgotten;
             }
             entry.state = State::Released;
             Done::Kept
-        })
+        });
+        if released == Done::Forgotten {
+            self.entries.retain(|entry| !entry.is_held_by(holder));
+        }
+        released
     }
 
     /// How many have taken a claim so far.
@@ -139,11 +153,11 @@ impl Model {
         self.entries.iter().any(|entry| entry.is_held_by(holder))
     }
 
-    fn standing(&mut self, token: usize, now: Timestamp) -> Option<&mut Entry> {
-        let stands = |entry: &&mut Entry| {
-            entry.token == token && now < entry.keep_until && !matches!(entry.state, State::Forgotten)
-        };
-        self.entries.iter_mut().find(stands)
+    fn remove_old(&mut self, now: Timestamp) {
+        for old in self.entries.extract_if(.., |entry| entry.keep_until <= now) {
+            let (latest_issue, latest_end) = self.removed;
+            self.removed = (latest_issue.max(old.issued), latest_end.max(old.keep_until));
+        }
     }
 
     fn if_held(&mut self, holder: usize, now: Timestamp, change: impl FnOnce(&mut Entry) -> Done) -> Done {

@@ -33,7 +33,8 @@ enum Verb {
     },
     /// Of one of those who took a claim so far, who may have lost it since.
     Of(Index, HolderVerb),
-    TimePasses(Duration),
+    /// By so many seconds, back or forth.
+    ClockMoves(i64),
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +52,9 @@ fn verbs() -> impl Strategy<Value = Vec<Verb>> {
     let step = || select(vec!["charge", "post", "thank"]);
     let bytes = || vec(any::<u8>(), 0..4);
     let lease = || select(vec![1, 30, 7200]).prop_map(Duration::from_secs);
-    let pause = select(vec![1, 30, 600, 3660, 3720]).prop_map(Duration::from_secs);
+    // Near the ends of leases and of entries, and back again.
+    let seconds = select(vec![1, 30, 600, 1860, 1920, 3660, 3720, 7200]);
+    let clock = (seconds, any::<bool>()).prop_map(|(seconds, back)| if back { -seconds } else { seconds });
     let of_holder = prop_oneof![
         1 => lease().prop_map(HolderVerb::Renew),
         3 => step().prop_map(HolderVerb::MarkStarted),
@@ -60,18 +63,20 @@ fn verbs() -> impl Strategy<Value = Vec<Verb>> {
         2 => Just(HolderVerb::Release),
         2 => Just(HolderVerb::Ended),
     ];
-    let claim = (0..TOKENS, 0..ANSWERS.len(), lease());
+    let claim = (0..2_usize, 0..ANSWERS.len(), lease());
     let verb = prop_oneof![
         2 => claim.prop_map(|(token, answers, lease)| Verb::Claim { token, answers, lease }),
         3 => (any::<Index>(), of_holder).prop_map(|(holder, verb)| Verb::Of(holder, verb)),
-        1 => pause.prop_map(Verb::TimePasses),
+        1 => clock.prop_map(Verb::ClockMoves),
     ];
     vec(verb, 1..60)
 }
 
 async fn play(verbs: Vec<Verb>) {
     let files = Files::new();
-    let tokens: Vec<String> = (0..TOKENS).map(|_| tokens::seal(NOON)).collect();
+    // The later one ends first.
+    let later = NOON + Duration::from_secs(1);
+    let tokens = [tokens::seal(NOON), tokens::seal_for(Duration::from_mins(30), later)];
     let mut model = Model::default();
     let mut players = [
         Player::new(Arc::new(MemorySingleUse::new(NOON))),
@@ -80,7 +85,9 @@ async fn play(verbs: Vec<Verb>) {
     let mut now = NOON;
     for verb in verbs {
         match verb {
-            Verb::TimePasses(pause) => now = now + pause,
+            Verb::ClockMoves(seconds) => {
+                now = Timestamp::from_millis(now.as_millis().checked_add_signed(seconds * 1000).unwrap());
+            }
             Verb::Claim { token, answers, lease } => {
                 let redemption = tokens::redeem(&tokens[token], ANSWERS[answers]);
                 let expected = model.claim(token, answers, &redemption, lease, now);
@@ -190,5 +197,4 @@ impl Drop for Player {
     }
 }
 
-const TOKENS: usize = 2;
 const ANSWERS: [&str; 2] = ["accept", "decline"];

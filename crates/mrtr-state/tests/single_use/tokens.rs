@@ -1,13 +1,22 @@
 //! Tokens by their text, which any process with the key can open.
 
+use std::time::Duration;
+
 use mrtr_schema::{RawMembers, RequestState, Revision};
 use mrtr_state::single_use::Redemption;
-use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, Sealer, Timestamp};
+use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, Sealer, Stamp, Timestamp};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 
 pub(crate) fn seal(issued: Timestamp) -> String {
-    with_binding(|binding| sealer().seal(&Nothing, binding, issued).unwrap().untrusted_text().to_owned())
+    seal_for(Duration::from_hours(1), issued)
+}
+
+/// A token that lives so long.
+pub(crate) fn seal_for(life: Duration, issued: Timestamp) -> String {
+    let sealer = sealer();
+    let stamp = Stamp::of(sealer.begin(issued)).valid_for(life);
+    with_binding(|binding| sealer.seal_as(&Nothing, binding, stamp, issued).unwrap().untrusted_text().to_owned())
 }
 
 pub(crate) fn redeem(token: &str, answer: &str) -> Redemption {

@@ -1,56 +1,163 @@
-//! How long entries are kept.
+//! How long entries are kept, and that no clock brings back what is gone.
 
 use std::time::Duration;
 
-use super::super::{Claim, GuardError, SingleUse};
+use super::super::{Claim, GuardError, Holder, Release, SingleUse, StepRecord};
 use super::tokens::Token;
-use super::verbs::{LEASE, NOON, claim, every_verb_is_lost, running, started, taken};
+use super::verbs::{LEASE, claim, every_verb_is_lost, running, taken};
 use crate::Timestamp;
 
-pub(super) async fn an_old_entry_is_gone_and_its_token_refused(store: &dyn SingleUse) {
-    let [committed, held, released, unknown] = std::array::from_fn(|_| Token::fresh(NOON));
-    let end = unknown.answered("card").keep_until();
-    let just_before = Timestamp::from_millis(end.as_millis() - 1);
-    let holder = taken(store, &committed, "card", NOON).await;
-    store.commit(&holder, b"paid", NOON).await.expect("the claim is held");
-    let lapsed = taken(store, &held, "card", NOON).await;
-    let holder = taken(store, &released, "card", NOON).await;
-    started(store, &holder, "charge", None).await;
-    store.release(&holder, NOON).await.expect("the claim is held");
+pub(super) async fn an_old_entry_is_gone_and_its_token_refused(store: &dyn SingleUse, now: Timestamp) {
+    let [committed, held, released, unknown] = std::array::from_fn(|_| Token::fresh(now));
+    let end = end_of(&unknown);
+    let [just_before, just_after] =
+        [-1, 1].map(|tick| Timestamp::from_millis(end.as_millis().wrapping_add_signed(tick)));
+    commit(store, &committed, now).await;
+    let lapsed = taken(store, &held, "card", now).await;
+    start_and_release(store, &released, now).await;
 
-    let reply = claim(store, &committed, "card", just_before).await;
-    assert_eq!(reply, Claim::Committed(b"paid".to_vec()), "an entry is kept until its token has long expired");
+    assert_committed(&claim(store, &committed, "card", just_before).await);
     store.mark_started(&lapsed, "charge", just_before).await.expect("its entry is kept");
     every_verb_is_lost(store, &lapsed, end).await;
-    for (token, now) in [(&committed, end), (&held, end), (&released, end), (&unknown, end), (&unknown, just_before)] {
-        let refused = store.claim(&token.answered("card"), LEASE, now).await;
-        assert!(
-            matches!(refused, Err(GuardError::BeforeMemory)),
-            "a token whose entry may be gone is refused as BeforeMemory, not {refused:?}"
-        );
+    let old = [&committed, &held, &released, &unknown].map(|token| [(token, end), (token, just_after)]);
+    for (token, now) in old.into_iter().flatten().chain([(&unknown, just_before)]) {
+        assert_refused(&store.claim(&token.answered("card"), LEASE, now).await);
     }
 }
 
-pub(super) async fn a_leased_entry_is_kept(store: &dyn SingleUse) {
-    let token = Token::fresh(NOON);
-    let end = token.answered("card").keep_until();
-    let holder = taken(store, &token, "card", NOON).await;
-    store.renew(&holder, Duration::from_hours(2), NOON).await.expect("the claim is held");
-    // Other claims purge what is old.
-    for _ in 0..8 {
-        taken(store, &Token::fresh(end), "card", end).await;
-    }
-    assert_eq!(running(store, &token, "card", end).await.holder(), &holder, "a leased entry outlives its token");
-    store.commit(&holder, b"paid", end).await.expect("a run that goes on is not cut off");
-    assert_eq!(
-        claim(store, &token, "card", end).await,
-        Claim::Committed(b"paid".to_vec()),
-        "who waited gets its reply"
-    );
-
-    let token = Token::fresh(NOON);
-    let Ok(Claim::Taken(holder, _)) = store.claim(&token.answered("card"), Duration::from_hours(2), NOON).await else {
+pub(super) async fn a_leased_entry_is_kept(store: &dyn SingleUse, now: Timestamp) {
+    let token = Token::fresh(now);
+    let end = end_of(&token);
+    let holder = taken(store, &token, "card", now).await;
+    store.renew(&holder, Duration::from_hours(2), now).await.expect("the claim is held");
+    let other = Token::fresh(now);
+    let Ok(Claim::Taken(leased, _)) = store.claim(&other.answered("card"), Duration::from_hours(2), now).await else {
         panic!("a first claim is taken")
     };
-    store.commit(&holder, b"paid", end).await.expect("a long lease is kept from the first");
+    purge(store, end).await;
+    assert_eq!(running(store, &token, "card", end).await.holder(), &holder, "a leased entry outlives its token");
+    store.commit(&holder, b"paid", end).await.expect("a run that goes on is not cut off");
+    assert_committed(&claim(store, &token, "card", end).await);
+    store.commit(&leased, b"paid", end).await.expect("a long lease is kept from the first");
 }
+
+/// Also not one that was issued before those that were purged.
+pub(super) async fn a_purge_refuses_no_token_that_still_lives(store: &dyn SingleUse, now: Timestamp) {
+    let [earlier, later] = [now, now + LEASE].map(|issued| Token::living(LONG, issued));
+    let spent = Token::fresh(now + LEASE);
+    commit(store, &spent, now + LEASE).await;
+    purge(store, end_of(&spent)).await;
+    for token in [earlier, later] {
+        taken(store, &token, "card", end_of(&spent)).await;
+    }
+}
+
+pub(super) async fn a_clock_set_back_revives_no_token(store: &dyn SingleUse, now: Timestamp) {
+    a_clock_that_is_behind_revives_no_token_purged_elsewhere(store, store, now).await;
+}
+
+/// A process whose clock is behind meets entries that are gone: the store may refuse their tokens, or know them yet.
+pub(super) async fn a_clock_that_is_behind_revives_no_token_purged_elsewhere(
+    here: &dyn SingleUse,
+    there: &dyn SingleUse,
+    now: Timestamp,
+) {
+    let [committed, held, released] = std::array::from_fn(|_| Token::fresh(now));
+    // Its entry is kept for longer than the token lives.
+    let leased = Token::fresh(now);
+    commit(there, &committed, now).await;
+    let first = taken(there, &held, "card", now).await;
+    start_and_release(there, &released, now).await;
+    let holder = taken(there, &leased, "card", now).await;
+    there.renew(&holder, Duration::from_hours(2), now).await.expect("the claim is held");
+    there.commit(&holder, b"paid", now).await.expect("the claim is held");
+
+    let none_is_revived = async |now: Timestamp| {
+        for behind in [now, now + LEASE / 2, now] {
+            for token in [&committed, &leased] {
+                unless_refused(here, token, behind, assert_committed).await;
+            }
+            unless_refused(here, &held, behind, |claim| assert_running(claim, &first)).await;
+        }
+        // A step ran for it: a holder that may go on goes on from the record.
+        unless_refused(here, &released, now, assert_goes_on).await;
+    };
+    purge(there, end_of(&committed)).await;
+    none_is_revived(now).await;
+
+    // Issued later, it may be taken though the clock was set back; it ends sooner, and is purged last.
+    let sooner = Token::living(Duration::from_mins(5), now + LEASE);
+    if let Ok(Claim::Taken(holder, _)) = here.claim(&sooner.answered("card"), LEASE, now + LEASE).await {
+        here.commit(&holder, b"paid", now + LEASE).await.expect("the claim is held");
+        purge(there, end_of(&sooner)).await;
+        unless_refused(here, &sooner, now + LEASE, assert_committed).await;
+    }
+    none_is_revived(now).await;
+
+    for much_later in [now + Duration::from_hours(2), now + Duration::from_hours(8)] {
+        purge(there, much_later).await;
+        none_is_revived(now).await;
+        taken(here, &Token::fresh(much_later), "card", much_later).await;
+    }
+}
+
+/// When the entry of a token is gone: two minutes after the token has expired.
+fn end_of(token: &Token) -> Timestamp {
+    token.expires() + Duration::from_mins(2)
+}
+
+async fn commit(store: &dyn SingleUse, token: &Token, now: Timestamp) {
+    let holder = taken(store, token, "card", now).await;
+    store.commit(&holder, b"paid", now).await.expect("the claim is held");
+}
+
+async fn start_and_release(store: &dyn SingleUse, token: &Token, now: Timestamp) {
+    let holder = taken(store, token, "card", now).await;
+    store.mark_started(&holder, "charge", now).await.expect("the claim is held");
+    assert_eq!(store.release(&holder, now).await.expect("the claim is held"), Release::Kept);
+}
+
+/// Makes claims enough for a store that purges a few entries with each of them.
+async fn purge(store: &dyn SingleUse, now: Timestamp) {
+    for _ in 0..64 {
+        let holder = taken(store, &Token::living(LONG, now), "card", now).await;
+        store.release(&holder, now).await.expect("the claim is held");
+    }
+}
+
+async fn unless_refused(store: &dyn SingleUse, token: &Token, now: Timestamp, expect: impl FnOnce(&Claim)) {
+    match store.claim(&token.answered("card"), LEASE, now).await {
+        Err(GuardError::BeforeMemory) => {}
+        Ok(claim) => expect(&claim),
+        Err(other) => panic!("a token that may be forgotten is refused as BeforeMemory, not as {other:?}"),
+    }
+}
+
+fn assert_refused(claim: &Result<Claim, GuardError>) {
+    assert!(
+        matches!(claim, Err(GuardError::BeforeMemory)),
+        "a token whose entry may be gone is refused as BeforeMemory, not {claim:?}"
+    );
+}
+
+fn assert_committed(claim: &Claim) {
+    assert_eq!(
+        *claim,
+        Claim::Committed(b"paid".to_vec()),
+        "a reply stands until its entry is gone, whatever the clock"
+    );
+}
+
+fn assert_running(claim: &Claim, holder: &Holder) {
+    let running = matches!(claim, Claim::Running(running) if running.holder() == holder);
+    assert!(running, "a claim stands until its entry is gone, whatever the clock, not {claim:?}");
+}
+
+fn assert_goes_on(claim: &Claim) {
+    let goes_on = matches!(claim, Claim::Taken(_, steps) if *steps == [StepRecord::new("charge", None)])
+        || matches!(claim, Claim::Running(_));
+    assert!(goes_on, "a record stands until its entry is gone, whatever the clock, not {claim:?}");
+}
+
+/// A life beyond that of all tokens that are spent here.
+const LONG: Duration = Duration::from_hours(4);

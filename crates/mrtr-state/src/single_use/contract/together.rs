@@ -33,3 +33,13 @@ pub(super) async fn meanwhile<A, B>(first: impl Future<Output = A>, second: impl
     };
     (first, second)
 }
+
+/// Starts a future, and drops it wherever it is by then.
+pub(super) async fn begin_and_drop(future: impl Future) {
+    let mut future = Box::pin(future);
+    poll_fn(|context| {
+        drop(future.as_mut().poll(context));
+        Poll::Ready(())
+    })
+    .await;
+}

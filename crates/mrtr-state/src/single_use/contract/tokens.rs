@@ -19,6 +19,11 @@ impl Token {
         Self::seal(&sealer("shop"), "ann", issued)
     }
 
+    /// A token that no store has seen, and that lives so long instead of an hour.
+    pub(super) fn living(life: Duration, issued: Timestamp) -> Self {
+        Self::seal(&sealer("shop").lifetimes(Lifetimes { round: life, ..Lifetimes::default() }), "ann", issued)
+    }
+
     /// Tokens that differ in audience or principal, and in nothing else.
     pub(super) fn doubles(issued: Timestamp) -> [Self; 3] {
         let mut bytes = [0; 64];
@@ -34,6 +39,11 @@ impl Token {
             .principal(Principal { issuer: "https://id.example.com", subject });
         let state = sealer.seal(&Nothing, &binding, issued).expect("it is small, and its flow begins");
         Self(sealer.open(&state, &binding, issued).expect("it was sealed a moment ago"))
+    }
+
+    /// When it stops opening.
+    pub(super) fn expires(&self) -> Timestamp {
+        self.0.expires()
     }
 
     /// Redeems it with one answer.

@@ -80,6 +80,12 @@ fn find_or_make_schema(connection: &mut Connection, now: Timestamp) -> Result<Ti
             transaction.pragma_update(None, "application_id", APPLICATION)?;
             transaction.pragma_update(None, "user_version", VERSION)?;
         }
+        (APPLICATION, 1) => {
+            transaction.execute_batch(FROM_VERSION_1)?;
+            // It did not note what it purged, so it may have forgotten any token from before.
+            transaction.execute("UPDATE memory SET since = max(since, ?1)", [millis(now)])?;
+            transaction.pragma_update(None, "user_version", VERSION)?;
+        }
         (APPLICATION, VERSION) => {}
         (APPLICATION, found) if found > VERSION => return Err(SqliteOpenError::Newer { found, known: VERSION }),
         _ => return Err(SqliteOpenError::NotOurs),
@@ -113,7 +119,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// "mrt1", in SQLite's place for telling files apart.
 const APPLICATION: i64 = 0x6d72_7431;
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// Rows are found by (issued, key) or by fence, never by the key alone: keys are random, and an index on them would be
 /// written all over, while these grow at their ends.
@@ -121,7 +127,10 @@ const SCHEMA: &str = "
     CREATE TABLE memory (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 0),
         since INTEGER NOT NULL,
-        last_fence INTEGER NOT NULL
+        last_fence INTEGER NOT NULL,
+        -- The latest issue and the latest end among all redemptions that were ever purged.
+        purged_issued INTEGER NOT NULL DEFAULT 0,
+        purged_end INTEGER NOT NULL DEFAULT 0
     ) STRICT;
 
     CREATE TABLE redemption (
@@ -153,6 +162,11 @@ const SCHEMA: &str = "
     ) STRICT;
 ";
 
+const FROM_VERSION_1: &str = "
+    ALTER TABLE memory ADD COLUMN purged_issued INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE memory ADD COLUMN purged_end INTEGER NOT NULL DEFAULT 0;
+";
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -165,7 +179,30 @@ mod tests {
         let path = folder.path().join("later.sqlite");
         open(&path, NOON).unwrap().connection.pragma_update(None, "user_version", VERSION + 1).unwrap();
         let error = open(&path, NOON).err().unwrap();
-        assert_eq!(error.to_string(), "the file has version 2 of its schema; this program knows versions up to 1");
+        assert_eq!(error.to_string(), "the file has version 3 of its schema; this program knows versions up to 2");
+    }
+
+    #[test]
+    fn a_file_that_did_not_note_what_it_purged_remembers_since_it_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("first.sqlite");
+        let schema = |connection: &Connection| {
+            let columns =
+                "SELECT group_concat(name || type || \"notnull\" || dflt_value) FROM pragma_table_info('memory')";
+            connection.query_row(columns, [], |row| row.get::<_, String>(0)).unwrap()
+        };
+        let made = schema(&open(&path, NOON).unwrap().connection);
+        let later = NOON + Duration::from_hours(1);
+        let first = Connection::open(&path).unwrap();
+        first
+            .execute_batch("ALTER TABLE memory DROP COLUMN purged_issued; ALTER TABLE memory DROP COLUMN purged_end")
+            .unwrap();
+        first.pragma_update(None, "user_version", 1).unwrap();
+        drop(first);
+        let file = open(&path, later).unwrap();
+        assert_eq!((file.since, schema(&file.connection)), (later, made));
+        drop(file);
+        assert_eq!(open(&path, later + Duration::from_hours(1)).unwrap().since, later, "once");
     }
 
     #[test]

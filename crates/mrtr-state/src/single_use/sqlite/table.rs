@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::super::purged::Purged;
 use super::super::{Claim, GuardError, Holder, Redemption, Release, Running, StepRecord};
 use crate::Timestamp;
 use crate::digest::AnswersDigest;
@@ -40,9 +41,7 @@ impl Table<'_> {
         }
         self.purge(now)?;
         let Some(standing) = self.standing(redemption, now)? else {
-            if redemption.may_be_forgotten(now) {
-                return Err(GuardError::BeforeMemory.into());
-            }
+            self.purged()?.refuse_forgotten(redemption, now)?;
             return Ok(Claim::Taken(self.take_first(redemption, now + lease)?, Vec::new()));
         };
         let same_answers = standing.answers == redemption.answers();
@@ -69,8 +68,10 @@ impl Table<'_> {
 
     pub(super) fn mark_started(&mut self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), Failure> {
         let id = self.held(holder, now)?;
-        let changed = self.connection.prepare_cached(MARK)?.execute((id, step))?;
-        in_turn(changed, step)
+        match self.connection.prepare_cached(MARK)?.execute((id, step))? {
+            0 => Err(GuardError::OutOfTurn(step.to_owned()).into()),
+            _ => Ok(()),
+        }
     }
 
     pub(super) fn record(
@@ -81,8 +82,8 @@ impl Table<'_> {
         now: Timestamp,
     ) -> Result<(), Failure> {
         let id = self.held(holder, now)?;
-        let changed = self.connection.prepare_cached(RECORD)?.execute((id, step, outcome))?;
-        in_turn(changed, step)
+        self.connection.prepare_cached(RECORD)?.execute((id, step, outcome))?;
+        Ok(())
     }
 
     pub(super) fn commit(&mut self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), Failure> {
@@ -142,13 +143,25 @@ impl Table<'_> {
         Ok(id.ok_or(GuardError::Lost)?)
     }
 
+    /// What was purged is gone and noted in one transaction, so that no crash comes between the two.
     fn purge(&mut self, now: Timestamp) -> rusqlite::Result<()> {
+        let mut purged = Purged::default();
         let mut purge = self.connection.prepare_cached(PURGE)?;
-        let fences = purge.query_map([millis(now)], |row| row.get::<_, Option<i64>>(0))?;
-        for fence in fences {
-            self.ended.extend(fence?.map(i64::cast_unsigned));
+        let mut rows = purge.query([millis(now)])?;
+        while let Some(row) = rows.next()? {
+            self.ended.extend(row.get::<_, Option<i64>>("fence")?.map(i64::cast_unsigned));
+            purged = purged.and(Purged { issued: moment(row.get("issued")?), end: moment(row.get("keep_until")?) });
+        }
+        if purged != Purged::default() {
+            self.connection.prepare_cached(NOTE_PURGED)?.execute((millis(purged.issued), millis(purged.end)))?;
         }
         Ok(())
+    }
+
+    /// Read each time, for other processes purge too.
+    fn purged(&self) -> rusqlite::Result<Purged> {
+        let read = |row: &Row<'_>| Ok(Purged { issued: moment(row.get(0)?), end: moment(row.get(1)?) });
+        self.connection.prepare_cached(PURGED)?.query_row([], read)
     }
 }
 
@@ -186,10 +199,6 @@ impl Standing {
             has_steps: row.get("has_steps")?,
         })
     }
-}
-
-fn in_turn(changed: usize, step: &str) -> Result<(), Failure> {
-    if changed == 0 { Err(GuardError::OutOfTurn(step.to_owned()).into()) } else { Ok(()) }
 }
 
 /// SQLite's numbers have a sign; a moment past the largest one counts as that one.
@@ -230,7 +239,8 @@ statements! {
     // Changes a row, if only to what it was, unless the step has been recorded.
     MARK = "INSERT INTO step (redemption, name) VALUES (?1, ?2)
             ON CONFLICT (redemption, name) DO UPDATE SET outcome = NULL WHERE outcome IS NULL";
-    RECORD = "UPDATE step SET outcome = ?3 WHERE redemption = ?1 AND name = ?2 AND outcome IS NULL";
+    RECORD = "INSERT INTO step (redemption, name, outcome) VALUES (?1, ?2, ?3)
+              ON CONFLICT (redemption, name) DO UPDATE SET outcome = excluded.outcome";
     COMMIT = "UPDATE redemption SET fence = NULL, lapses = NULL, reply = ?2 WHERE id = ?1";
     DROP_STEPS = "DELETE FROM step WHERE redemption = ?1";
     HAS_STEPS = "SELECT 1 FROM step WHERE redemption = ?1";
@@ -239,7 +249,10 @@ statements! {
     // A claim adds one entry at most: taking two away lets the file's rows become fewer again after a rush.
     PURGE = "DELETE FROM redemption
              WHERE id IN (SELECT id FROM redemption WHERE keep_until <= ?1 ORDER BY keep_until LIMIT 2)
-             RETURNING fence";
+             RETURNING fence, issued, keep_until";
+    PURGED = "SELECT purged_issued, purged_end FROM memory WHERE only_row = 0";
+    NOTE_PURGED = "UPDATE memory SET purged_issued = max(purged_issued, ?1), purged_end = max(purged_end, ?2)
+                   WHERE only_row = 0";
 }
 
 #[cfg(test)]

@@ -150,6 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn a_transaction_that_fails_after_a_purge_takes_back_the_purge_and_its_note() {
+        let (_folder, mut worker) = worker();
+        take(&mut worker, 0, NOON);
+        let purge = || claim(1, NOON + LIFE);
+        let (purging, _answer) = errand(purge());
+        let (broken, _told) = errand(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
+        worker.carry_out(vec![purging, broken]);
+        assert_eq!((rows(&worker, "redemption"), noted(&worker)), (1, (0, 0)));
+        expect(&mut worker, purge());
+        let expected = (NOON.as_millis().cast_signed(), (NOON + LIFE).as_millis().cast_signed());
+        assert_eq!((rows(&worker, "redemption"), noted(&worker)), (1, expected));
+    }
+
+    #[test]
     fn a_refusal_does_not_spoil_what_is_in_the_same_transaction() {
         let (_folder, mut worker) = worker();
         let holder = take(&mut worker, 0, NOON);
@@ -168,16 +182,25 @@ mod tests {
     }
 
     fn take(worker: &mut Worker, number: u8, now: Timestamp) -> Holder {
+        match expect(worker, claim(number, now)) {
+            Claim::Taken(holder, _) => holder,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn claim(number: u8, now: Timestamp) -> impl FnOnce(&mut Table<'_>) -> Result<Claim, Failure> + Send + 'static {
         let redemption = Redemption {
             key: UseKey([number; 32]),
             answers: AnswersDigest::from_bytes([0; 32]),
             issued: now,
             keep_until: now + LIFE,
         };
-        match expect(worker, move |table| table.claim(&redemption, Duration::from_secs(1), now)) {
-            Claim::Taken(holder, _) => holder,
-            other => panic!("{other:?}"),
-        }
+        move |table| table.claim(&redemption, Duration::from_secs(1), now)
+    }
+
+    fn noted(worker: &Worker) -> (i64, i64) {
+        let noted = "SELECT purged_issued, purged_end FROM memory";
+        worker.file.connection.query_row(noted, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap()
     }
 
     fn expect<T: Send + 'static>(

@@ -1,0 +1,313 @@
+//! The entries of a store in memory: what is known of each token, when it may be forgotten, and how much that is.
+
+use std::collections::{BTreeSet, HashMap};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::super::purged::Purged;
+use super::super::{Claim, GuardError, Holder, Redemption, Release, Running, StepRecord, UseKey};
+use crate::Timestamp;
+use crate::digest::AnswersDigest;
+
+#[derive(Default)]
+pub(super) struct Entries {
+    by_key: HashMap<UseKey, Entry>,
+    /// All of them, in the order in which they may be forgotten.
+    by_end: BTreeSet<(Timestamp, UseKey)>,
+    /// What all of them take.
+    bytes: usize,
+    purged: Purged,
+    last_fence: u64,
+}
+
+struct Entry {
+    issued: Timestamp,
+    answers: AnswersDigest,
+    keep_until: Timestamp,
+    state: State,
+}
+
+enum State {
+    Held(Vec<StepRecord>, Hold),
+    Released(Vec<StepRecord>),
+    Committed(Vec<u8>),
+}
+
+struct Hold {
+    fence: u64,
+    lapses: Timestamp,
+    /// Made by the first who waits. It is dropped with the hold, whatever ends that, and this wakes all of them.
+    end: Option<watch::Sender<()>>,
+}
+
+impl Entries {
+    pub(super) fn claim(
+        &mut self,
+        redemption: &Redemption,
+        lease: Duration,
+        limit: usize,
+        now: Timestamp,
+    ) -> Result<Claim, GuardError> {
+        let key = redemption.key();
+        let Some(Entry { answers, state, .. }) = self.by_key.get(&key).filter(|entry| now < entry.keep_until) else {
+            self.purged.refuse_forgotten(redemption, now)?;
+            if !self.has_room(limit) {
+                return Err(GuardError::Full { held: self.bytes, limit });
+            }
+            return Ok(self.take(redemption, redemption.keep_until(), Vec::new(), now + lease));
+        };
+        let same_answers = *answers == redemption.answers();
+        match state {
+            State::Held(_, hold) if now < hold.lapses => {
+                return Ok(Claim::Running(Running::new(Holder::new(key, hold.fence), hold.lapses)));
+            }
+            State::Committed(reply) if same_answers => return Ok(Claim::Committed(reply.clone())),
+            State::Committed(_) => return Ok(Claim::OtherAnswers),
+            State::Held(steps, _) | State::Released(steps) if !same_answers && !steps.is_empty() => {
+                return Ok(Claim::OtherAnswers);
+            }
+            State::Held(..) | State::Released(_) => {}
+        }
+        let (kept, steps) = match self.forget(key) {
+            Some(Entry { keep_until, state: State::Held(steps, _) | State::Released(steps), .. }) => {
+                (keep_until, steps)
+            }
+            _ => (redemption.keep_until(), Vec::new()),
+        };
+        Ok(self.take(redemption, kept, steps, now + lease))
+    }
+
+    fn take(&mut self, redemption: &Redemption, kept: Timestamp, steps: Vec<StepRecord>, lapses: Timestamp) -> Claim {
+        self.last_fence += 1;
+        let (key, keep_until) = (redemption.key(), kept.max(lapses));
+        let hold = Hold { fence: self.last_fence, lapses, end: None };
+        let state = State::Held(steps.clone(), hold);
+        self.bytes += ENTRY + state.bytes();
+        self.by_key
+            .insert(key, Entry { issued: redemption.issued(), answers: redemption.answers(), keep_until, state });
+        self.by_end.insert((keep_until, key));
+        Claim::Taken(Holder::new(key, self.last_fence), steps)
+    }
+
+    pub(super) fn renew(&mut self, holder: &Holder, lapses: Timestamp, now: Timestamp) -> Result<(), GuardError> {
+        let (keep_until, _, hold) = self.held(holder, now)?;
+        hold.lapses = lapses;
+        if *keep_until < lapses {
+            let earlier = std::mem::replace(keep_until, lapses);
+            self.by_end.remove(&(earlier, holder.key()));
+            self.by_end.insert((lapses, holder.key()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn change_steps(
+        &mut self,
+        holder: &Holder,
+        now: Timestamp,
+        change: impl FnOnce(&mut Vec<StepRecord>) -> Result<(), GuardError>,
+    ) -> Result<(), GuardError> {
+        let (_, steps, _) = self.held(holder, now)?;
+        let before = bytes_of(steps);
+        let changed = change(steps);
+        let after = bytes_of(steps);
+        self.bytes = self.bytes - before + after;
+        changed
+    }
+
+    pub(super) fn commit(&mut self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
+        self.held(holder, now)?;
+        self.end(holder.key(), |_| State::Committed(reply.to_vec()));
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
+        let (_, steps, _) = self.held(holder, now)?;
+        if steps.is_empty() {
+            self.forget(holder.key());
+            return Ok(Release::Forgotten);
+        }
+        self.end(holder.key(), State::Released);
+        Ok(Release::Kept)
+    }
+
+    pub(super) fn wait_for(&mut self, holder: &Holder) -> Option<watch::Receiver<()>> {
+        match self.by_key.get_mut(&holder.key())?.state {
+            State::Held(_, ref mut hold) if hold.fence == holder.fence() => {
+                Some(hold.end.get_or_insert_with(|| watch::Sender::new(())).subscribe())
+            }
+            _ => None,
+        }
+    }
+
+    /// Forgets a few old entries, or as many as it takes to have room: each is looked at once.
+    pub(super) fn purge(&mut self, limit: usize, now: Timestamp) {
+        let mut few = 0..PURGED_BY_A_CLAIM;
+        while few.next().is_some() || !self.has_room(limit) {
+            let Some(&(end, key)) = self.by_end.first().filter(|(end, _)| *end <= now) else { return };
+            if let Some(Entry { issued, .. }) = self.forget(key) {
+                self.purged = self.purged.and(Purged { issued, end });
+            }
+        }
+    }
+
+    fn has_room(&self, limit: usize) -> bool {
+        self.bytes.saturating_add(ENTRY) <= limit
+    }
+
+    /// An entry that this holder holds: its end, its steps and the hold.
+    fn held(
+        &mut self,
+        holder: &Holder,
+        now: Timestamp,
+    ) -> Result<(&mut Timestamp, &mut Vec<StepRecord>, &mut Hold), GuardError> {
+        match self.by_key.get_mut(&holder.key()) {
+            Some(Entry { keep_until, state: State::Held(steps, hold), .. })
+                if hold.fence == holder.fence() && now < *keep_until =>
+            {
+                Ok((keep_until, steps, hold))
+            }
+            _ => Err(GuardError::Lost),
+        }
+    }
+
+    /// Ends a hold, and with it the wait of all who wait for that.
+    fn end(&mut self, key: UseKey, end: impl FnOnce(Vec<StepRecord>) -> State) {
+        if let Some(entry) = self.by_key.get_mut(&key)
+            && let State::Held(steps, _) = &mut entry.state
+        {
+            let before = bytes_of(steps);
+            let steps = std::mem::take(steps);
+            entry.state = end(steps);
+            self.bytes = self.bytes - before + entry.state.bytes();
+        }
+    }
+
+    fn forget(&mut self, key: UseKey) -> Option<Entry> {
+        let entry = self.by_key.remove(&key)?;
+        self.by_end.remove(&(entry.keep_until, key));
+        self.bytes -= ENTRY + entry.state.bytes();
+        Some(entry)
+    }
+}
+
+impl State {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Held(steps, _) | Self::Released(steps) => bytes_of(steps),
+            Self::Committed(reply) => ALLOCATION + reply.len(),
+        }
+    }
+}
+
+fn bytes_of(steps: &[StepRecord]) -> usize {
+    let outcome = |step: &StepRecord| step.outcome.as_ref().map_or(0, |outcome| ALLOCATION + outcome.len());
+    steps.iter().map(|step| STEP + step.name.len() + outcome(step)).sum()
+}
+
+/// A claim adds one entry at most: taking two away lets the store shrink again after a rush.
+const PURGED_BY_A_CLAIM: usize = 2;
+
+/// What an entry takes by itself. Map and set are less than half full when they have just grown.
+const ENTRY: usize = (size_of::<(UseKey, Entry)>() + size_of::<(Timestamp, UseKey)>()) * 16 / 7;
+
+/// What a step takes by itself, in a list that is half full when it has just grown.
+const STEP: usize = 2 * size_of::<StepRecord>() + ALLOCATION;
+
+/// What an allocator adds to each piece, more or less.
+const ALLOCATION: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_it_says_it_holds_is_what_it_holds(verbs in vec((0..9_u8, 0..4_u8, 0..40_usize, 0..1_100_000_u64), 0..200)) {
+            let mut entries = Entries::default();
+            let mut holders = Vec::new();
+            for (verb, number, size, now) in verbs {
+                let now = Timestamp::from_millis(now);
+                let holder = holders.get(size % holders.len().max(1)).cloned();
+                match (verb, holder) {
+                    (0..4, _) => {
+                        entries.purge(LIMIT, now);
+                        let lease = Duration::from_millis(400_000 * u64::from(number));
+                        if let Ok(Claim::Taken(holder, _)) = entries.claim(&redemption(number, 0), lease, LIMIT, now) {
+                            holders.push(holder);
+                        }
+                    }
+                    (4, Some(holder)) => drop(entries.renew(&holder, now + Duration::from_secs(500), now)),
+                    (5 | 6, Some(holder)) => drop(entries.change_steps(&holder, now, |steps| {
+                        match steps.iter_mut().find(|known| known.name.len() == size % 3) {
+                            Some(known) => known.outcome = Some(vec![0; size]),
+                            None => steps.push(StepRecord::new("abc"[..size % 3].to_owned(), None)),
+                        }
+                        Ok(())
+                    })),
+                    (7, Some(holder)) => drop(entries.commit(&holder, &vec![0; size], now)),
+                    (_, Some(holder)) => drop(entries.release(&holder, now)),
+                    (_, None) => {}
+                }
+                let held = entries.by_key.values().map(|entry| ENTRY + entry.state.bytes()).sum::<usize>();
+                prop_assert_eq!(entries.bytes, held);
+                let ends: BTreeSet<_> = entries.by_key.iter().map(|(key, entry)| (entry.keep_until, *key)).collect();
+                prop_assert_eq!(&entries.by_end, &ends);
+            }
+        }
+    }
+
+    #[test]
+    fn old_entries_are_purged_a_few_with_each_claim() {
+        let mut entries = Entries::default();
+        for number in 0..9 {
+            claim(&mut entries, number, 0, LIMIT);
+        }
+        let mut sizes = |number| {
+            claim(&mut entries, number, LIFE, LIMIT);
+            entries.by_key.len()
+        };
+        assert_eq!([sizes(10), sizes(11)], [8, 7]);
+        for number in 12..20 {
+            sizes(number);
+        }
+        assert_eq!(sizes(20), 11, "the nine are gone");
+    }
+
+    #[test]
+    fn as_many_are_purged_as_it_takes_to_have_room() {
+        let mut entries = Entries::default();
+        let limit = 10 * ENTRY;
+        let holders: Vec<_> = (0..10).map(|number| claim(&mut entries, number, 0, limit)).collect();
+        // Beyond the limit by six more.
+        entries.commit(&holders[9], &vec![0; 6 * ENTRY - ALLOCATION], Timestamp::from_millis(0)).unwrap();
+        entries.renew(&holders[8], Timestamp::from_millis(2 * LIFE), Timestamp::from_millis(0)).unwrap();
+        claim(&mut entries, 10, LIFE, limit);
+        assert!(entries.bytes <= limit);
+        assert!(entries.by_key.contains_key(&holders[8].key()), "it is leased");
+    }
+
+    fn claim(entries: &mut Entries, number: u8, now: u64, limit: usize) -> Holder {
+        let moment = Timestamp::from_millis(now);
+        entries.purge(limit, moment);
+        match entries.claim(&redemption(number, now), Duration::from_secs(1), limit, moment) {
+            Ok(Claim::Taken(holder, _)) => holder,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn redemption(number: u8, issued: u64) -> Redemption {
+        Redemption {
+            key: UseKey([number; 32]),
+            answers: AnswersDigest::from_bytes([0; 32]),
+            issued: Timestamp::from_millis(issued),
+            keep_until: Timestamp::from_millis(issued + LIFE),
+        }
+    }
+
+    const LIFE: u64 = 1_000_000;
+    const LIMIT: usize = 1_000_000;
+}

@@ -1,0 +1,182 @@
+//! Whatever the clock says, from one verb to the next: no token is spent twice, and no step of it is forgotten.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mrtr_state::single_use::{Claim, GuardError, Holder, Release};
+use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::tokens::{self, NOON};
+use crate::{Files, LEASE, within_a_minute};
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn by_any_clock_no_token_is_spent_twice(visits in vec(visit(), 1..80)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(within_a_minute(play(visits)));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_in_memory_by_different_clocks_each_token_is_spent_once() {
+    many_at_once(&[Arc::new(MemorySingleUse::new(NOON))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_in_sqlite_by_different_clocks_each_token_is_spent_once() {
+    let files = Files::new();
+    let path = files.fresh();
+    let open = || Arc::new(SqliteSingleUse::open(&path, NOON).unwrap());
+    many_at_once(&[open(), open()]).await;
+}
+
+/// Clocks of minutes and of hours later purge what those of noon claim, commit and come back with.
+async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
+    let issued: Arc<[String]> = (0..40).map(|_| tokens::seal_for(Duration::from_mins(20), NOON)).collect();
+    let commits: Arc<[AtomicUsize]> = issued.iter().map(|_| AtomicUsize::new(0)).collect();
+    let clocks = [0, 0, 5, 19, 21, 23, 60, 600].map(|minutes| NOON + Duration::from_mins(minutes));
+    let visitors = clocks.into_iter().zip(stores.iter().cycle()).enumerate().map(|(place, (now, store))| {
+        let (issued, commits, store) = (Arc::clone(&issued), Arc::clone(&commits), Arc::clone(store));
+        tokio::spawn(async move {
+            for visit in 0..3 * issued.len() {
+                // Each in an order of its own.
+                let number = (visit * (2 * place + 1) + place) % issued.len();
+                let redemption = tokens::redeem(&issued[number], "accept");
+                let Ok(Claim::Taken(holder, _)) = store.claim(&redemption, LEASE, now).await else { continue };
+                if store.commit(&holder, b"paid", now).await.is_ok() {
+                    commits[number].fetch_add(1, Ordering::SeqCst);
+                }
+            }
+        })
+    });
+    for visitor in visitors.collect::<Vec<_>>() {
+        within_a_minute(visitor).await.unwrap();
+    }
+    for (token, commits) in issued.iter().zip(&*commits) {
+        assert!(commits.load(Ordering::SeqCst) <= 1, "a token is spent once");
+        let spent = commits.load(Ordering::SeqCst) == 1;
+        let again = stores[0].claim(&tokens::redeem(token, "accept"), LEASE, NOON).await;
+        assert!(!(spent && matches!(again, Ok(Claim::Taken(..) | Claim::Running(_)))), "{again:?}");
+    }
+}
+
+/// A claim by some clock, and what becomes of it if it is taken.
+#[derive(Debug, Clone)]
+struct Visit {
+    token: usize,
+    lease: Duration,
+    now: Timestamp,
+    step: bool,
+    end: End,
+    /// A store that can be is closed and opened first, by the same clock.
+    reopened: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Commit,
+    Release,
+    /// The holder dies.
+    Nothing,
+}
+
+fn visit() -> impl Strategy<Value = Visit> {
+    let minutes = prop_oneof![0..10_u64, 50..70_u64, 120..190_u64, Just(1500_u64)];
+    let odd = select(vec![0, 1, i64::MAX.cast_unsigned(), i64::MAX.cast_unsigned() + 1, u64::MAX - 1, u64::MAX]);
+    let now = prop_oneof![
+        8 => (minutes, any::<bool>()).prop_map(|(minutes, before)| {
+            let noon = NOON.as_millis();
+            let millis = minutes * 60_000;
+            Timestamp::from_millis(if before { noon - millis } else { noon + millis })
+        }),
+        1 => odd.prop_map(Timestamp::from_millis),
+    ];
+    let lease = select(vec![Duration::from_secs(1), Duration::from_hours(2), Duration::MAX]);
+    let end = select(vec![End::Commit, End::Commit, End::Release, End::Nothing]);
+    (0..TOKENS, lease, now, any::<bool>(), end, prop::bool::weighted(0.1))
+        .prop_map(|(token, lease, now, step, end, reopened)| Visit { token, lease, now, step, end, reopened })
+}
+
+async fn play(visits: Vec<Visit>) {
+    let files = Files::new();
+    let path = files.fresh();
+    // Those that are issued later end sooner, now and then.
+    let lives = [180, 20, 60, 20, 180, 60].map(Duration::from_mins);
+    let issues = (0..).map(|number| NOON + Duration::from_secs(number));
+    let tokens: Vec<_> = lives.into_iter().zip(issues).map(|(life, issued)| tokens::seal_for(life, issued)).collect();
+    let open = |now| Arc::new(SqliteSingleUse::open(&path, now).unwrap());
+    let start = Timestamp::from_millis(0);
+    let mut memory = Shop::new(Arc::new(MemorySingleUse::new(start)));
+    let mut sqlite = Shop::new(open(start));
+    for visit in visits {
+        if visit.reopened {
+            // The file is closed before it is opened again.
+            sqlite.store = Arc::clone(&memory.store);
+            sqlite.store = open(visit.now);
+        }
+        for shop in [&mut memory, &mut sqlite] {
+            shop.serve(&tokens[visit.token], &visit).await;
+        }
+    }
+}
+
+/// A store, and what is known of each token apart from it.
+struct Shop {
+    store: Arc<dyn SingleUse>,
+    /// Replies of those that are spent.
+    spent: [Option<Vec<u8>>; TOKENS],
+    steps: [usize; TOKENS],
+    served: u64,
+}
+
+impl Shop {
+    fn new(store: Arc<dyn SingleUse>) -> Self {
+        Self { store, spent: Default::default(), steps: [0; TOKENS], served: 0 }
+    }
+
+    async fn serve(&mut self, token: &str, visit: &Visit) {
+        let Visit { token: number, lease, now, .. } = *visit;
+        match self.store.claim(&tokens::redeem(token, "accept"), lease, now).await {
+            Ok(Claim::Taken(holder, steps)) => {
+                assert_eq!(self.spent[number], None, "a token that was spent is not taken again");
+                assert_eq!(steps.len(), self.steps[number], "steps that ran are known");
+                self.run(&holder, visit).await;
+            }
+            Ok(Claim::Committed(reply)) => assert_eq!(Some(reply), self.spent[number], "the reply is its own"),
+            Ok(Claim::Running(_)) => assert_eq!(self.spent[number], None, "a token that was spent does not run"),
+            Err(GuardError::BeforeMemory) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Any verb may be lost: by this clock, the entry may have ended.
+    async fn run(&mut self, holder: &Holder, visit: &Visit) {
+        let Visit { token, now, .. } = *visit;
+        self.served += 1;
+        if visit.step && self.store.record(holder, &format!("step {}", self.served), b"4.20", now).await.is_ok() {
+            self.steps[token] += 1;
+        }
+        match visit.end {
+            End::Commit => {
+                let reply = self.served.to_be_bytes().to_vec();
+                if self.store.commit(holder, &reply, now).await.is_ok() {
+                    self.spent[token] = Some(reply);
+                }
+            }
+            End::Release => match self.store.release(holder, now).await {
+                Ok(Release::Forgotten) => assert_eq!(self.steps[token], 0, "a step leaves a trace"),
+                Ok(Release::Kept) => assert_ne!(self.steps[token], 0, "without a step there is none"),
+                Err(_) => {}
+            },
+            End::Nothing => {}
+        }
+    }
+}
+
+const TOKENS: usize = 6;

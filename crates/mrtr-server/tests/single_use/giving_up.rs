@@ -43,7 +43,7 @@ async fn a_renewal_that_fails_is_logged_and_the_round_goes_on() {
         let log = Log::start();
         shop.failures.never_renew();
         let (asked, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 3));
-        assert_eq!(asked["error"]["code"], -32603, "{}: the claim has lapsed: {asked}", shop.kind);
+        assert!(asked["result"]["inputRequests"]["rating"].is_object(), "{}: {asked}", shop.kind);
         let text = log.text();
         assert!(text.contains("a claim could not be renewed") && text.contains("the disk is full"), "{text}");
     }

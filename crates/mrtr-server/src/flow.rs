@@ -350,12 +350,12 @@ impl Flow {
             Ok(progress) => {
                 let admission = self.run.record_progress(progress);
                 if !matches!(admission, Admission::To(_)) {
-                    park(admission, "a yield point").await
+                    park::<()>(admission, "a yield point").await;
                 }
             }
             Err(error) => {
                 self.run.misuse(format!("the progress of a yield point cannot be written: {error}"));
-                pending().await
+                pending::<()>().await;
             }
         }
     }
@@ -458,7 +458,7 @@ impl Flow {
     /// ```
     pub async fn into_task(&self) {
         if !self.run.context.as_task {
-            park(self.run.become_task(), "`into_task`").await
+            park::<()>(self.run.become_task(), "`into_task`").await;
         }
     }
 

@@ -100,7 +100,7 @@ impl Shared {
 /// ```
 /// assert_eq!(mrtr_server::DEFAULT_RUN_DEADLINE.as_secs(), 600);
 /// ```
-pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_secs(600);
+pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 
 impl Shared {
     /// Keeps an error of a handler's for the log, and gives the caller a reference to it.

@@ -135,7 +135,6 @@ where
 #[must_use = "a branch runs in a join"]
 pub struct Branch<'a, T> {
     name: String,
-    #[expect(clippy::type_complexity, reason = "this is the name for it")]
     code: Pin<Box<dyn Future<Output = T> + Send + 'a>>,
 }
 

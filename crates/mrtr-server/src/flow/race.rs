@@ -100,10 +100,7 @@ race_of_tuples! {
 /// }
 /// ```
 #[must_use = "its members begin when it is awaited"]
-pub struct Racing<'a, T>(
-    #[expect(clippy::type_complexity, reason = "this is the name for it")]
-    Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>,
-);
+pub struct Racing<'a, T>(Pin<Box<dyn Future<Output = Result<T, FlowError>> + Send + 'a>>);
 
 impl<'a, T: Send + 'a> Racing<'a, T> {
     pub(super) fn new(flow: &'a Flow, contestants: Contestants<'a, T>) -> Self {

@@ -369,9 +369,8 @@ impl Run {
 /// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
 /// would wait for ever, and has no way to say so but this one.
 pub(crate) async fn park<T>(admission: Admission, what: &str) -> T {
-    if matches!(admission, Admission::Closed) && !std::thread::panicking() {
-        panic!("{what}: {}", FlowError::Closed);
-    }
+    let closed = matches!(admission, Admission::Closed) && !std::thread::panicking();
+    assert!(!closed, "{what}: {}", FlowError::Closed);
     std::future::pending().await
 }
 

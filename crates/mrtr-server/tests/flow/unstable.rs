@@ -94,8 +94,8 @@ async fn a_name_that_differs_between_rounds_is_warned_of_from_both_sides() {
 async fn what_a_client_makes_up_is_cut_and_escaped_in_the_log() {
     let call = call(async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name)).await;
     let log = Log::start();
-    let long = format!("\u{1b}[31m{}", "x".repeat(100_000));
-    let mut call = call.accept("name", json!({ "name": "Ada" })).answer_raw(&long, json!({}));
+    let made_up = format!("\u{1b}[31m{}", "x".repeat(100_000));
+    let mut call = call.accept("name", json!({ "name": "Ada" })).answer_raw(&made_up, json!({}));
     for number in 0..100 {
         call = call.answer_raw(&format!("made up {number}"), json!({}));
     }

@@ -1,21 +1,17 @@
 //! Small programs: trees of questions, steps and the ways to put them together, and one handler that runs them.
 
-use std::future::{poll_fn, ready};
-use std::panic::AssertUnwindSafe;
-use std::pin::{Pin, pin};
+use std::future::ready;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
-use std::time::Duration;
 
-use futures_util::FutureExt;
 use mrtr_schema::{CreateMessageParams, SamplingMessage};
-use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind, Race2};
+use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind};
 use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::task::yield_now;
-use tokio::time::timeout;
 
+use crate::tricks;
 use crate::world::World;
 
 #[derive(Debug, Clone)]
@@ -152,8 +148,8 @@ fn any_step() -> impl Strategy<Value = Step> {
 }
 
 #[derive(Deserialize, JsonSchema)]
-struct Form {
-    value: String,
+pub(crate) struct Form {
+    pub(crate) value: String,
 }
 
 /// The handler of every program.
@@ -168,25 +164,25 @@ pub(crate) async fn run(flow: Flow) -> Result<String, Failure> {
 
 /// Where in the program something stands.
 #[derive(Clone, Default)]
-struct Place {
+pub(crate) struct Place {
     /// Scopes, as they stand before names.
-    prefix: String,
-    path: String,
+    pub(crate) prefix: String,
+    pub(crate) path: String,
     /// The questions that come before it.
-    after: Vec<String>,
+    pub(crate) after: Vec<String>,
 }
 
 impl Place {
-    fn inside(&self, part: impl std::fmt::Display) -> Self {
+    pub(crate) fn inside(&self, part: impl std::fmt::Display) -> Self {
         Self { path: format!("{}{part}.", self.path), ..self.clone() }
     }
 
-    fn full(&self, name: &str) -> String {
+    pub(crate) fn full(&self, name: &str) -> String {
         format!("{}{name}", self.prefix)
     }
 }
 
-fn interpret<'a>(
+pub(crate) fn interpret<'a>(
     flow: &'a Flow,
     ops: &'a [Op],
     mut place: Place,
@@ -241,96 +237,6 @@ fn interpret<'a>(
                     }
                     place.after.push(place.full(&name));
                 }
-                Op::Keep(asked, rest) => {
-                    let mut past = place.inside(number);
-                    past.after.push(place.full(&name));
-                    let here = place.clone();
-                    let mut kept = pin!(ask(flow, *asked, &name, &here, world));
-                    let answered = poll_once(kept.as_mut()).await;
-                    interpret(flow, rest, past, world).await?;
-                    match answered {
-                        Some(answered) => answered?,
-                        None => kept.await?,
-                    }
-                    place.after.push(place.full(&name));
-                }
-                Op::KeepJoin(rest) => {
-                    let mut past = place.inside(number);
-                    let ask = |end| form(flow, &format!("{name}{end}"), &place, world).answer();
-                    let mut kept = pin!(flow.join((ask("a"), ask("b"))));
-                    let joined = poll_once(kept.as_mut()).await;
-                    past.after.extend(["a", "b"].map(|end| place.full(&format!("{name}{end}"))));
-                    place.after.clone_from(&past.after);
-                    interpret(flow, rest, past, world).await?;
-                    if joined.is_none() {
-                        kept.await?;
-                    }
-                }
-                Op::Caught(asked, rest) => {
-                    let mut past = place.inside(number);
-                    past.after.push(place.full(&name));
-                    let panics = async { tokio::join!(ask(flow, *asked, &name, &place, world), panics_beside()) };
-                    let caught = AssertUnwindSafe(panics).catch_unwind().await;
-                    assert!(caught.is_err());
-                    interpret(flow, rest, past, world).await?;
-                    place.after.push(place.full(&name));
-                }
-                Op::Branch(inner) => {
-                    let beside = flow.branch(interpret(flow, inner, place.inside(number), world));
-                    let asked = form(flow, &format!("{name}f"), &place, world).answer();
-                    flow.join((asked, beside)).await?.1?;
-                    place.after.push(place.full(&format!("{name}f")));
-                }
-                Op::Race(done, step_first) => {
-                    let form = form(flow, &format!("{name}f"), &place, world);
-                    let done = flow.step(&name, step(*done, &name, &place, world));
-                    let won = if *step_first {
-                        match flow.race((done, form)).await {
-                            Ok(Race2::First(_)) => "step",
-                            Ok(Race2::Second(_)) => "form",
-                            Err(FlowError::Step(_)) => "failed step",
-                            Err(_) => "declined form",
-                        }
-                    } else {
-                        match flow.race((form, done)).await {
-                            Ok(Race2::First(_)) => "form",
-                            Ok(Race2::Second(_)) => "step",
-                            Err(FlowError::Step(_)) => "failed step",
-                            Err(_) => "declined form",
-                        }
-                    };
-                    world.won(&place.full(&name), won);
-                    place.after.push(place.full(&format!("{name}f")));
-                }
-                Op::TimeOut(limit) => {
-                    let work = async {
-                        world.begun(&place.full(&name));
-                        world.effect(&place.full(&name), &place.after);
-                        std::future::pending::<Result<(), Failure>>().await
-                    };
-                    let step = flow.step(&name, work);
-                    let seen = match limit {
-                        Limit::OfTheStep => step.timeout(Duration::from_secs(1)).await.unwrap_err().to_string(),
-                        Limit::AroundIt => {
-                            timeout(Duration::from_secs(1), step.into_future()).await.is_err().to_string()
-                        }
-                    };
-                    world.won(&place.full(&name), &seen);
-                }
-                Op::Unstable => {
-                    let wording = format!("Which? ({})", world.parity());
-                    let (seen, key, words) = (world.clone(), place.full(&name), wording.clone());
-                    let asked = flow
-                        .elicit::<Form>(&name, wording)
-                        .validate(move |form| seen.consumed_as(&key, &form.value, &words));
-                    asked.answer().await;
-                    place.after.push(place.full(&name));
-                }
-                Op::Misuse(misuse) => {
-                    world.misused();
-                    commit_misuse(flow, *misuse, &name, &place, world).await;
-                    world.effect("past a misuse", &place.after);
-                }
                 Op::Abandon => {
                     let work = async {
                         world.begun(&place.full(&name));
@@ -349,71 +255,15 @@ fn interpret<'a>(
                     inside.prefix = format!("{}{number}/", place.prefix);
                     interpret(&scope, inner, inside, world).await?;
                 }
+                trick => tricks::perform(flow, trick, number, &mut place, world).await?,
             }
         }
         Ok(())
     })
 }
 
-/// Polls something once, and keeps it.
-async fn poll_once<F: Future + ?Sized>(mut future: Pin<&mut F>) -> Option<F::Output> {
-    poll_fn(|cx| {
-        Poll::Ready(match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        })
-    })
-    .await
-}
-
-async fn panics_beside() {
-    panic!("{ON_PURPOSE}");
-}
-
-/// What panics that belong to a program say.
-pub(crate) const ON_PURPOSE: &str = "on purpose";
-
-/// Does what no handler may do. It never returns.
-async fn commit_misuse(flow: &Flow, misuse: Misuse, name: &str, place: &Place, world: &World) {
-    let act = || async {
-        world.effect(&place.full(name), &place.after);
-        Ok::<_, Failure>(())
-    };
-    match misuse {
-        Misuse::SpawnQuestion => {
-            let (flow, name) = (world.borrow(), name.to_owned());
-            drop(tokio::spawn(async move { flow.roots(name).await }).await);
-        }
-        Misuse::SpawnStep => {
-            let (flow, name, world) = (world.borrow(), name.to_owned(), world.clone());
-            let act = async move {
-                world.effect("a spawned step", &[]);
-                Ok::<_, Failure>(())
-            };
-            drop(tokio::spawn(async move { flow.step(name, act).await }).await);
-        }
-        Misuse::AskInUntil => {
-            let asks = || async { flow.roots(name).await.is_ok() };
-            drop(flow.elicit_url(format!("{name}u"), "Go", "https://example.com").until(asks).await);
-        }
-        Misuse::StepInUntil => {
-            let steps = || async { flow.step(name, act()).await.is_ok() };
-            drop(flow.elicit_url(format!("{name}u"), "Go", "https://example.com").until(steps).await);
-        }
-        Misuse::PanicInStep => {
-            let work = async {
-                panics_beside().await;
-                Ok::<_, Failure>(())
-            };
-            drop(AssertUnwindSafe(flow.step(name, work).into_future()).catch_unwind().await);
-        }
-    }
-    // A spawned task is told at once, and its handler may go on as far as it waits for nothing of the flow.
-    std::future::pending::<()>().await;
-}
-
 /// A step's work: it takes effect outside, after a while, and may fail all the same.
-async fn step(step: Step, name: &str, place: &Place, world: &World) -> Result<u8, &'static str> {
+pub(crate) async fn step(step: Step, name: &str, place: &Place, world: &World) -> Result<u8, &'static str> {
     world.begun(&place.full(name));
     for _ in 0..step.pauses {
         yield_now().await;
@@ -422,7 +272,7 @@ async fn step(step: Step, name: &str, place: &Place, world: &World) -> Result<u8
     if step.fails { Err("it fails") } else { Ok(step.pauses) }
 }
 
-async fn ask(flow: &Flow, ask: Ask, name: &str, place: &Place, world: &World) -> Result<(), FlowError> {
+pub(crate) async fn ask(flow: &Flow, ask: Ask, name: &str, place: &Place, world: &World) -> Result<(), FlowError> {
     let (full, seen) = (place.full(name), world.clone());
     let key = full.clone();
     let answered = match ask.kind {
@@ -462,7 +312,12 @@ where
 }
 
 /// A form that some answers will not do for, and that tells the world of those that do, as soon as they are read.
-fn form<'a>(flow: &'a Flow, name: &str, place: &Place, world: &World) -> mrtr_server::Ask<'a, FormQuestion<Form>> {
+pub(crate) fn form<'a>(
+    flow: &'a Flow,
+    name: &str,
+    place: &Place,
+    world: &World,
+) -> mrtr_server::Ask<'a, FormQuestion<Form>> {
     let (key, world) = (place.full(name), world.clone());
     flow.elicit::<Form>(name, "Which?").validate(move |form| {
         if form.value.starts_with("bad") { Err("not that one") } else { world.consumed(&key, &form.value) }

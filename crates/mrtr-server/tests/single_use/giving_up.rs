@@ -51,7 +51,7 @@ async fn a_renewal_that_fails_is_logged_and_the_round_goes_on() {
 
 #[tokio::test]
 async fn a_run_that_hangs_is_ended_and_its_claim_renewed_no_more() {
-    for shop in Shop::all(Manner { slow: Duration::from_secs(3600), ..Manner::default() }) {
+    for shop in Shop::all(Manner { slow: Duration::from_hours(1), ..Manner::default() }) {
         let second = shop.first().await;
         let (told, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 60));
         assert_eq!(text(&told), "It was not done after 600s, when it was waiting for step `wait`", "{}", shop.kind);

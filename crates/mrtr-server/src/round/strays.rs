@@ -1,7 +1,5 @@
 //! What a flow that is not the same in every run leaves behind: answers without a question, and questions that went.
 
-use std::fmt;
-
 use mrtr_schema::RawMembers;
 
 use super::sealed::Pending;
@@ -9,6 +7,8 @@ use crate::run::Outcome;
 
 /// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
 /// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
+///
+/// Only names that the server chose are logged: what a client made up is counted.
 pub(super) fn warn<R>(outcome: &Outcome<R>, read: &[String], pending: &[Pending], answers: Option<&RawMembers<'_>>) {
     if pending.is_empty() && answers.is_none() {
         return;
@@ -20,34 +20,22 @@ pub(super) fn warn<R>(outcome: &Outcome<R>, read: &[String], pending: &[Pending]
         Outcome::IntoTask | Outcome::Yielded | Outcome::Abandoned | Outcome::Failed(_) => return,
     };
     let met = |key: &str| read.iter().any(|read| read == key) || asked.iter().any(|question| question.key == key);
-    let was_pending = |key: &str| pending.is_empty() || pending.iter().any(|question| question.key == key);
-    let is_answered = |key: &str| answers.is_some_and(|answers| answers.get(key).is_some());
-
-    let strays = answers.into_iter().flat_map(RawMembers::iter).map(|(key, _)| key);
-    let strays: Vec<_> = strays.filter(|key| !met(key) || !was_pending(key)).collect();
-    if !strays.is_empty() {
-        tracing::warn!(keys = ?Keys(&strays), "answers matched no question that this flow asked");
+    let answered = |key: &str| answers.is_some_and(|answers| answers.get(key).is_some());
+    let gone = pending.iter().map(|question| question.key.as_str()).filter(|key| !met(key));
+    let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(|key| answered(key));
+    if !unread.is_empty() {
+        tracing::warn!(keys = ?unread, "answers matched no question of this run, though the round before asked for them");
     }
-    let gone = pending.iter().map(|question| question.key.as_str());
-    let gone: Vec<_> = gone.filter(|key| !is_answered(key) && !met(key)).collect();
-    if !gone.is_empty() {
-        tracing::warn!(keys = ?Keys(&gone), "questions that the round before asked were not asked any more");
+    if !unasked.is_empty() {
+        tracing::warn!(keys = ?unasked, "questions that the round before asked were not asked any more");
     }
-}
-
-/// Keys for the log. Clients choose some of them, so they are cut and escaped.
-struct Keys<'a>(&'a [&'a str]);
-
-impl fmt::Debug for Keys<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.0.iter().take(MOST_KEYS).map(|key| key.chars().take(LONGEST_KEY).collect::<String>());
-        f.debug_list().entries(shown).finish()?;
-        match self.0.len().saturating_sub(MOST_KEYS) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
+    // Without a state, any answer may be one that the client gives before it is asked.
+    let was_asked = |key: &str| match pending {
+        [] => met(key),
+        pending => pending.iter().any(|question| question.key == key),
+    };
+    let strangers = answers.into_iter().flat_map(RawMembers::iter).filter(|(key, _)| !was_asked(key)).count();
+    if strangers > 0 {
+        tracing::warn!(answers = strangers, "the client sent answers that this flow did not ask for; they are ignored");
     }
 }
-
-const MOST_KEYS: usize = 5;
-const LONGEST_KEY: usize = 128;

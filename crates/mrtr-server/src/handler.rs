@@ -140,7 +140,7 @@ impl<R: Product> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
             Ok(Running(running)) => running.await,
-            Err(reason) => match R::unfit(format!("The arguments do not fit: {reason}")) {
+            Err(reason) => match R::unfit(&reason) {
                 Ok(result) => Ok(Output::Complete(result)),
                 Err(error) => Err(crate::ProtocolError::from(error).into()),
             },

@@ -11,6 +11,7 @@ mod context;
 mod declared;
 mod descent;
 mod dispatch;
+mod echo;
 mod extension;
 mod failure;
 mod flow;

@@ -5,7 +5,7 @@ use mrtr_schema::{
     ResultMeta, Wire,
 };
 
-use crate::ProtocolError;
+use crate::{ProtocolError, echo};
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
@@ -27,10 +27,10 @@ pub trait Product: Wire {
         Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, text))
     }
 
-    /// Says that the arguments do not fit.
+    /// Says that the arguments do not fit, and why.
     #[doc(hidden)]
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
-        Err(ProtocolError::invalid_params(text).into_object())
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::invalid_params(misfit(reason)).into_object())
     }
 
     /// Its metadata.
@@ -48,13 +48,17 @@ impl Product for CallToolResult {
         Ok(result)
     }
 
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
-        Self::failed(text)
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Self::failed(misfit(reason))
     }
 
     fn meta(&mut self) -> &mut Option<ResultMeta> {
         &mut self.meta
     }
+}
+
+fn misfit(reason: &str) -> String {
+    format!("The arguments do not fit: {}", echo::sentence(reason))
 }
 
 macro_rules! products {
@@ -77,8 +81,8 @@ impl Product for ReadResourceResult {
     const WHAT: &'static str = "resource";
 
     /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
-        Err(ProtocolError::resource_not_found(text).into_object())
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::resource_not_found(misfit(reason)).into_object())
     }
 
     fn meta(&mut self) -> &mut Option<ResultMeta> {

@@ -22,7 +22,7 @@ use crate::product::Product;
 use crate::run::{JournalSink, Outcome, Question, Ran, run};
 use crate::shed::Running;
 use crate::tool::Settings;
-use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, gate, metrics};
+use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, echo, gate, metrics};
 use sealed::{FlowState, Pending};
 
 /// A request whose handler is a flow, taken apart.
@@ -81,7 +81,7 @@ impl<'a> Round<'a> {
         let answers = params.object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
             if !answer.get().starts_with('{') {
-                let message = format!("`inputResponses`: the answer to `{key}` is not an object");
+                let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
                 return Err(ProtocolError::invalid_params(message).into_object());
             }
         }

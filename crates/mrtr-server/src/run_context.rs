@@ -17,6 +17,7 @@ use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
 use crate::descent::Descent;
+use crate::echo;
 use crate::failure::with_causes;
 use crate::flow::short_hex;
 use crate::inputs::Inputs;
@@ -90,7 +91,7 @@ impl Shared {
     /// Keeps an error of a handler's for the log, and gives the caller a reference to it.
     pub(crate) fn internal<R: Product>(&self, name: &str, error: &(dyn Error + 'static)) -> Result<R, ErrorObject> {
         let (what, reference) = (R::WHAT, self.fresh_id());
-        tracing::error!(%reference, name, error = with_causes(error), "a {what} failed");
+        tracing::error!(%reference, name, error = &*echo::logged(&with_causes(error)), "a {what} failed");
         R::failed(format!("The {what} failed (reference {reference})"))
     }
 

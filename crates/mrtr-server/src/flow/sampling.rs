@@ -11,7 +11,7 @@ use mrtr_schema::{
 
 use super::Flow;
 use crate::failure::Kind;
-use crate::{Failure, FlowError};
+use crate::{Failure, FlowError, echo};
 
 /// The tools that a model may call while it is asked.
 ///
@@ -102,7 +102,8 @@ impl<'a> SamplingTools<'a> {
             Ok(ToolOutput(content)) => (content, None),
             Err(Failure(Kind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
             Err(failure) => {
-                tracing::warn!(tool = using.name, error = failure.into_step_error().message(), "a model's tool failed");
+                let error = failure.into_step_error();
+                tracing::warn!(tool = using.name, error = &*echo::logged(error.message()), "a model's tool failed");
                 (vec![ContentBlock::text("The tool failed")], Some(true))
             }
         };

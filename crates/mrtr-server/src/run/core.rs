@@ -131,7 +131,10 @@ impl Run {
     pub(super) fn panicked(&self, text: &str) {
         let mut state = self.state();
         if state.passed_over {
-            tracing::warn!(panic = text, "the handler panicked after it had dropped an open question");
+            tracing::warn!(
+                panic = &*crate::echo::logged(text),
+                "the handler panicked after it had dropped an open question"
+            );
         } else {
             let failure = Failure::misuse(format!("the handler panicked: {text}"));
             state.ending.get_or_insert(Ending::Failed(failure));

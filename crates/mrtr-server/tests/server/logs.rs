@@ -72,7 +72,7 @@ impl Subscriber for Log {
 }
 
 /// What the log has after `talk` was run.
-fn logged(talk: impl Future<Output = ()>) -> String {
+pub(crate) fn logged(talk: impl Future<Output = ()>) -> String {
     let log = Log::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(log.clone(), || runtime.block_on(talk));

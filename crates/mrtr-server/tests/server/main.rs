@@ -10,6 +10,7 @@ mod clauses_ns;
 mod clauses_sv;
 mod completion;
 mod discover;
+mod echoes;
 mod errors;
 mod lists;
 mod logs;

@@ -1,5 +1,7 @@
 //! Handlers of every shape, made one.
 
+mod misfit;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -149,7 +151,7 @@ impl<R: Product> Handler<R> {
 }
 
 fn parse<A: DeserializeOwned>(arguments: &RawValue) -> Result<A, String> {
-    serde_json::from_str(arguments.get()).map_err(|error| error.to_string())
+    serde_json::from_str(arguments.get()).map_err(|error| misfit::reason::<A>(arguments, error))
 }
 
 /// A result of a handler, as an output.

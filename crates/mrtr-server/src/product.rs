@@ -4,8 +4,9 @@ use mrtr_schema::{
     CallToolResult, CompleteResult, ContentBlock, ErrorCode, ErrorObject, GetPromptResult, ReadResourceResult,
     ResultMeta, Wire,
 };
+use serde_json::json;
 
-use crate::{ProtocolError, echo};
+use crate::{FlowError, ProtocolError, echo};
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
@@ -27,6 +28,25 @@ pub trait Product: Wire {
         Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, text))
     }
 
+    /// Says that the person declined or cancelled: the caller's decision, and no fault of the server's.
+    #[doc(hidden)]
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        let (key, action, message) = match error {
+            FlowError::Declined { key } => (key, "decline", format!("The user declined to answer `{key}`")),
+            FlowError::Cancelled { key } => (key, "cancel", format!("The user cancelled `{key}` without an answer")),
+            other => return Self::failed(other.to_string()),
+        };
+        let mut error = ErrorObject::new(ErrorCode::USER_DECLINED, message);
+        error.data = Some(json!({ "key": key, "action": action }).into());
+        Err(error)
+    }
+
+    /// Says that the call took as long as it may: the caller has to begin it anew.
+    #[doc(hidden)]
+    fn ended(text: String) -> Result<Self, ErrorObject> {
+        Err(ErrorObject::new(ErrorCode::FLOW_ENDED, text))
+    }
+
     /// Says that the arguments do not fit, and why.
     #[doc(hidden)]
     fn unfit(reason: &str) -> Result<Self, ErrorObject> {
@@ -46,6 +66,14 @@ impl Product for CallToolResult {
         let mut result = Self::new([ContentBlock::text(text)]);
         result.is_error = Some(true);
         Ok(result)
+    }
+
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        Self::failed(error.to_string())
+    }
+
+    fn ended(text: String) -> Result<Self, ErrorObject> {
+        Self::failed(text)
     }
 
     fn unfit(reason: &str) -> Result<Self, ErrorObject> {

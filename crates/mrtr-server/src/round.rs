@@ -308,8 +308,8 @@ impl<'a> Round<'a> {
     fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
-                let failed = R::failed("This call has gone on for too long; begin it anew".to_owned());
-                self.complete(failed.inspect_err(|_| self.concluded("too_long"))?, "too_long")
+                let ended = R::ended("This call has gone on for too long; begin it anew".to_owned());
+                self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
                 let largest = journal.largest().unwrap_or_default();
@@ -325,6 +325,10 @@ impl<'a> Round<'a> {
             Kind::Tool(text) => {
                 let failed = R::failed(text).inspect_err(|_| self.concluded("failed"))?;
                 self.complete(failed, "failed")
+            }
+            Kind::Unanswered(error) => {
+                let unanswered = R::unanswered(&error).inspect_err(|_| self.concluded("declined"))?;
+                self.complete(unanswered, "failed")
             }
             Kind::Protocol(error) => {
                 self.concluded("protocol_error");

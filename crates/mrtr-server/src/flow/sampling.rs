@@ -101,6 +101,7 @@ impl<'a> SamplingTools<'a> {
         let (content, failed) = match output {
             Ok(ToolOutput(content)) => (content, None),
             Err(Failure(Kind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
+            Err(Failure(Kind::Unanswered(error))) => (vec![ContentBlock::text(error.to_string())], Some(true)),
             Err(failure) => {
                 let error = failure.into_step_error();
                 tracing::warn!(tool = using.name, error = &*echo::logged(error.message()), "a model's tool failed");

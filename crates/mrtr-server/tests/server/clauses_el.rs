@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mrtr_schema::{ElicitParams, InputRequest};
+use mrtr_schema::{ElicitParams, ErrorCode, InputRequest, Revision};
 use mrtr_server::testing::Conversation;
-use mrtr_server::{Answered, Failure, Flow, Server};
-use serde_json::json;
+use mrtr_server::{Answered, Failure, Flow, FlowError, Prompt, Resource, Server, Tool};
+use serde_json::{Value, json};
 
-use crate::support::{Name, client, name, serve};
+use crate::support::{Name, builder, client, greet, name, serve};
 
 fn connects(done: &Arc<AtomicBool>) -> Server {
     let done = Arc::clone(done);
@@ -79,4 +79,64 @@ async fn el_5_declining_and_cancelling_are_told_apart() {
     assert_eq!(begin().await.accept("who", name("Ada")).send().await.expect_text(), "Ada");
     assert_eq!(begin().await.decline("who").send().await.expect_text(), "declined");
     assert_eq!(begin().await.cancel("who").send().await.expect_text(), "cancelled");
+}
+
+/// Which question a person refused, and how.
+fn refused(call: &Conversation) -> (i64, Value, String) {
+    let error = call.expect_error();
+    (error.code.as_i64(), error.data.unwrap().to().unwrap(), error.message)
+}
+
+#[tokio::test]
+async fn el_5_a_person_who_declines_or_cancels_is_no_fault_of_the_server() {
+    let server = builder()
+        .prompt(Prompt::new("prompt", greet))
+        .resource(Resource::new("test://resource", "resource", greet))
+        .build()
+        .unwrap();
+    for revision in Revision::ALL {
+        let client = client(&server).speaking(revision);
+        for (method, params) in
+            [("prompts/get", json!({ "name": "prompt" })), ("resources/read", json!({ "uri": "test://resource" }))]
+        {
+            let asked = client.request(method, params).await;
+            let (code, data, message) = refused(&asked.clone().decline("who").send().await);
+            assert_eq!((code, data), (-1, json!({ "key": "who", "action": "decline" })), "{revision} {method}");
+            assert_eq!(message, "The user declined to answer `who`");
+            let (code, data, message) = refused(&asked.cancel("who").send().await);
+            assert_eq!((code, data), (-1, json!({ "key": "who", "action": "cancel" })), "{revision} {method}");
+            assert_eq!(message, "The user cancelled `who` without an answer");
+        }
+    }
+}
+
+#[tokio::test]
+async fn el_5_a_refusal_stays_one_under_the_errors_of_a_handler() {
+    #[derive(Debug, thiserror::Error)]
+    #[error("nobody said who they are")]
+    struct Nameless(#[source] FlowError);
+
+    let by_thiserror = async |flow: Flow| flow.elicit::<Name>("who", "Who?").await.map(|who| who.name).map_err(Nameless);
+    let by_anyhow = async |flow: Flow| {
+        let asked = flow.elicit::<Name>("who", "Who?").await;
+        anyhow::Context::context(asked, "nobody said who they are").map(|who| who.name)
+    };
+    let server = builder()
+        .prompt(Prompt::new("thiserror", by_thiserror))
+        .prompt(Prompt::new("anyhow", by_anyhow))
+        .build()
+        .unwrap();
+    for prompt in ["thiserror", "anyhow"] {
+        let asked = client(&server).get_prompt(prompt, json!({})).await;
+        let error = asked.decline("who").send().await.expect_error();
+        assert_eq!(error.code, ErrorCode::USER_DECLINED, "{prompt}");
+    }
+}
+
+#[tokio::test]
+async fn el_5_a_tool_tells_the_model_what_was_declined() {
+    let server = builder().tool(Tool::new("tool", greet)).build().unwrap();
+    let asked = client(&server).call_tool("tool", json!({})).await;
+    assert_eq!(asked.clone().decline("who").send().await.expect_tool_error(), "`who` was declined");
+    assert_eq!(asked.cancel("who").send().await.expect_tool_error(), "`who` was cancelled");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_schema::{
-    CreateMessageParams, InputRequest, InputSchema, ListRootsResult, LoggingLevel, Revision, SamplingMessage,
+    CreateMessageParams, ErrorCode, InputRequest, InputSchema, ListRootsResult, LoggingLevel, Revision, SamplingMessage,
 };
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, FlowError, Prompt, Resource, Server, StatePolicy, Tool};
@@ -229,14 +229,19 @@ async fn sv_9_a_client_that_never_answers_is_asked_again_until_the_flow_is_too_o
 }
 
 #[tokio::test]
-async fn sv_9_a_prompt_that_is_never_answered_ends_with_an_error() {
-    let server = builder().prompt(Prompt::new("prompt", greet)).build().unwrap();
-    let mut call = client(&server).get_prompt("prompt", json!({})).await;
-    for _ in 0..31 {
-        call = call.send().await;
+async fn sv_9_a_prompt_or_resource_that_is_never_answered_ends_with_an_error_that_is_not_the_servers() {
+    let server = asks_everywhere();
+    let begun = [("prompts/get", json!({ "name": "prompt" })), ("resources/read", json!({ "uri": "test://resource" }))];
+    for (method, params) in begun {
+        let mut call = client(&server).request(method, params).await;
+        for _ in 0..31 {
+            call = call.send().await;
+        }
+        call.expect_asked(&["who"]);
+        let error = call.send().await.expect_error();
+        assert_eq!(error.code, ErrorCode::FLOW_ENDED, "{method}");
+        assert!(error.message.contains("too long") && error.message.contains("begin it anew"), "{}", error.message);
     }
-    call.expect_asked(&["who"]);
-    assert!(call.send().await.expect_error().message.contains("too long"));
 }
 
 #[tokio::test]

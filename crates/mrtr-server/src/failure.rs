@@ -229,6 +229,16 @@ impl Failure {
         Self(Kind::Internal(text.into().into()))
     }
 
+    /// The client sent more than a state can carry: this is the answer with which it became too much.
+    pub(crate) fn too_much(key: &str, limit: usize) -> Self {
+        let message = format!(
+            "`inputResponses`: the answer to `{key}` is too much: what a call goes on with may take {limit} bytes in all"
+        );
+        let mut error = ErrorObject::new(ErrorCode::INVALID_PARAMS, message);
+        error.data = Some(serde_json::json!({ "key": key }).into());
+        ProtocolError::from(error).into()
+    }
+
     /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {

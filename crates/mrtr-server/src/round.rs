@@ -312,6 +312,10 @@ impl<'a> Round<'a> {
                 self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
+                let limit = self.server.0.shared.journal_limit();
+                if let Some(key) = journal.excess_beside_carried(limit) {
+                    return self.failed::<R>(Failure::too_much(key, limit));
+                }
                 let largest = journal.largest().unwrap_or_default();
                 self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))
             }

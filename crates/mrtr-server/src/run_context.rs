@@ -103,6 +103,11 @@ impl Shared {
         }
     }
 
+    /// How much a flow may have carried in its states.
+    pub(crate) fn journal_limit(&self) -> usize {
+        journal_limit(self.sealer.longest_state())
+    }
+
     fn fresh_id(&self) -> FlowId {
         self.sealer.begin(self.clock.now()).flow()
     }
@@ -111,7 +116,7 @@ impl Shared {
 impl RunContext {
     pub(crate) fn new(shared: Arc<Shared>, revision: Revision, descent: Descent) -> Self {
         Self {
-            journal_limit: journal_limit(shared.sealer.longest_state()),
+            journal_limit: shared.journal_limit(),
             shared,
             revision,
             descent,

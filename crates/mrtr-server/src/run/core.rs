@@ -27,6 +27,8 @@ struct State {
     journal: Journal,
     /// Roughly how many bytes the journal takes, sealed.
     size: usize,
+    /// How many it may take.
+    limit: usize,
     /// Open questions, in the order in which they were asked.
     open: ByName<Question>,
     /// What was read under each name in this run: the same name must mean the same thing.
@@ -60,6 +62,7 @@ impl Run {
     pub(crate) fn new(journal: Journal, context: RunContext) -> Self {
         let state = State {
             size: journal.size(),
+            limit: context.journal_limit,
             resumed: journal.entries().progress.clone(),
             journal,
             open: ByName::default(),
@@ -100,8 +103,15 @@ impl Run {
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
-        let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
-        state.journal.retain_loose(|key| keeps_loose && !open.contains_key(key));
+        let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };
+        state.journal.retain_loose(|key, answer| {
+            let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        if !open.is_empty() {
+            state.has_room();
+        }
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Abandoned), _) => Outcome::Abandoned,
@@ -179,7 +189,8 @@ impl Run {
         !self.stops(state)
     }
 
-    /// The limit is checked as each entry is made, so that the error can name the one that was too much.
+    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
+    /// much.
     fn check_size(&self, state: &mut State, what: &str, name: &str, size: usize, freed: usize) {
         state.size = (state.size + cost(name, size)).saturating_sub(freed);
         let (total, limit) = (state.size, self.context.journal_limit);
@@ -200,10 +211,25 @@ impl State {
     /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
     /// so that a retry is the same flow, and does nothing twice.
     fn settles_loose(&mut self) -> bool {
+        if !self.has_room() {
+            return false;
+        }
         if self.used_loose {
             self.ending = Some(Ending::Yielded);
         }
         !self.used_loose
+    }
+
+    /// Whether the client's answers leave room for what comes. If not, the run ends before anything is done that a
+    /// state would have to tell of. Only the last answer of a flow may take more: nothing has to carry it.
+    fn has_room(&mut self) -> bool {
+        let excess = if self.size > self.limit { self.journal.excess(self.limit) } else { None };
+        if let Some(key) = excess {
+            let failure = Failure::too_much(key, self.limit);
+            self.ending.get_or_insert(Ending::Failed(failure));
+            return false;
+        }
+        true
     }
 }
 

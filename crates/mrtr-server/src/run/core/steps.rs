@@ -87,7 +87,9 @@ impl Run {
     /// Ends the run to go on as a task.
     pub(crate) fn become_task(&self) {
         let mut state = self.state();
-        if self.goes_on(&mut state, || "`into_task`".to_owned()) && state.settles_loose() {
+        let goes_on = self.goes_on(&mut state, || "`into_task`".to_owned());
+        // A task keeps its journal elsewhere, so that no state has to hold it.
+        if goes_on && (!state.used_loose || state.settles_loose()) {
             state.ending = Some(Ending::IntoTask);
         }
     }
@@ -100,7 +102,7 @@ impl Run {
     /// Keeps how far the flow has come, and says whether it goes on from here.
     pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> bool {
         let mut state = self.state();
-        if !self.goes_on(&mut state, || "a yield point".to_owned()) {
+        if !self.goes_on(&mut state, || "a yield point".to_owned()) || !state.has_room() {
             return false;
         }
         let size = progress.get().len();

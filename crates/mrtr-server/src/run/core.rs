@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::{Outcome, Question, Ran, SinkError};
 use crate::by_name::ByName;
-use crate::journal::PER_ENTRY;
+use crate::journal::{AnswerEntry, PER_ENTRY};
 use crate::{Failure, Journal, RunContext};
 
 pub(crate) use questions::Evaluation;
@@ -99,8 +99,12 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let read = std::mem::take(&mut state.read).into_keys().filter(|key| !open.contains_key(key)).collect();
+        let asked = std::mem::take(&mut state.read);
         let entries = state.journal.entries();
+        // A question may also be settled without an answer: left out, or found done.
+        let is_answered = |key: &String| matches!(entries.answers.get(key), Some(AnswerEntry::Given { .. }));
+        let mut read: Vec<_> = asked.into_keys().filter(is_answered).collect();
+        read.sort_unstable();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
         let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };

@@ -31,6 +31,7 @@ mod resource;
 mod round;
 mod run;
 mod run_context;
+mod secrets;
 mod server;
 mod shed;
 mod subscription;

@@ -216,6 +216,7 @@ impl Forms {
             return Ok(form.clone());
         }
         let form = Form::of::<T>()?;
+        crate::secrets::warn_of(&form, std::any::type_name::<T>());
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, form.clone());
         Ok(form)
     }

@@ -58,7 +58,13 @@ async fn list_roots(flow: Flow) -> Result<String, Failure> {
 /// Also behind the tool whose states can be redeemed once.
 pub(crate) async fn confirmed(flow: Flow) -> Result<&'static str, Failure> {
     let Confirmation { ok } = flow.elicit("confirm", "Please confirm").await?;
-    Ok(if ok { "state-ok" } else { "not confirmed" })
+    // A round is counted by the state that it came with: the first one came without.
+    let came_with_state = flow.round() > 1;
+    Ok(match (ok, came_with_state) {
+        (true, true) => "state-ok",
+        (true, false) => "confirmed, but no state came",
+        (false, _) => "not confirmed",
+    })
 }
 
 async fn multiple_inputs(flow: Flow) -> Result<String, Failure> {

@@ -98,6 +98,19 @@ async fn instances_that_share_keys_go_on_with_each_others_flows() {
 }
 
 #[tokio::test]
+async fn a_state_that_did_not_come_back_is_not_called_good() {
+    let server = serve(&[]);
+    let client = person(&server, "/mcp").build();
+    for tool in ["test_input_required_result_request_state", "test_input_required_result_tampered_state"] {
+        let mut without = serde_json::to_value(asked(&client, tool, true).await).unwrap();
+        assert!(without.as_object_mut().unwrap().remove("state").is_some(), "{without}");
+        let result = client.resume(serde_json::from_value(without).unwrap()).await.unwrap();
+        assert!(!result.as_str().contains("state-ok"), "{}", result.as_str());
+        assert!(result.as_str().contains("no state came"), "{}", result.as_str());
+    }
+}
+
+#[tokio::test]
 async fn a_single_use_state_is_redeemed_once() {
     let server = serve(&[]);
     let client = person(&server, "/mcp").build();

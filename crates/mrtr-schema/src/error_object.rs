@@ -119,6 +119,13 @@ impl ErrorCode {
     /// The protocol version is not one of the server's.
     pub const UNSUPPORTED_PROTOCOL_VERSION: Self = Self(-32022);
 
+    /// The user declined or cancelled what was asked, on a method whose result cannot say so: the caller's decision,
+    /// and so outside the codes that are reserved for faults. 2025-11-25 uses it for a sampling that was refused.
+    pub const USER_DECLINED: Self = Self(-1);
+    /// The call has taken as many rounds or as much time as a flow may: the caller begins it anew. It is no fault
+    /// either, so it stands beside -1, outside the reserved codes.
+    pub const FLOW_ENDED: Self = Self(-2);
+
     /// A code of one's own.
     pub const fn new(code: i64) -> Self {
         Self(code)

@@ -16,7 +16,7 @@ use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
 use crate::run::{Contained, Panicked};
-use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, flows, round, subscription};
+use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, echo, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
 pub(crate) async fn handle(server: &Server, body: Bytes, context: Context<'_>) -> Reply {
@@ -86,7 +86,7 @@ impl<'a> Admitted<'a> {
             }
             Ok(Envelope::Error { id, .. }) => return Err(Reply::error(id, Refused::early(not_a_request()), revision)),
             Err(error) => {
-                let object = ErrorObject::new(error.code(), error.to_string());
+                let object = ErrorObject::new(error.code(), echo::sentence(&error.to_string()));
                 return Err(Reply::error(error.id().cloned(), Refused::early(object), revision));
             }
         };
@@ -106,7 +106,7 @@ impl<'a> Admitted<'a> {
         let Self { id, request, declared } = self;
         let answered = Contained::new(request.answer(server, id, &declared.capabilities)).await;
         let answered = answered.unwrap_or_else(|Panicked(text)| {
-            tracing::error!(method = &*request.method, panic = text, "a request panicked");
+            tracing::error!(method = &*echo::name(&request.method), panic = &*echo::logged(&text), "a request panicked");
             Err(internal_error())
         });
         match answered {
@@ -297,7 +297,7 @@ const NOTIFICATIONS_IN_FLIGHT: usize = 16;
 
 #[expect(clippy::needless_pass_by_value, reason = "used as a function that maps errors")]
 pub(crate) fn invalid_params(error: ReadError) -> ErrorObject {
-    ErrorObject::new(ErrorCode::INVALID_PARAMS, error.to_string())
+    ErrorObject::new(ErrorCode::INVALID_PARAMS, echo::sentence(&error.to_string()))
 }
 
 fn in_meta(error: ReadError) -> ErrorObject {
@@ -322,6 +322,6 @@ fn unknown_method(method: &str) -> ErrorObject {
 }
 
 fn unsupported_version(requested: &str) -> ErrorObject {
-    let data = UnsupportedVersionData::new(requested, [Revision::Published.to_string()]);
+    let data = UnsupportedVersionData::new(echo::name(requested), [Revision::Published.to_string()]);
     ErrorObject::with_data("This protocol version is not supported", &data)
 }

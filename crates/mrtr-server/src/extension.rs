@@ -157,6 +157,7 @@ impl ToolCall {
     pub fn failed(&self, Failure(kind): Failure) -> Result<CallToolResult, ProtocolError> {
         let failed = match kind {
             Kind::Tool(text) => CallToolResult::failed(text),
+            Kind::Unanswered(error) => CallToolResult::unanswered(&error),
             Kind::Protocol(error) => return Err(error),
             Kind::Internal(error) => match self.host.server() {
                 Ok(server) => server.shared.internal(&self.tool, &*error),

@@ -204,7 +204,8 @@ impl Error for ProtocolError {}
 ///   reference alone.
 ///
 /// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one. So does a [`FlowError`]
-/// such as a refusal. An error with `#[error(transparent)]` hides its cause, and is for the log: give it a text.
+/// such as a refusal: a tool's caller gets its text with `isError`, that of a prompt or resource the error -1, which is
+/// [`ErrorCode::USER_DECLINED`], with the question's key. An error with `#[error(transparent)]` hides its cause, and is for the log: give it a text.
 ///
 /// ```
 /// use mrtr_server::{Failure, ToolError};
@@ -225,6 +226,8 @@ pub struct Failure(pub(crate) Kind);
 #[derive(Debug)]
 pub(crate) enum Kind {
     Tool(String),
+    /// The person declined or cancelled: a decision, and no fault.
+    Unanswered(FlowError),
     Protocol(ProtocolError),
     Internal(Box<dyn Error + Send + Sync>),
 }
@@ -235,10 +238,21 @@ impl Failure {
         Self(Kind::Internal(text.into().into()))
     }
 
+    /// The client sent more than a state can carry: this is the answer with which it became too much.
+    pub(crate) fn too_much(key: &str, limit: usize) -> Self {
+        let message = format!(
+            "`inputResponses`: the answer to `{key}` is too much: what a call goes on with may take {limit} bytes in all"
+        );
+        let mut error = ErrorObject::new(ErrorCode::INVALID_PARAMS, message);
+        error.data = Some(serde_json::json!({ "key": key }).into());
+        ProtocolError::from(error).into()
+    }
+
     /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {
             Kind::Tool(message) => StepError { message, door: Door::Tool },
+            Kind::Unanswered(error) => StepError { message: error.to_string(), door: Door::Tool },
             Kind::Protocol(error) => StepError { message: error.to_string(), door: Door::Internal },
             Kind::Internal(error) => StepError { message: with_causes(&*error), door: Door::Internal },
         }
@@ -276,6 +290,7 @@ fn known_door(error: &(dyn Error + 'static)) -> Option<Kind> {
     }
     match error.downcast_ref::<FlowError>()? {
         FlowError::Step(StepError { message, door: Door::Internal }) => Some(Kind::Internal(message.clone().into())),
+        refusal @ (FlowError::Declined { .. } | FlowError::Cancelled { .. }) => Some(Kind::Unanswered(refusal.clone())),
         other => Some(Kind::Tool(other.to_string())),
     }
 }

@@ -13,7 +13,7 @@ use crate::dispatch::{Request, internal_error, invalid_params};
 use crate::resource::{PreparedResource, Reader};
 use crate::round::Round;
 use crate::tool::Settings;
-use crate::{ProtocolError, Server};
+use crate::{ProtocolError, Server, echo};
 
 pub(crate) async fn get_prompt(
     server: &Server,
@@ -22,8 +22,8 @@ pub(crate) async fn get_prompt(
 ) -> Result<String, ErrorObject> {
     let name = required_text(request, "name")?;
     let prompt = server.0.prompts.get(&name);
-    let prompt =
-        prompt.ok_or_else(|| ProtocolError::invalid_params(format!("Unknown prompt: {name}")).into_object())?;
+    let unknown = || ProtocolError::invalid_params(format!("Unknown prompt: {}", echo::name(&name))).into_object();
+    let prompt = prompt.ok_or_else(unknown)?;
     let given = request.params.object("arguments").map_err(invalid_params)?;
     let given = texts(given.as_ref())?;
     let missing = prompt
@@ -50,7 +50,8 @@ fn texts(members: Option<&RawMembers<'_>>) -> Result<IndexMap<String, String>, E
     let texts = members.into_iter().flat_map(RawMembers::iter).map(|(name, value)| {
         let text = serde_json::from_str(value.get());
         let text = text.map_err(|_| {
-            ProtocolError::invalid_params(format!("`arguments`: `{name}` is not a string")).into_object()
+            let message = format!("`arguments`: `{}` is not a string", echo::name(name));
+            ProtocolError::invalid_params(message).into_object()
         })?;
         Ok((name.to_owned(), text))
     });
@@ -94,7 +95,7 @@ fn find<'a>(server: &'a Server, uri: &str) -> Option<Found<'a>> {
 }
 
 fn not_found(uri: &str, revision: Revision) -> ErrorObject {
-    let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(uri));
+    let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(echo::name(uri)));
     if !revision.has(Feature::Discovery) {
         error.code = ErrorCode::RESOURCE_NOT_FOUND;
     }

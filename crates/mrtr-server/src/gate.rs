@@ -71,15 +71,37 @@ pub(crate) fn check<'a>(
         merge(lacking.get_or_insert_default(), needed(&question.request));
     }
     let Some(lacking) = lacking else { return Ok(()) };
-    let mut error = ErrorObject::with_data(
-        "The client did not declare what this request needs",
-        &MissingCapabilityData::new(lacking),
-    );
+    let message = format!("The client did not declare what this request needs: {}", names(&lacking).join(", "));
+    let mut error = ErrorObject::with_data(message, &MissingCapabilityData::new(lacking));
     if !revision.has(Feature::RequestMetadata) {
         // Capabilities were declared long before this request, and there is no code of its own for it.
         error.code = ErrorCode::INVALID_PARAMS;
     }
     Err(error)
+}
+
+/// Capabilities by their places in what a client declares.
+fn names(capabilities: &ClientCapabilities) -> Vec<String> {
+    let ClientCapabilities { elicitation, sampling, roots, extensions, .. } = capabilities;
+    let mut names = Vec::new();
+    let mut name = |name: &str, is_needed: bool| {
+        if is_needed {
+            names.push(name.to_owned());
+        }
+    };
+    if let Some(elicitation) = elicitation {
+        name("elicitation.form", elicitation.form.is_some());
+        name("elicitation.url", elicitation.url.is_some());
+    }
+    if let Some(sampling) = sampling {
+        let plainly = sampling.tools.is_none() && sampling.context.is_none();
+        name("sampling", plainly);
+        name("sampling.tools", sampling.tools.is_some());
+        name("sampling.context", sampling.context.is_some());
+    }
+    name("roots", roots.is_some());
+    names.extend(extensions.iter().flatten().map(|(extension, _)| format!("extensions[\"{extension}\"]")));
+    names
 }
 
 fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {

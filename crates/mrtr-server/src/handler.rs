@@ -1,5 +1,7 @@
 //! Handlers of every shape, made one.
 
+mod misfit;
+
 use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -140,7 +142,7 @@ impl<R: Product> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
             Ok(Running(running)) => running.await,
-            Err(reason) => match R::unfit(format!("The arguments do not fit: {reason}")) {
+            Err(reason) => match R::unfit(&reason) {
                 Ok(result) => Ok(Output::Complete(result)),
                 Err(error) => Err(crate::ProtocolError::from(error).into()),
             },
@@ -149,7 +151,7 @@ impl<R: Product> Handler<R> {
 }
 
 fn parse<A: DeserializeOwned>(arguments: &RawValue) -> Result<A, String> {
-    serde_json::from_str(arguments.get()).map_err(|error| error.to_string())
+    serde_json::from_str(arguments.get()).map_err(|error| misfit::reason::<A>(arguments, error))
 }
 
 /// A result of a handler, as an output.

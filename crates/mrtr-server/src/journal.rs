@@ -195,14 +195,19 @@ impl Journal {
         self.0.get_or_insert_default()
     }
 
+    /// Whether a question was answered; it may also be settled without an answer, left out or found done.
+    pub(crate) fn has_answer(&self, key: &str) -> bool {
+        matches!(self.entries().answers.get(key), Some(AnswerEntry::Given { .. }))
+    }
+
     pub(crate) fn remove_answer(&mut self, key: &str) -> Option<AnswerEntry> {
         self.0.as_mut()?.answers.shift_remove(key)
     }
 
     /// Keeps those of the answers that no run has used for which this holds.
-    pub(crate) fn retain_loose(&mut self, stays: impl Fn(&str) -> bool) {
+    pub(crate) fn retain_loose(&mut self, mut stays: impl FnMut(&str, &RawValue) -> bool) {
         if let Some(entries) = &mut self.0 {
-            entries.loose.retain(|key, _| stays(key));
+            entries.loose.retain(|key, answer| stays(key, answer));
         }
     }
 
@@ -211,9 +216,32 @@ impl Journal {
         self.0.as_ref().is_none_or(|entries| entries.is_empty() && entries.loose.is_empty())
     }
 
-    /// Roughly how many bytes it takes, sealed.
+    /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.
     pub(crate) fn size(&self) -> usize {
         self.0.as_ref().map_or(0, |entries| entries.size())
+    }
+
+    /// The answer with which it grew beyond this many bytes, if it was one: what a handler records is measured as it
+    /// is recorded.
+    pub(crate) fn excess(&self, limit: usize) -> Option<&str> {
+        let entries = self.0.as_ref()?;
+        let taken = |(key, entry): (&String, &AnswerEntry)| key.len() + entry.size() + PER_ENTRY;
+        let mut size = entries.size() - entries.answers.iter().map(taken).sum::<usize>();
+        if size > limit {
+            return None;
+        }
+        let mut answers = entries.answers.iter();
+        let grown = answers.find(|answer| {
+            size += taken(*answer);
+            size > limit
+        });
+        grown.map(|(key, _)| key.as_str())
+    }
+
+    /// The answer that would be too much even if the handler had nothing carried by hand, which is its own to bound.
+    pub(crate) fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
+        let carried = self.entries().carried.as_ref().map_or(0, |value| value.get().len() + PER_ENTRY);
+        self.excess(limit + carried)
     }
 
     /// The entry that takes most, in words for the log.
@@ -252,7 +280,7 @@ impl Entries {
         let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
         let names = self.visits.iter().map(String::len);
         let rest = [&self.progress, &self.carried].into_iter().flatten();
-        let rest = rest.chain(self.decisions.values()).chain(self.loose.values()).map(|value| value.get().len());
+        let rest = rest.chain(self.decisions.values()).map(|value| value.get().len());
         answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
     }
 

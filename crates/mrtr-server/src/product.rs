@@ -4,8 +4,9 @@ use mrtr_schema::{
     CallToolResult, CompleteResult, ContentBlock, ErrorCode, ErrorObject, GetPromptResult, ReadResourceResult,
     ResultMeta, Wire,
 };
+use serde_json::json;
 
-use crate::ProtocolError;
+use crate::{FlowError, ProtocolError, echo};
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
@@ -27,10 +28,29 @@ pub trait Product: Wire {
         Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, text))
     }
 
-    /// Says that the arguments do not fit.
+    /// Says that the person declined or cancelled: the caller's decision, and no fault of the server's.
     #[doc(hidden)]
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
-        Err(ProtocolError::invalid_params(text).into_object())
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        let (key, action, message) = match error {
+            FlowError::Declined { key } => (key, "decline", format!("The user declined to answer `{key}`")),
+            FlowError::Cancelled { key } => (key, "cancel", format!("The user cancelled `{key}` without an answer")),
+            other => return Self::failed(other.to_string()),
+        };
+        let mut error = ErrorObject::new(ErrorCode::USER_DECLINED, message);
+        error.data = Some(json!({ "key": key, "action": action }).into());
+        Err(error)
+    }
+
+    /// Says that the call took as long as it may: the caller has to begin it anew.
+    #[doc(hidden)]
+    fn ended(text: String) -> Result<Self, ErrorObject> {
+        Err(ErrorObject::new(ErrorCode::FLOW_ENDED, text))
+    }
+
+    /// Says that the arguments do not fit, and why.
+    #[doc(hidden)]
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::invalid_params(misfit(reason)).into_object())
     }
 
     /// Its metadata.
@@ -48,13 +68,25 @@ impl Product for CallToolResult {
         Ok(result)
     }
 
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        Self::failed(error.to_string())
+    }
+
+    fn ended(text: String) -> Result<Self, ErrorObject> {
         Self::failed(text)
+    }
+
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Self::failed(misfit(reason))
     }
 
     fn meta(&mut self) -> &mut Option<ResultMeta> {
         &mut self.meta
     }
+}
+
+fn misfit(reason: &str) -> String {
+    format!("The arguments do not fit: {}", echo::sentence(reason))
 }
 
 macro_rules! products {
@@ -77,8 +109,8 @@ impl Product for ReadResourceResult {
     const WHAT: &'static str = "resource";
 
     /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
-    fn unfit(text: String) -> Result<Self, ErrorObject> {
-        Err(ProtocolError::resource_not_found(text).into_object())
+    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::resource_not_found(misfit(reason)).into_object())
     }
 
     fn meta(&mut self) -> &mut Option<ResultMeta> {

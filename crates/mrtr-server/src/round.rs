@@ -23,7 +23,7 @@ use crate::product::Product;
 use crate::run::{JournalSink, Outcome, Question, Ran, run};
 use crate::shed::Running;
 use crate::tool::Settings;
-use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, gate, metrics};
+use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, echo, gate, metrics};
 use sealed::{FlowState, Pending};
 
 /// A request whose handler is a flow, taken apart.
@@ -83,7 +83,7 @@ impl<'a> Round<'a> {
         let answers = params.object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
             if !answer.get().starts_with('{') {
-                let message = format!("`inputResponses`: the answer to `{key}` is not an object");
+                let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
                 return Err(ProtocolError::invalid_params(message).into_object());
             }
         }
@@ -173,6 +173,10 @@ impl<'a> Round<'a> {
         self.span.get_or_init(|| span).clone()
     }
 
+    fn is_logged(&self) -> bool {
+        self.span.get().is_some_and(|span| !span.is_disabled())
+    }
+
     /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants
     /// no rounds, that would be somebody else's.
     fn note<V: field::Value>(&self, fact: &str, value: V) {
@@ -218,9 +222,11 @@ impl<'a> Round<'a> {
         let running = Running::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
-        let Ran { outcome, journal, must_carry, read, .. } = ran.settled(&self.server.0.shared.inputs);
-        self.note("answered", field::debug(&read));
-        strays::warn(&outcome, &read, &pending, self.answers.as_ref());
+        let Ran { outcome, journal, must_carry, met } = ran.settled(&self.server.0.shared.inputs);
+        if self.is_logged() {
+            self.note("answered", field::debug(met.answered(&journal)));
+        }
+        strays::warn(&outcome, &met, &pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(mut result) => {
@@ -313,10 +319,14 @@ impl<'a> Round<'a> {
     fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
-                let failed = R::failed("This call has gone on for too long; begin it anew".to_owned());
-                self.complete(failed.inspect_err(|_| self.concluded("too_long"))?, "too_long")
+                let ended = R::ended("This call has gone on for too long; begin it anew".to_owned());
+                self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
+                let limit = self.server.0.shared.journal_limit();
+                if let Some(key) = journal.excess_beside_carried(limit) {
+                    return self.failed::<R>(Failure::too_much(key, limit));
+                }
                 let largest = journal.largest().unwrap_or_default();
                 self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))
             }
@@ -330,6 +340,10 @@ impl<'a> Round<'a> {
             Kind::Tool(text) => {
                 let failed = R::failed(text).inspect_err(|_| self.concluded("failed"))?;
                 self.complete(failed, "failed")
+            }
+            Kind::Unanswered(error) => {
+                let unanswered = R::unanswered(&error).inspect_err(|_| self.concluded("declined"))?;
+                self.complete(unanswered, "failed")
             }
             Kind::Protocol(error) => {
                 self.concluded("protocol_error");

@@ -13,6 +13,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use foldhash::HashMap;
 use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use branches::BranchId;
@@ -76,8 +77,25 @@ pub struct Ran<T> {
     pub journal: Journal,
     /// Whether the next run cannot do without the journal, whatever the state policy says.
     pub must_carry: bool,
-    /// The answers that this run read, for the log.
-    pub read: Vec<String>,
+    /// The questions that this run came by.
+    pub(crate) met: Met,
+}
+
+/// The questions that a run came by, by name: answered, open, left out or found done.
+#[derive(Debug, Default)]
+pub(crate) struct Met(HashMap<String, Option<u64>>);
+
+impl Met {
+    pub(crate) fn contains(&self, key: &str) -> bool {
+        self.0.contains_key(key)
+    }
+
+    /// Those that have an answer, in an order of their own.
+    pub(crate) fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
+        let mut answered: Vec<_> = self.0.keys().map(String::as_str).filter(|key| journal.has_answer(key)).collect();
+        answered.sort_unstable();
+        answered
+    }
 }
 
 /// A question that a run ended with.
@@ -127,7 +145,7 @@ impl Question {
 impl<R> Ran<Output<R>> {
     /// Makes questions by hand ordinary ones: whoever runs a flow need not know by which road it asks.
     pub(crate) fn settled(self, inputs: &Inputs) -> Ran<R> {
-        let Self { outcome, mut journal, mut must_carry, read } = self;
+        let Self { outcome, mut journal, mut must_carry, met } = self;
         let outcome = match outcome {
             Outcome::Done(Output::Complete(result)) => Outcome::Done(result),
             Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
@@ -150,7 +168,7 @@ impl<R> Ran<Output<R>> {
             Outcome::Abandoned => Outcome::Abandoned,
             Outcome::Failed(failure) => Outcome::Failed(failure),
         };
-        Ran { outcome, journal, must_carry, read }
+        Ran { outcome, journal, must_carry, met }
     }
 }
 

@@ -19,6 +19,7 @@ use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
 use crate::descent::Descent;
+use crate::echo;
 use crate::failure::with_causes;
 use crate::flow::short_hex;
 use crate::inputs::Inputs;
@@ -106,7 +107,7 @@ impl Shared {
     /// Keeps an error of a handler's for the log, and gives the caller a reference to it.
     pub(crate) fn internal<R: Product>(&self, name: &str, error: &(dyn Error + 'static)) -> Result<R, ErrorObject> {
         let (what, reference) = (R::WHAT, self.fresh_id());
-        tracing::error!(%reference, name, error = with_causes(error), "a {what} failed");
+        tracing::error!(%reference, name, error = &*echo::logged(&with_causes(error)), "a {what} failed");
         R::failed(format!("The {what} failed (reference {reference})"))
     }
 
@@ -118,6 +119,11 @@ impl Shared {
         }
     }
 
+    /// How much a flow may have carried in its states.
+    pub(crate) fn journal_limit(&self) -> usize {
+        journal_limit(self.sealer.longest_state())
+    }
+
     fn fresh_id(&self) -> FlowId {
         self.sealer.begin(self.clock.now()).flow()
     }
@@ -126,7 +132,7 @@ impl Shared {
 impl RunContext {
     pub(crate) fn new(shared: Arc<Shared>, revision: Revision, descent: Descent) -> Self {
         Self {
-            journal_limit: journal_limit(shared.sealer.longest_state()),
+            journal_limit: shared.journal_limit(),
             deadline: shared.deadline,
             strict: false,
             shared,
@@ -247,6 +253,7 @@ impl Forms {
             return Ok(known.clone());
         }
         let form = Form::of::<T>()?;
+        crate::secrets::warn_of(&form, std::any::type_name::<T>());
         let digest = serde_json::to_vec(&form).map_or(0, |form| xxh3_64(&form));
         let known = KnownForm { form, digest };
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, known.clone());

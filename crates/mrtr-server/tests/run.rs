@@ -4,9 +4,9 @@
 use mrtr_server::{Failure, Journal, Outcome, RunContext, run};
 
 #[tokio::test]
-async fn a_question_that_was_only_asked_is_not_among_the_answers_read() {
+async fn a_question_that_was_only_asked_leaves_nothing_in_the_journal() {
     let handler = async |flow: mrtr_server::Flow| Ok::<_, Failure>(flow.roots("roots").await?.len());
     let ran = run(handler, Journal::default(), RunContext::for_tests()).await;
     assert!(matches!(ran.outcome, Outcome::Waiting(_)));
-    assert!(ran.read.is_empty(), "{:?}", ran.read);
+    assert!(ran.journal.is_empty(), "{:?}", ran.journal);
 }

@@ -118,6 +118,9 @@ fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     if schema.contains_key("$ref") {
         return Err("it refers to itself".to_owned());
     }
+    if schema.get("format").is_some_and(|format| format == "password") {
+        return Err("a form is not for secrets (EL-1): ask for it by URL".to_owned());
+    }
     options_as_select(&mut schema)?;
     bounds_of_machine_type(&mut schema);
     match schema.get("type").and_then(Value::as_str) {

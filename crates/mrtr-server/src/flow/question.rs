@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::Answered;
 use crate::run::Run;
 use crate::run_context::KnownForm;
-use crate::{Asked, RunContext};
+use crate::{Asked, RunContext, echo};
 
 /// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
 ///
@@ -129,7 +129,9 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
                 let content = result.content.ok_or("the form was not filled in")?;
                 let content = content.as_object();
                 form.check(content).map_err(|violations| violations.to_string())?;
-                form.answer(content).map(Answered::Accepted).map_err(|error| error.to_string())
+                // A type may have an opinion of its own, and quote what it read in it.
+                let answered = form.answer(content).map(Answered::Accepted);
+                answered.map_err(|error| echo::sentence(&error.to_string()).into_owned())
             }
         }
     }

@@ -11,7 +11,7 @@ use mrtr_schema::{
 
 use super::Flow;
 use crate::failure::Kind;
-use crate::{Failure, FlowError};
+use crate::{Failure, FlowError, echo};
 
 /// The tools that a model may call while it is asked.
 ///
@@ -101,8 +101,10 @@ impl<'a> SamplingTools<'a> {
         let (content, failed) = match output {
             Ok(ToolOutput(content)) => (content, None),
             Err(Failure(Kind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
+            Err(Failure(Kind::Unanswered(error))) => (vec![ContentBlock::text(error.to_string())], Some(true)),
             Err(failure) => {
-                tracing::warn!(tool = using.name, error = failure.into_step_error().message(), "a model's tool failed");
+                let error = failure.into_step_error();
+                tracing::warn!(tool = using.name, error = &*echo::logged(error.message()), "a model's tool failed");
                 (vec![ContentBlock::text("The tool failed")], Some(true))
             }
         };

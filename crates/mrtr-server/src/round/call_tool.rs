@@ -11,7 +11,7 @@ use crate::dispatch::{Request, invalid_params};
 use crate::extension::{Host, ToolCall};
 use crate::product::Product;
 use crate::tool::PreparedTool;
-use crate::{Failure, Journal, ProtocolError, Server};
+use crate::{Failure, Journal, ProtocolError, Server, echo};
 
 pub(crate) async fn call_tool(
     server: &Server,
@@ -21,7 +21,8 @@ pub(crate) async fn call_tool(
     let name = request.params.text("name").map_err(invalid_params)?;
     let name = name.ok_or_else(|| invalid_params(ReadError::missing("name")))?;
     let tool = server.0.tools.get(&*name);
-    let tool = tool.ok_or_else(|| ProtocolError::invalid_params(format!("Unknown tool: {name}")).into_object())?;
+    let unknown = || ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(&name))).into_object();
+    let tool = tool.ok_or_else(unknown)?;
     let call = Call::read(server, tool, request, capabilities)?;
     if call.round.state.is_some() && tool.settings.guard.is_some() {
         return Box::pin(guarded::redeem(server, request)).await;
@@ -61,7 +62,7 @@ impl<'a> Call<'a> {
         let span = round.span(&descent);
         async {
             if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
-                let unfit = CallToolResult::unfit(format!("The arguments do not fit: {reason}"))?;
+                let unfit = CallToolResult::unfit(&reason)?;
                 return round.complete(unfit, "unfit");
             }
             if let Some(taken) = self.offer(&prepared.journal, &descent).await? {

@@ -18,7 +18,7 @@ pin_project! {
     impl<F> PinnedDrop for Contained<F> {
         fn drop(this: Pin<&mut Self>) {
             if let Err(Panicked(text)) = this.clear() {
-                tracing::error!(panic = text, "what was under way panicked when it was dropped");
+                tracing::error!(panic = &*crate::echo::logged(&text), "what was under way panicked when it was dropped");
             }
         }
     }

@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::branches::{BranchId, Branches};
 use super::contained::{Contained, Panicked, contain};
 use super::place::{self, Within};
-use super::{Outcome, Question, Ran, SinkError};
+use super::{Met, Outcome, Question, Ran, SinkError};
 use crate::by_name::ByName;
 use crate::journal::PER_ENTRY;
 use crate::{Failure, FlowError, Journal, RunContext, ToolError};
@@ -36,6 +36,8 @@ struct State {
     journal: Journal,
     /// Roughly how many bytes the journal takes, sealed.
     size: usize,
+    /// How many it may take.
+    limit: usize,
     /// Open questions, in the order in which they were asked.
     open: ByName<OpenQuestion>,
     /// How many questions were opened so far, also such as were withdrawn.
@@ -107,6 +109,7 @@ impl Run {
     pub(crate) fn new(journal: Journal, context: RunContext) -> Self {
         let state = State {
             size: journal.size(),
+            limit: context.journal_limit,
             resumed: journal.entries().progress.clone(),
             journal,
             open: ByName::default(),
@@ -182,12 +185,19 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let read = std::mem::take(&mut state.read).into_keys().filter(|key| !open.contains_key(key)).collect();
+        let met = Met(std::mem::take(&mut state.read));
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
-        let keeps_loose = !state.stepped && state.size <= self.context.journal_limit / 2;
-        state.journal.retain_loose(|key| keeps_loose && !open.contains_key(key));
+        let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };
+        state.journal.retain_loose(|key, answer| {
+            let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        if !open.is_empty() {
+            state.has_room();
+        }
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Abandoned), _) => Outcome::Abandoned,
@@ -203,7 +213,7 @@ impl Run {
                 Outcome::Abandoned
             }
         };
-        Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, read }
+        Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, met }
     }
 
     /// Ends the run for a reason. The first one stands.
@@ -219,7 +229,10 @@ impl Run {
     pub(super) fn panicked(&self, Panicked(text): &Panicked) {
         let mut state = self.state();
         if state.passed_over == PassedOver::ByHandler {
-            tracing::warn!(panic = text, "the handler panicked after it had dropped an open question");
+            tracing::warn!(
+                panic = &*crate::echo::logged(text),
+                "the handler panicked after it had dropped an open question"
+            );
         } else {
             let failure = Failure::misuse(format!("the handler panicked: {text}"));
             state.ending.get_or_insert(Ending::Failed(failure));
@@ -354,7 +367,8 @@ impl Run {
         }
     }
 
-    /// The limit is checked as each entry is made, so that the error can name the one that was too much.
+    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
+    /// much.
     fn check_size(&self, state: &mut State, what: &str, name: &str, size: usize, freed: usize) {
         state.size = (state.size + cost(name, size)).saturating_sub(freed);
         let (total, limit) = (state.size, self.context.journal_limit);
@@ -393,6 +407,9 @@ impl State {
     /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
     /// so that a retry is the same flow, and does nothing twice.
     fn settles_loose(&mut self) -> bool {
+        if !self.has_room() {
+            return false;
+        }
         if self.used_loose {
             self.ending = Some(Ending::Yielded);
         }
@@ -413,6 +430,18 @@ impl State {
             .filter(|(name, entry)| entry.is_started() && self.steps.contains(*name))
             .map(|(name, _)| &**name)
             .collect()
+    }
+
+    /// Whether the client's answers leave room for what comes. If not, the run ends before anything is done that a
+    /// state would have to tell of. Only the last answer of a flow may take more: nothing has to carry it.
+    fn has_room(&mut self) -> bool {
+        let excess = if self.size > self.limit { self.journal.excess(self.limit) } else { None };
+        if let Some(key) = excess {
+            let failure = Failure::too_much(key, self.limit);
+            self.ending.get_or_insert(Ending::Failed(failure));
+            return false;
+        }
+        true
     }
 }
 

@@ -1,7 +1,8 @@
 //! How large a journal grows, how far a flow has come, and the ids that stay the same.
 
-use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, Server, StatePolicy};
+use mrtr_schema::{CallToolResult, CreateMessageParams, InputSchema, ListRootsRequest, SamplingMessage};
+use mrtr_server::testing::{Client, Conversation};
+use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, SamplingTools, Server, StatePolicy};
 use mrtr_state::Sealer;
 use serde_json::json;
 
@@ -25,18 +26,137 @@ async fn a_step_that_is_too_much_is_named() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_much_is_named() {
-    async fn handler(flow: Flow) -> Result<String, Failure> {
-        let name = flow.elicit::<Name>("name", "Who?").await?.name;
-        Ok(format!("{name} is {}", flow.elicit::<Age>("age", "How old?").await?.years))
+async fn a_step_that_is_too_much_beside_an_answer_is_the_handlers_mistake() {
+    let client = small(async |flow: Flow| {
+        flow.elicit::<Name>("name", "Who?").await?;
+        flow.step("much", async { Ok::<_, Failure>("x".repeat(3000)) }).await?;
+        flow.elicit::<Age>("age", "How old?").await?;
+        Ok::<_, Failure>("never")
+    });
+    let asked = begin(&client).await;
+    let log = Log::start();
+    let call = asked.accept("name", json!({ "name": "x".repeat(3000) })).send().await;
+    expect_internal(&call, &log, "step `much`");
+}
+
+/// Makes sure that the client is told which of its answers was too much.
+#[track_caller]
+fn expect_too_much(call: &Conversation, key: &str) {
+    let error = call.expect_error();
+    assert_eq!(error.code.as_i64(), -32602, "{}", error.message);
+    assert!(error.message.contains(&format!("the answer to `{key}`")), "{}", error.message);
+    let data: serde_json::Value = error.data.expect("it names the key").to().unwrap();
+    assert_eq!(data["key"], key);
+}
+
+/// Every way on from an answer for which something must be carried: each of them is taken with a state and without.
+#[tokio::test]
+async fn an_answer_that_is_too_much_is_the_clients_mistake_and_is_named_before_anything_happens() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct On {
+        on: String,
     }
+    let effects = Effects::default();
+    let happened = effects.clone();
+    let client = small(move |flow: Flow, On { on }: On| {
+        let effects = effects.clone();
+        async move {
+            if on == "by hand" {
+                let key = if flow.given("name").is_some() { "age" } else { "name" };
+                return InputRequired::new().ask(key, ListRootsRequest::new()).into_output();
+            }
+            flow.elicit::<Name>("name", "Who?").await?;
+            match on.as_str() {
+                "question" => {
+                    flow.elicit::<Age>("age", "How old?").await?;
+                }
+                "step" => drop(flow.step("pay", effects.work("paid")).await?),
+                "key" => effects.happen(flow.idempotency_key("pay").await),
+                _ => flow.yield_point(&1).await,
+            }
+            IntoOutput::<CallToolResult>::into_output("done")
+        }
+    });
     let answer = json!({ "name": "x".repeat(10_000) });
+    for on in ["question", "step", "key", "yield", "by hand"] {
+        let asked = client.call_tool("tool", json!({ "on": on })).await;
+        asked.expect_asked(&["name"]);
+        expect_too_much(&asked.clone().accept("name", &answer).send().await, "name");
+        expect_too_much(&asked.accept("name", &answer).send_carrying(None).await, "name");
+    }
+    assert_eq!(happened.all(), Vec::<String>::new());
+}
+
+/// One that a state would just hold with nothing after it is refused when it comes, and not a round later.
+#[tokio::test]
+async fn an_answer_that_leaves_no_room_for_the_rest_is_refused_at_once() {
+    let client = small(async |flow: Flow| {
+        flow.elicit::<Name>("name", "Who?").await?;
+        flow.elicit::<Age>("age", "How old?").await?;
+        Ok::<_, Failure>(flow.step("keep", async { Ok::<_, Failure>("kept".to_owned()) }).await?)
+    });
+    let asked = begin(&client).await;
+    expect_too_much(&asked.clone().accept("name", json!({ "name": "x".repeat(5200) })).send().await, "name");
+    let asked = asked.accept("name", json!({ "name": "x".repeat(4800) })).send().await;
+    asked.expect_asked(&["age"]);
+    assert_eq!(asked.accept("age", json!({ "years": 36 })).send().await.expect_text(), "kept");
+}
+
+#[tokio::test]
+async fn of_several_answers_the_one_that_was_too_much_is_named() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let asks = (flow.elicit::<Name>("one", "Who?"), flow.elicit::<Name>("two", "And who?"));
+        flow.join(asks).await?;
+        flow.step("keep", async { Ok::<_, Failure>("x".repeat(1000)) }).await?;
+        flow.elicit::<Name>("three", "And who else?").await?;
+        Ok(format!("{}", flow.elicit::<Age>("age", "How old?").await?.years))
+    }
+    let (half, little) = (json!({ "name": "x".repeat(3000) }), json!({ "name": "Ada" }));
+    let asked = begin(&small(handler)).await;
+    let both = asked.clone().accept("two", &half).accept("one", &half);
+    expect_too_much(&both.clone().send().await, "two");
+    expect_too_much(&both.send_carrying(None).await, "two");
+    let asked = asked.accept("one", &half).accept("two", &little).send().await;
+    asked.expect_asked(&["three"]);
+    expect_too_much(&asked.clone().accept("three", &half).send().await, "three");
+    let asked = asked.accept("three", &little).send().await;
+    asked.expect_asked(&["age"]);
+    assert_eq!(asked.accept("age", json!({ "years": 36 })).send().await.expect_text(), "36");
+}
+
+#[tokio::test]
+async fn what_is_carried_by_hand_beside_an_answer_is_the_handlers_to_bound() {
+    let client = small(async |flow: Flow| {
+        let key = if flow.given("name").is_some() { "age" } else { "name" };
+        Ok::<_, Failure>(InputRequired::new().ask(key, ListRootsRequest::new()).carry(&"x".repeat(5000))?)
+    });
+    let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(1000) }));
     let log = Log::start();
-    let call = begin(&small(handler)).await.accept("name", &answer).send().await;
-    expect_internal(&call, &log, "answer `name`");
+    expect_internal(&asked.send().await, &log, "what is carried by hand takes");
+}
+
+/// A task has room of its own. On the way there, what came without a state needs one.
+#[tokio::test]
+async fn what_is_too_much_for_a_state_may_go_on_as_a_task() {
+    let client = small(async |flow: Flow| {
+        flow.elicit::<Name>("name", "Who?").await?;
+        flow.into_task().await;
+        Ok::<_, Failure>("never")
+    });
+    let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(10_000) }));
     let log = Log::start();
-    let call = begin(&small(handler)).await.accept("name", &answer).send_carrying(None).await;
-    expect_internal(&call, &log, "answer `name`");
+    expect_internal(&asked.clone().send().await, &log, "nothing here runs tasks");
+    expect_too_much(&asked.send_carrying(None).await, "name");
+}
+
+/// Nothing has to be carried after the last answer, so it may be an image.
+#[tokio::test]
+async fn a_last_answer_may_be_larger_than_any_state() {
+    let handler = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);
+    let large = "x".repeat(10_000);
+    let asked = begin(&small(handler)).await.accept("name", json!({ "name": large }));
+    assert_eq!(asked.clone().send().await.expect_text(), large);
+    assert_eq!(asked.send_carrying(None).await.expect_text(), large);
 }
 
 #[tokio::test]
@@ -160,4 +280,67 @@ async fn a_key_tells_scopes_and_names_apart_wherever_the_slash_is() {
         Ok::<_, Failure>(different.len().to_string())
     });
     assert_eq!(call.await.expect_text(), "9");
+}
+
+/// A type that looks closer than its form, and quotes what it read.
+#[derive(serde::Deserialize)]
+#[serde(try_from = "Name")]
+struct Even(String);
+
+impl TryFrom<Name> for Even {
+    type Error = String;
+
+    fn try_from(Name { name }: Name) -> Result<Self, String> {
+        if name.len() % 2 == 0 { Ok(Self(name)) } else { Err(format!("{name} is odd")) }
+    }
+}
+
+impl schemars::JsonSchema for Even {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Even".into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Name::json_schema(generator)
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_put_again_does_not_repeat_all_that_was_answered() {
+    let client = client(async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Even>("name", "Who?").await?.0));
+    let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(20_001) })).send().await;
+    asked.expect_asked(&["name"]);
+    let again = serde_json::to_value(asked.question("name").unwrap()).unwrap();
+    let message = again["params"]["message"].as_str().unwrap();
+    assert!(message.contains("xxxx") && message.ends_with('…') && message.len() < 1100, "{} bytes", message.len());
+    assert_eq!(asked.accept("name", json!({ "name": "Adam" })).send().await.expect_text(), "Adam");
+}
+
+#[tokio::test]
+async fn what_a_handler_quotes_of_the_client_is_cut_in_the_log() {
+    let log = Log::start();
+    let fails = client(async |_: Flow, Name { name }: Name| Err::<String, Failure>(format!("no table {name}").into()));
+    let dropped = client(async |flow: Flow, Name { name }: Name| {
+        tokio::select! {
+            biased;
+            _ = flow.elicit::<Age>("age", "How old?") => Ok::<_, Failure>("never"),
+            () = std::future::ready(()) => panic!("no table {name}"),
+        }
+    });
+    let by_model = client(async |flow: Flow, Name { name }: Name| {
+        let schema = InputSchema::parse(r#"{"type": "object"}"#)?;
+        let failing = async |_| Err(format!("no table {name}").into());
+        let tools = SamplingTools::new().tool(mrtr_schema::Tool::new("table", schema), failing);
+        let question = CreateMessageParams::new([SamplingMessage::user("Which table?")], 100_u64);
+        Ok::<_, Failure>(flow.sample_with_tools("ask", question, &tools).await?.text().unwrap_or_default())
+    });
+    let argument = json!({ "name": "x".repeat(100_000) });
+    fails.call_tool("tool", argument.clone()).await.expect_tool_error();
+    dropped.call_tool("tool", argument.clone()).await.expect_asked(&["age"]);
+    let using = json!({ "type": "tool_use", "id": "1", "name": "table", "input": {} });
+    let turn = json!({ "role": "assistant", "model": "m", "stopReason": "toolUse", "content": [using] });
+    by_model.call_tool("tool", argument).await.answer_raw("ask.1", turn).send().await.expect_asked(&["ask.2"]);
+    let log = log.text();
+    assert_eq!(log.lines().filter(|line| line.contains("no table xxxx")).count(), 3, "{} bytes", log.len());
+    assert!(log.lines().all(|line| line.len() < 4096), "{} bytes", log.len());
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mrtr_schema::{
-    CreateMessageParams, InputRequest, InputSchema, ListRootsResult, LoggingLevel, RawMembers, RequestState, Revision,
-    SamplingMessage,
+    CreateMessageParams, ErrorCode, InputRequest, InputSchema, ListRootsResult, LoggingLevel, RawMembers, RequestState,
+    Revision, SamplingMessage,
 };
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, FlowError, Prompt, Resource, Server, StatePolicy, Tool};
@@ -285,14 +285,19 @@ async fn sv_9_a_client_that_never_answers_is_asked_again_until_the_flow_is_too_o
 }
 
 #[tokio::test]
-async fn sv_9_a_prompt_that_is_never_answered_ends_with_an_error() {
-    let server = builder().prompt(Prompt::new("prompt", greet)).build().unwrap();
-    let mut call = client(&server).get_prompt("prompt", json!({})).await;
-    for _ in 0..31 {
-        call = call.send().await;
+async fn sv_9_a_prompt_or_resource_that_is_never_answered_ends_with_an_error_that_is_not_the_servers() {
+    let server = asks_everywhere();
+    let begun = [("prompts/get", json!({ "name": "prompt" })), ("resources/read", json!({ "uri": "test://resource" }))];
+    for (method, params) in begun {
+        let mut call = client(&server).request(method, params).await;
+        for _ in 0..31 {
+            call = call.send().await;
+        }
+        call.expect_asked(&["who"]);
+        let error = call.send().await.expect_error();
+        assert_eq!(error.code, ErrorCode::FLOW_ENDED, "{method}");
+        assert!(error.message.contains("too long") && error.message.contains("begin it anew"), "{}", error.message);
     }
-    call.expect_asked(&["who"]);
-    assert!(call.send().await.expect_error().message.contains("too long"));
 }
 
 #[tokio::test]
@@ -324,6 +329,64 @@ async fn sv_11_unexpected_keys_are_ignored() {
         let asked = client(&server).call_tool("tool", json!({})).await;
         let call = asked.accept("who", name("Ada")).accept("stranger", name("Eve")).answer_raw("", json!({})).send();
         assert_eq!(call.await.expect_text(), "Hello, Ada");
+    }
+}
+
+/// What would count if it did not have to be asked for.
+#[tokio::test]
+async fn sv_11_an_answer_to_what_the_state_does_not_ask_counts_for_nothing() {
+    let server = serve(async |flow: Flow| three_names(&flow).await);
+    let asked = client(&server).call_tool("tool", json!({})).await;
+    asked.expect_asked(&["first"]);
+    let asked = asked.accept("first", name("Ada")).accept("second", name("Eve")).send().await;
+    asked.expect_asked(&["second"]);
+    let asked = asked.accept("first", name("Eve")).accept("second", name("Grace")).decline("third").send().await;
+    asked.expect_asked(&["third"]);
+    assert_eq!(asked.accept("third", name("Edsger")).send().await.expect_text(), "Ada, Grace, Edsger");
+}
+
+/// Three questions with a step between them, so that answers, a state and what was recorded all have to be carried.
+async fn three_names_and_a_step(flow: Flow) -> Result<String, Failure> {
+    let first = flow.elicit::<Name>("first", "The first name?").await?.name;
+    let greeting = flow.step("greet", async { Ok::<_, Failure>(format!("Hello, {first}")) }).await?;
+    let second = flow.elicit::<Name>("second", "The second name?").await?.name;
+    Ok(format!("{greeting} and {second}"))
+}
+
+#[tokio::test]
+async fn sv_11_answers_that_were_not_asked_for_take_no_room() {
+    let large = json!({ "action": "accept", "content": { "name": "x".repeat(100_000) } });
+    let small = json!({ "action": "accept", "content": { "name": "x".repeat(1000) } });
+    let many: serde_json::Map<_, _> = (0..100).map(|number| (format!("stranger {number}"), small.clone())).collect();
+    let unasked = [json!({ "stranger": large }), json!({ "x".repeat(100_000): {} }), Value::Object(many)];
+    for policy in [StatePolicy::Always, StatePolicy::WhenNeeded] {
+        let tool = Tool::new("tool", three_names_and_a_step).state_policy(policy);
+        let asks_nothing = async |flow: Flow| flow.step("work", async { Ok::<_, Failure>("done".to_owned()) }).await;
+        let asks_nothing = Tool::new("asks nothing", asks_nothing).state_policy(policy);
+        let server = builder().tool(tool).tool(asks_nothing).build().unwrap();
+        for unasked in &unasked {
+            let call = json!({ "name": "asks nothing", "arguments": {}, "inputResponses": unasked });
+            assert_eq!(client(&server).request("tools/call", call).await.expect_text(), "done");
+            let with = |answers: Value| {
+                let mut all = unasked.clone();
+                all.as_object_mut().unwrap().extend(answers.as_object().unwrap().clone());
+                all
+            };
+            let begin = json!({ "name": "tool", "arguments": {}, "inputResponses": unasked });
+            client(&server).request("tools/call", begin).await.expect_asked(&["first"]);
+            let ada = json!({ "first": { "action": "accept", "content": { "name": "Ada" } } });
+            let begin = json!({ "name": "tool", "arguments": {}, "inputResponses": with(ada) });
+            let carried = client(&server).request("tools/call", begin).await;
+            assert!(carried.asked().is_empty() && carried.state().is_some(), "{}", carried.response());
+            let asked = carried.send().await;
+            asked.expect_asked(&["second"]);
+            let answer = json!({ "second": { "action": "accept", "content": { "name": "Grace" } } });
+            let mut answered = asked;
+            for (key, answer) in with(answer).as_object().unwrap() {
+                answered = answered.answer_raw(key, answer.clone());
+            }
+            assert_eq!(answered.send().await.expect_text(), "Hello, Ada and Grace");
+        }
     }
 }
 

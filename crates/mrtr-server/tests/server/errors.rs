@@ -1,5 +1,8 @@
 //! The table of errors in the order in which they are checked, and which of two wins.
 
+use std::collections::BTreeMap;
+
+use mrtr_schema::{CreateMessageParams, IncludeContext, InputSchema, Method, NamespacedInput, SamplingMessage};
 use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Prompt, Resource, Server, Tool, ToolError};
 use serde_json::{Value, json};
 
@@ -237,6 +240,57 @@ async fn what_is_missing_to_be_asked_is_named() {
     assert_eq!(error.code.as_i64(), -32021);
     let data: Value = error.data.unwrap().to().unwrap();
     assert_eq!(data, json!({ "requiredCapabilities": { "elicitation": { "form": {} } } }));
+    assert!(error.message.ends_with(": elicitation.form"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn all_that_is_missing_is_named_in_the_message_too() {
+    let asks = async |flow: Flow| {
+        let plain = CreateMessageParams::new([SamplingMessage::user("Well?")], 100_u64);
+        let mut with_tools = plain.clone();
+        with_tools.tools = Some(vec![mrtr_schema::Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?)]);
+        let mut with_context = plain.clone();
+        with_context.include_context = Some(IncludeContext::ThisServer);
+        let url = flow.elicit_url("url", "Please go there", "https://example.com/there");
+        let samples =
+            (flow.sample("plain", plain), flow.sample("tools", with_tools), flow.sample("context", with_context));
+        tokio::try_join!(
+            async { flow.elicit::<Name>("who", "Who?").await.map(drop) },
+            url.into_future(),
+            async { flow.join(samples).await.map(drop) },
+            async { flow.roots("roots").await.map(drop) },
+            async { flow.ask::<Seat>("seat", BTreeMap::new()).await.map(drop) },
+        )?;
+        Ok::<_, Failure>("never")
+    };
+    let server = builder().input::<Seat>().tool(Tool::new("ask", asks)).build().unwrap();
+    let missing = async |declared: Value| {
+        let error = client_declaring(&server, &declared).call_tool("ask", json!({})).await.expect_error();
+        assert_eq!(error.code.as_i64(), -32021);
+        error.message.rsplit_once(": ").unwrap().1.to_owned()
+    };
+    let all = "elicitation.form, elicitation.url, sampling.tools, sampling.context, roots, \
+               extensions[\"com.example/seat\"]";
+    assert_eq!(missing(json!({})).await, all);
+    let seat = json!({ "com.example/seat": {} });
+    let declared = json!({ "elicitation": {}, "sampling": { "tools": {} }, "roots": {}, "extensions": seat });
+    assert_eq!(missing(declared).await, "elicitation.url, sampling.context");
+    let plainly = async |flow: Flow| {
+        let params = CreateMessageParams::new([SamplingMessage::user("Well?")], 100_u64);
+        Ok::<_, Failure>(flow.sample("plain", params).await?.text().unwrap_or_default())
+    };
+    let server = crate::support::serve(plainly);
+    let error = client_declaring(&server, &json!({})).call_tool("tool", json!({})).await.expect_error();
+    assert!(error.message.ends_with(": sampling"), "{}", error.message);
+}
+
+/// An input of an application's own.
+struct Seat;
+
+impl NamespacedInput for Seat {
+    const METHOD: Method = Method::from_static("com.example/seat");
+    type Params = BTreeMap<String, u32>;
+    type Response = u32;
 }
 
 #[tokio::test]
@@ -284,9 +338,50 @@ async fn duplicate_keys_are_refused_wherever_they_stand() {
 #[tokio::test]
 async fn arguments_that_miss_the_schema_and_failures_of_the_tool_are_results() {
     let client = client(&server());
-    assert!(client.call_tool("repeat", json!({ "times": "often" })).await.expect_tool_error().contains("do not fit"));
-    assert!(client.call_tool("repeat", json!({})).await.expect_tool_error().contains("times"));
+    for (arguments, reason) in [
+        (json!({ "times": "often" }), "$.times: \"often\" is not of type \"integer\""),
+        (json!({ "times": 300 }), "$.times: 300 is greater than the maximum of 255"),
+        (json!({}), "$: \"times\" is a required property"),
+    ] {
+        let told = client.call_tool("repeat", arguments).await.expect_tool_error();
+        assert_eq!(told, format!("The arguments do not fit: {reason}"));
+    }
     assert_eq!(client.call_tool("sorry", json!({})).await.expect_tool_error(), "not on Sundays");
+}
+
+/// Arguments whose type alone says what fits, as it does for most tools.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[expect(dead_code, reason = "only its shape matters")]
+struct Update {
+    work_item_id: u64,
+    #[serde(default)]
+    lines: Vec<Greeted>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its shape matters")]
+struct Greeted {
+    name: String,
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_are_told_by_their_place_in_words_of_json() {
+    let handler = async |_: Flow, _: Update| Ok::<_, Failure>("updated");
+    let server = builder().tool(Tool::new("update", handler)).prompt(Prompt::new("update", handler)).build().unwrap();
+    for (arguments, reason) in [
+        (json!({ "workItemId": "seven" }), "$.workItemId: expected a whole number, got a string"),
+        (json!({ "workItemId": 1.5 }), "$.workItemId: expected a whole number, got `1.5`"),
+        (json!({ "workItemId": 7, "lines": [{}] }), "$.lines[0].name: required, but absent"),
+        (json!({ "workItemId": 7, "lines": [{ "name": null }] }), "$.lines[0].name: expected a string, got null"),
+        (json!({}), "$.workItemId: required, but absent"),
+    ] {
+        let told = client(&server).call_tool("update", arguments).await.expect_tool_error();
+        assert_eq!(told, format!("The arguments do not fit: {reason}"));
+    }
+    let error = client(&server).get_prompt("update", json!({ "workItemId": "seven" })).await.expect_error();
+    let reason = "The arguments do not fit: $.workItemId: expected a whole number, got a string";
+    assert_eq!((error.code.as_i64(), error.message.as_str()), (-32602, reason));
 }
 
 #[tokio::test]

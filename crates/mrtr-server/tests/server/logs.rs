@@ -14,7 +14,7 @@ use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 
-use crate::support::{Name, builder, client, greet};
+use crate::support::{Name, builder, client, client_declaring, greet};
 
 /// Keeps every field of every span and event as text.
 #[derive(Clone, Default)]
@@ -72,7 +72,7 @@ impl Subscriber for Log {
 }
 
 /// What the log has after `talk` was run.
-fn logged(talk: impl Future<Output = ()>) -> String {
+pub(crate) fn logged(talk: impl Future<Output = ()>) -> String {
     let log = Log::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(log.clone(), || runtime.block_on(talk));
@@ -130,6 +130,35 @@ fn a_round_is_a_span_with_its_facts() {
     let flows: std::collections::BTreeSet<_> =
         log.split_whitespace().filter(|word| word.starts_with("flow=")).collect();
     assert_eq!(flows.len(), 1, "{log}");
+}
+
+/// What the log says was answered, round by round.
+fn answered(log: &str) -> Vec<&str> {
+    log.lines().filter_map(|line| line.split_once("answered=")).map(|(_, keys)| keys.trim()).collect()
+}
+
+#[test]
+fn what_was_answered_is_what_the_client_answered() {
+    let handler = async |flow: Flow| {
+        // This client cannot be asked the first, has done the second without being asked, and is asked for the rest.
+        let roots = flow.roots("roots").optional().await;
+        flow.elicit_url("visit", "Please go there", "https://example.com/").until(|| async { true }).await?;
+        let (first, _) = flow.join((flow.elicit::<Name>("first", "Who?"), flow.elicit::<Name>("last", "Who?"))).await?;
+        let maybe = flow.elicit::<Name>("maybe", "Who else?").optional().await;
+        Ok::<_, Failure>(format!("{} {roots:?} {}", first.name, maybe.is_some()))
+    };
+    let server = builder().tool(Tool::new("tool", handler)).build().unwrap();
+    let log = logged(async {
+        let client = client_declaring(&server, &json!({ "elicitation": { "form": {}, "url": {} } }));
+        let call = client.call_tool("tool", json!({})).await;
+        call.expect_asked(&["first", "last"]);
+        let call = call.accept("first", json!({ "name": "Ada" })).accept("last", json!({ "name": 7 })).send().await;
+        call.expect_asked(&["last"]);
+        let call = call.accept("last", json!({ "name": "Eve" })).accept("stranger", json!({})).send().await;
+        call.expect_asked(&["maybe"]);
+        assert_eq!(call.send().await.expect_text(), "Ada None false");
+    });
+    assert_eq!(answered(&log), ["[]", r#"["first"]"#, r#"["first", "last"]"#, r#"["first", "last"]"#], "{log}");
 }
 
 #[test]

@@ -55,21 +55,19 @@ impl Run {
     pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
         let mut state = self.state();
         if !state.journal.entries().answers.contains_key(key) {
-            self.accept_loose(&mut state, key, response);
+            Self::accept_loose(&mut state, key, response);
         }
     }
 
-    fn accept_loose(&self, state: &mut State, key: &str, response: Box<RawValue>) {
+    fn accept_loose(state: &mut State, key: &str, response: Box<RawValue>) {
         state.used_loose = true;
-        if let Some(response) = state.journal.entries_mut().loose.shift_remove(key) {
-            state.size = state.size.saturating_sub(response.get().len());
-        }
-        self.insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
+        state.journal.entries_mut().loose.shift_remove(key);
+        insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
     }
 
     /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
     pub(crate) fn skip(&self, key: &str) {
-        self.insert_answer(&mut self.state(), key, AnswerEntry::Skipped);
+        insert_answer(&mut self.state(), key, AnswerEntry::Skipped);
     }
 
     /// Opens a question, in place of whatever answer it had, and says in which branch. If it is open already, it stays
@@ -169,13 +167,6 @@ impl Run {
         );
     }
 
-    fn insert_answer(&self, state: &mut State, key: &str, entry: AnswerEntry) {
-        let size = entry.size();
-        let before = state.journal.entries_mut().answers.insert(key.to_owned(), entry);
-        let freed = before.map_or(0, |entry| cost(key, entry.size()));
-        self.check_size(state, "answer", key, size, freed);
-    }
-
     /// What was decided elsewhere, once it was.
     pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
         self.state().journal.entries().decisions.get(key).cloned()
@@ -226,9 +217,17 @@ impl Run {
             Some(AnswerEntry::Skipped) => None,
             None => {
                 let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
-                self.accept_loose(&mut state, key, response.clone());
+                Self::accept_loose(&mut state, key, response.clone());
                 Some(response)
             }
         }
     }
+}
+
+/// Whether there is room for it shows once something has to be carried: it may be the last one.
+fn insert_answer(state: &mut State, key: &str, entry: AnswerEntry) {
+    let size = entry.size();
+    let before = state.journal.entries_mut().answers.insert(key.to_owned(), entry);
+    let freed = before.map_or(0, |entry| cost(key, entry.size()));
+    state.size = (state.size + cost(key, size)).saturating_sub(freed);
 }

@@ -125,7 +125,9 @@ impl Run {
     pub(crate) fn become_task(&self) -> Admission {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, || "`into_task`".to_owned());
-        if matches!(admission, Admission::To(_)) && state.open.is_empty() && state.settles_loose() {
+        let begins = matches!(admission, Admission::To(_)) && state.open.is_empty();
+        // A task keeps its journal elsewhere, so that no state has to hold it.
+        if begins && (!state.used_loose || state.settles_loose()) {
             state.ending = Some(Ending::IntoTask);
         }
         match admission {
@@ -145,6 +147,9 @@ impl Run {
         let admission = self.admit_beginning(&mut state, || "a yield point".to_owned());
         if !matches!(admission, Admission::To(_)) {
             return admission;
+        }
+        if !state.has_room() {
+            return Admission::Park;
         }
         let size = progress.get().len();
         let freed = state

@@ -104,9 +104,23 @@ impl Form {
         self.0.fields.properties.get(name)
     }
 
-    /// Whether a field must be filled in.
+    /// The names of the fields that must be filled in, as the form lists them.
+    ///
+    /// ```
+    /// use mrtr_schema::Form;
+    ///
+    /// let form = r#"{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}"#;
+    /// assert_eq!(Form::parse(form)?.required().collect::<Vec<_>>(), ["a"]);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.0.fields.required.iter().flatten().map(String::as_str)
+    }
+
+    /// Whether a field must be filled in. It looks through [`required`](Self::required): who asks for every field had
+    /// better collect that once.
     pub fn is_required(&self, name: &str) -> bool {
-        self.0.fields.required.iter().flatten().any(|required| required == name)
+        self.required().any(|required| required == name)
     }
 
     /// The form as JSON text.

@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 /// What a terminal or a dialog would do something about, other than to show it.
 fn acts(text: &str) -> bool {
-    let turns = |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns =
+        |char: char| matches!(char, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().any(|char| char.is_control() || turns(char) || ('\u{e0000}'..='\u{e007f}').contains(&char))
 }
 

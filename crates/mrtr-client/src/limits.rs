@@ -1,8 +1,8 @@
-//! How far a call may go before its client gives it back.
+//! How far a call may go before its client gives it back, and how much of a server's words a client keeps.
 
 use std::time::Duration;
 
-/// How far a call may go before its client gives it back.
+/// How far a call may go before its client gives it back, and how much of a server's words a client keeps.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,6 +36,14 @@ pub struct Limits {
     pub poll: Duration,
     /// How often to look at a task. A hundred thousand times by default.
     pub looks: u32,
+    /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
+    /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. 1024 events may wait.
+    pub event_bytes: usize,
+    /// What the results that a server said may be kept take in sum, in bytes, with what was asked for them: beyond it,
+    /// nothing more is kept. 64 MiB by default. A thousand results are kept.
+    pub cache_bytes: usize,
+    /// What all pages of a list may take in sum, in bytes, with their cursors. 16 MiB by default.
+    pub list_bytes: usize,
 }
 
 impl Default for Limits {
@@ -51,6 +59,9 @@ impl Default for Limits {
             reply_bytes: 16 << 20,
             poll: Duration::from_secs(1),
             looks: 100_000,
+            event_bytes: 8 << 20,
+            cache_bytes: 64 << 20,
+            list_bytes: 16 << 20,
         }
     }
 }

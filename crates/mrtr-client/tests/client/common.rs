@@ -108,13 +108,25 @@ pub(crate) fn sent(script: &Script) -> Vec<Value> {
     script.sent().iter().map(|message| message.to().unwrap()).collect()
 }
 
-/// The method and parameters of what a script was sent, without metadata.
+/// The method and parameters of what a script was sent, without the metadata that the client adds.
 pub(crate) fn calls(script: &Script) -> Vec<(String, Value)> {
     let call = |mut message: Value| {
-        message["params"].as_object_mut().map(|params| params.remove("_meta"));
-        (message["method"].as_str().unwrap().to_owned(), message["params"].take())
+        let mut params = message["params"].take();
+        remove_ours(&mut params);
+        (message["method"].as_str().unwrap().to_owned(), params)
     };
     sent(script).into_iter().map(call).collect()
+}
+
+/// Takes out of the metadata what every client says of itself. What the caller said stays, and is compared.
+pub(crate) fn remove_ours(params: &mut Value) {
+    const OURS: [&str; 3] = ["protocolVersion", "clientInfo", "clientCapabilities"];
+    let Some(params) = params.as_object_mut() else { return };
+    let Some(meta) = params.get_mut("_meta").and_then(Value::as_object_mut) else { return };
+    meta.retain(|key, _| !OURS.iter().any(|ours| *key == format!("io.modelcontextprotocol/{ours}")));
+    if meta.is_empty() {
+        params.remove("_meta");
+    }
 }
 
 pub(crate) fn complete(text: &str) -> Value {

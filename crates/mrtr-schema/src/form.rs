@@ -20,7 +20,7 @@ use crate::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, ReadError, Revision};
+use crate::{Dialect, Printable, ReadError, Revision};
 
 pub use of_type::FormError;
 
@@ -242,7 +242,7 @@ impl PartialEq for Form {
 
 impl fmt::Debug for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Form({})", self.as_str())
+        write!(f, "Form({})", Printable::text(self.as_str()).up_to(usize::MAX))
     }
 }
 

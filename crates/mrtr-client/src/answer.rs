@@ -62,6 +62,15 @@ pub(crate) fn brief(key: &str) -> Cow<'_, str> {
     Printable::line(key).up_to(LONGEST_KEY).into_text()
 }
 
+/// A server as it stands in messages: what its address asks for may be a secret, and is left out.
+pub(crate) fn place(server: &str) -> String {
+    let (place, more) = match server.split_once(['?', '#']) {
+        Some((place, _)) => (place, "?…"),
+        None => (server, ""),
+    };
+    format!("{}{more}", Printable::line(place))
+}
+
 /// What does not fit, as it stands in messages: the form is the server's.
 fn listed(violations: &Violations) -> String {
     Printable::line(&violations.to_string()).up_to(LONGEST_LIST).to_string()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use mrtr_schema::{ErrorObject, MissingCapabilityData, Printable, ReadError};
 
-use crate::answer::brief;
+use crate::answer::{brief, place};
 use crate::{AnswerError, PendingCall, Stop, TransportError, TransportFailure};
 
 /// Why a call did not give its result.
@@ -107,7 +107,7 @@ pub enum CallError {
     /// everybody.
     #[error(
         "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it go on there",
-        named(.began_at.as_deref()), Printable::line(.here)
+        named(.began_at.as_deref()), place(.here)
     )]
     OtherServer {
         /// The server that the call names, if it does.
@@ -201,7 +201,7 @@ impl fmt::Debug for CallError {
 
 /// What is to be said before the cause: where it happened, and what it comes to.
 fn failed(error: &TransportError, pending: &PendingCall) -> String {
-    let server = Printable::line(pending.server().unwrap_or("the server"));
+    let server = place(pending.server().unwrap_or("the server"));
     match error.failure() {
         TransportFailure::Unreachable => format!("no connection to {server}: "),
         TransportFailure::TimedOut => format!("{server} did not answer in time: "),
@@ -212,8 +212,8 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
     }
 }
 
-fn named(server: Option<&str>) -> Printable<'_> {
-    Printable::line(server.unwrap_or("a server that it does not name"))
+fn named(server: Option<&str>) -> String {
+    place(server.unwrap_or("a server that it does not name"))
 }
 
 /// The handlers that a client would need, where a server refuses a call for the lack of them.

@@ -37,13 +37,22 @@ pub struct Limits {
     /// How often to look at a task. A hundred thousand times by default.
     pub looks: u32,
     /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
-    /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. 1024 events may wait.
+    /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. Never more than
+    /// [`EVENTS`](Self::EVENTS) wait.
     pub event_bytes: usize,
     /// What the results that a server said may be kept take in sum, in bytes, with what was asked for them: beyond it,
-    /// nothing more is kept. 64 MiB by default. A thousand results are kept.
+    /// nothing more is kept. 64 MiB by default. Never more than [`CACHED_RESULTS`](Self::CACHED_RESULTS) are kept.
     pub cache_bytes: usize,
     /// What all pages of a list may take in sum, in bytes, with their cursors. 16 MiB by default.
     pub list_bytes: usize,
+}
+
+impl Limits {
+    /// How many events may wait for one reader: 1024.
+    pub const EVENTS: usize = 1024;
+
+    /// How many results are kept: 1000. It is more than any server has lists and resources that one client reads.
+    pub const CACHED_RESULTS: usize = 1000;
 }
 
 impl Default for Limits {

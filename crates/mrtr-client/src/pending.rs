@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::AnswerError;
-use crate::answer::{self, brief};
+use crate::answer::{self, brief, place};
 use crate::raw::{RawObject, subject};
 use saved::Saved;
 pub use task::PendingTask;
@@ -319,7 +319,7 @@ impl fmt::Debug for PendingCall {
             keys.take(MOST_LISTED).map(|key| brief(key).into_owned()).collect::<Vec<_>>()
         };
         f.debug_struct("PendingCall")
-            .field("server", &self.server.as_deref().map(brief))
+            .field("server", &self.server.as_deref().map(place))
             .field("revision", &self.revision.as_str())
             .field("method", &brief(&self.method))
             .field("name", &self.name().as_deref().map(brief))

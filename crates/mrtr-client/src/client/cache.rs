@@ -7,7 +7,7 @@ use std::time::Duration;
 use mrtr_schema::{CacheScope, Json, RawMembers, Revision, Wire};
 use tokio::time::Instant;
 
-use crate::CredentialsMark;
+use crate::{CredentialsMark, Limits};
 
 /// Results by revision, method and parameters.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ impl Cache {
         kept.remove(&key);
         kept.retain(|_, kept| now < kept.until && kept.is_for(bearer));
         let bytes: usize = kept.iter().map(|(key, kept)| entry_bytes(key, &kept.result)).sum();
-        if kept.len() < MOST_RESULTS && bytes + entry_bytes(&key, result) <= self.most_bytes {
+        if kept.len() < Limits::CACHED_RESULTS && bytes + entry_bytes(&key, result) <= self.most_bytes {
             kept.insert(key, Kept { result: result.clone(), audience, until });
         }
     }
@@ -92,6 +92,3 @@ fn hints(result: &Json, revision: Revision) -> Option<(Duration, CacheScope)> {
     let scope = members.get("cacheScope").and_then(|scope| CacheScope::read(scope, revision.lenient()).ok());
     Some((Duration::from_millis(lifetime), scope.unwrap_or(CacheScope::Private)))
 }
-
-/// More than any server has lists and resources that one client reads; beyond it, nothing is kept.
-const MOST_RESULTS: usize = 1000;

@@ -55,13 +55,10 @@ impl Driven<'_> {
             self.report.tell_said(notified, revision);
         };
         let exchanged = client.transport.exchange(exchange, &mut notified);
-        match tokio::time::timeout(client.limits.exchange, exchanged).await {
-            Ok(exchanged) => exchanged,
-            Err(_) => {
-                let waited = format!("nothing came within {:?}", client.limits.exchange);
-                Err(TransportError::of(TransportFailure::TimedOut, waited))
-            }
-        }
+        tokio::time::timeout(client.limits.exchange, exchanged).await.unwrap_or_else(|_| {
+            let waited = format!("nothing came within {:?}", client.limits.exchange);
+            Err(TransportError::of(TransportFailure::TimedOut, waited))
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use mrtr_schema::{LoggingMessageParams, ProgressParams, Revision, Wire};
 
-use crate::{CallEvent, EventKind, Notified};
+use crate::{CallEvent, EventKind, Limits, Notified};
 
 /// All who watch.
 pub(super) struct Watchers {
@@ -75,7 +75,15 @@ impl Watchers {
     /// Tells all who watch.
     pub(super) fn tell(&self, told: Told) {
         let told = Arc::new(told);
-        self.queues().retain(|queue| queue.waiting().push(&told, self.most_bytes));
+        let mut wakers = Vec::new();
+        self.queues().retain(|queue| {
+            let mut waiting = queue.waiting();
+            waiting.push(&told, self.most_bytes);
+            wakers.extend(waiting.waker.take());
+            !waiting.is_left
+        });
+        // Whoever is woken may come back here at once: nothing is locked any more.
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     fn queues(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
@@ -85,10 +93,14 @@ impl Watchers {
 
 impl Drop for Watchers {
     fn drop(&mut self) {
-        for queue in self.queues().drain(..) {
-            let mut waiting = queue.waiting();
-            waiting.is_over = true;
-            waiting.wake();
+        let queues = std::mem::take(&mut *self.queues());
+        for queue in queues {
+            let waker = {
+                let mut waiting = queue.waiting();
+                waiting.is_over = true;
+                waiting.waker.take()
+            };
+            waker.into_iter().for_each(Waker::wake);
         }
     }
 }
@@ -100,33 +112,25 @@ impl Queue {
 }
 
 impl Waiting {
-    /// Has an event wait, in place of the oldest where there is no room; whether there is a reader.
-    fn push(&mut self, told: &Arc<Told>, most_bytes: usize) -> bool {
+    /// Has an event wait, in place of the oldest where there is no room.
+    fn push(&mut self, told: &Arc<Told>, most_bytes: usize) {
         let bytes = told.bytes();
         if self.is_left || bytes > most_bytes {
-            return !self.is_left;
+            return;
         }
-        while self.events.len() >= MOST_EVENTS || self.bytes + bytes > most_bytes {
+        while self.events.len() >= Limits::EVENTS || self.bytes + bytes > most_bytes {
             if self.pop().is_none() {
                 break;
             }
         }
         self.bytes += bytes;
         self.events.push_back(Arc::clone(told));
-        self.wake();
-        true
     }
 
     fn pop(&mut self) -> Option<Arc<Told>> {
         let told = self.events.pop_front()?;
         self.bytes -= told.bytes();
         Some(told)
-    }
-
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
     }
 }
 
@@ -183,11 +187,9 @@ impl Stream for Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        let mut waiting = self.queue.waiting();
-        *waiting = Waiting { is_left: true, ..Waiting::default() };
+        let left = Waiting { is_left: true, ..Waiting::default() };
+        let waiting = std::mem::replace(&mut *self.queue.waiting(), left);
+        drop(waiting);
         self.count.fetch_sub(1, Ordering::Relaxed);
     }
 }
-
-/// How many events a slow reader may be behind before it misses some.
-const MOST_EVENTS: usize = 1024;

@@ -7,7 +7,7 @@ use mrtr_schema::Revision;
 use mrtr_schema::tasks::Lifetime;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::brief;
+use crate::answer::{brief, place};
 
 use super::saved::{FORMAT, known_format, known_revision, revision_name};
 
@@ -120,7 +120,7 @@ impl PendingTask {
 impl fmt::Debug for PendingTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingTask")
-            .field("server", &self.server.as_deref().map(brief))
+            .field("server", &self.server.as_deref().map(place))
             .field("revision", &self.revision.as_str())
             .field("id", &brief(&self.id))
             .finish_non_exhaustive()

@@ -1,6 +1,7 @@
 //! What the tests share: a server in memory, a server that is a function, and replies to choose from.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -176,4 +177,11 @@ async fn greet(flow: Flow) -> Result<String, Failure> {
 /// A server with a tool that asks for a name.
 pub(crate) fn greeter() -> Server {
     Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build().unwrap()
+}
+
+/// Runs this on a thread of its own, and fails if it takes as long as only what never ends, or is quadratic, would.
+pub(crate) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = mpsc::channel();
+    std::thread::spawn(move || done.send(work()));
+    result.recv_timeout(Duration::from_mins(1)).expect("it takes far too long, or has panicked")
 }

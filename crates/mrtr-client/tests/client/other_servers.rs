@@ -85,7 +85,7 @@ async fn a_task_names_its_server_and_is_followed_there() {
     let script = Script::new().result(task("completed", "complete")).result(json!({ "resultType": "complete" }));
     let client = rooted(script.clone());
     let handle = handle.trust_other_server(client.server());
-    let followed = tokio::time::timeout(Duration::from_secs(60), client.follow(handle.clone())).await.unwrap();
+    let followed = tokio::time::timeout(Duration::from_mins(1), client.follow(handle.clone())).await.unwrap();
     assert!(followed.unwrap().as_str().contains("done"));
     client.cancel_task(&handle).await.unwrap();
     assert_eq!(script.sent().len(), 2);

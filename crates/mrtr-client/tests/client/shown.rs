@@ -177,3 +177,13 @@ async fn every_error_of_a_call_that_was_made_carries_it() {
     let error = client.call_tool("t", [1]).await.unwrap_err();
     assert!(matches!(error, CallError::BadParams(_)) && error.pending().is_none(), "{error}");
 }
+
+#[tokio::test]
+async fn what_an_address_asks_for_is_not_shown() {
+    let saved = json!({ "format": 1, "server": "https://example.com/mcp?key=hush#now", "revision": "2026-07-28",
+        "method": "tools/call", "params": {}, "rounds": 1 });
+    let pending: mrtr_client::PendingCall = serde_json::from_value(saved).unwrap();
+    let error = rooted(Script::new()).resume(pending).await.unwrap_err();
+    let shown = format!("{error} {error:?}");
+    assert!(shown.contains("https://example.com/mcp?…") && !shown.contains("hush"), "{shown}");
+}

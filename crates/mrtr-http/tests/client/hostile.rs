@@ -1,7 +1,7 @@
 //! Lists of tools that mean harm: they cost what their length costs, are not rewritten, and are not kept for ever.
 
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use mrtr_client::{CallError, Client};
@@ -39,22 +39,27 @@ fn annotated(name: &str, arguments: usize) -> Value {
     json!({ "name": name, "inputSchema": { "type": "object", "properties": properties } })
 }
 
-/// Fails where only a quadratic would take so long. What it waits for runs on another thread.
-async fn within_a_minute<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
-    tokio::time::timeout(Duration::from_mins(1), tokio::spawn(work)).await.expect("it takes far too long").unwrap()
+/// How many tools a client finds in this list. It runs on a thread of its own, and fails if it takes as long as only a
+/// quadratic would.
+fn count_within_a_minute(tools: String) -> usize {
+    let (done, count) = mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let count = runtime.block_on(async { client(&listing(tools).await).list_tools().await.unwrap().len() });
+        done.send(count)
+    });
+    count.recv_timeout(Duration::from_mins(1)).expect("it takes far too long, or has panicked")
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ht_3_a_list_with_very_many_annotations_is_looked_through_in_one_pass() {
+#[test]
+fn ht_3_a_list_with_very_many_annotations_is_looked_through_in_one_pass() {
     let tools = json!([annotated("huge", 60_000), annotated("small", 1)]).to_string();
     assert!(tools.len() > 3_500_000, "{}", tools.len());
-    let scripted = listing(tools).await;
-    let client = client(&scripted);
-    assert_eq!(within_a_minute(async move { client.list_tools().await.unwrap().len() }).await, 2);
+    assert_eq!(count_within_a_minute(tools), 2);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn ht_3_what_stands_above_many_arguments_is_kept_once() {
+#[test]
+fn ht_3_what_stands_above_many_arguments_is_kept_once() {
     // Fifty levels with long names, and a few thousand arguments below them: written out for each, the names alone would
     // take many gigabytes.
     let leaves = annotated("", 5_000)["inputSchema"].clone();
@@ -63,9 +68,7 @@ async fn ht_3_what_stands_above_many_arguments_is_kept_once() {
         |below, level| json!({ "type": "object", "properties": { format!("{level}{}", "n".repeat(60_000)): below } }),
     );
     let tools = json!([{ "name": "deep", "inputSchema": deep }]).to_string();
-    let scripted = listing(tools).await;
-    let client = client(&scripted);
-    assert_eq!(within_a_minute(async move { client.list_tools().await.unwrap().len() }).await, 1);
+    assert_eq!(count_within_a_minute(tools), 1);
 }
 
 #[tokio::test]

@@ -91,9 +91,13 @@ async fn instances_that_share_keys_go_on_with_each_others_flows() {
     ];
     let (one, other, stranger) = (serve(&keys), serve(&keys), serve(&[]));
     let pending = asked(&person(&one, "/mcp").build(), "test_input_required_result_request_state", true).await;
-    let refused = person(&stranger, "/mcp").build().resume(pending.clone()).await.unwrap_err();
+    // To a client, each instance is a server of its own.
+    let moved = |to: &Client| pending.clone().trust_other_server(to.server());
+    let stranger = person(&stranger, "/mcp").build();
+    let refused = stranger.resume(moved(&stranger)).await.unwrap_err();
     assert_eq!(code(&refused), Some(ErrorCode::INVALID_PARAMS));
-    let result = person(&other, "/mcp").build().resume(pending).await.unwrap();
+    let other = person(&other, "/mcp").build();
+    let result = other.resume(moved(&other)).await.unwrap();
     assert!(result.as_str().contains("state-ok"));
 }
 

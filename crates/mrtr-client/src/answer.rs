@@ -1,8 +1,11 @@
 //! Whether an answer fits what was asked: checked before it is sent, and filled in where the form has defaults.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use mrtr_schema::{
     CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Form, FormContent, InputRequest, InputResponse,
-    JsonObject, ListRootsResult, RawMembers, ReadError, Revision, SamplingContent, Violations, Wire,
+    JsonObject, ListRootsResult, Printable, RawMembers, ReadError, Revision, SamplingContent, Violations, Wire,
 };
 
 use crate::raw::RawObject;
@@ -20,7 +23,7 @@ use crate::raw::RawObject;
 /// assert!(matches!(pending.answer("who", &ElicitResult::decline()), Err(AnswerError::WrongKind { .. })));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AnswerError {
     /// It answers something that was not asked.
@@ -35,7 +38,7 @@ pub enum AnswerError {
         source: ReadError,
     },
     /// It does not fit the form.
-    #[error("the answer to `{}` does not fit the form: {violations}", brief(.key))]
+    #[error("the answer to `{}` does not fit the form: {}", brief(.key), listed(.violations))]
     Unfit {
         /// What was asked.
         key: String,
@@ -47,12 +50,30 @@ pub enum AnswerError {
     NotOptional(String),
 }
 
-/// A key as it stands in messages: it is the server's, and may be long.
-pub(crate) fn brief(key: &str) -> String {
-    match key.char_indices().nth(LONGEST_KEY) {
-        Some((end, _)) => format!("{}…", &key[..end]),
-        None => key.to_owned(),
+/// Shows no more than the message does: a server's words may be long.
+impl fmt::Debug for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AnswerError({self})")
     }
+}
+
+/// A key as it stands in messages: it is the server's, and may be long.
+pub(crate) fn brief(key: &str) -> Cow<'_, str> {
+    Printable::line(key).up_to(LONGEST_KEY).into_text()
+}
+
+/// A server as it stands in messages: what its address asks for may be a secret, and is left out.
+pub(crate) fn place(server: &str) -> String {
+    let (place, more) = match server.split_once(['?', '#']) {
+        Some((place, _)) => (place, "?…"),
+        None => (server, ""),
+    };
+    format!("{}{more}", Printable::line(place))
+}
+
+/// What does not fit, as it stands in messages: the form is the server's.
+fn listed(violations: &Violations) -> String {
+    Printable::line(&violations.to_string()).up_to(LONGEST_LIST).to_string()
 }
 
 /// The answer as it is sent, if it fits.
@@ -135,3 +156,5 @@ pub(crate) fn defaults(form: &Form) -> RawObject {
 }
 
 const LONGEST_KEY: usize = 64;
+
+const LONGEST_LIST: usize = 1000;

@@ -105,6 +105,10 @@ impl Call {
             (None, None) => Phase::Sending(Sending::Call),
         };
         let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
+        // What was saved may be larger than what this client takes, as a reply may.
+        if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
+            call.phase = Phase::stopped(stop);
+        }
         call.settle();
         call
     }
@@ -217,9 +221,10 @@ impl Call {
                     None => self.pause(Sending::Call, retry_after),
                 })
             }
-            ReplyKind::Task(task) => {
+            ReplyKind::Task(mut task) => {
                 self.end_round(None, None);
                 self.pending.state_only_rounds = 0;
+                task.server.clone_from(&self.pending.server);
                 self.pending.task = Some(task);
                 Ok(self.look_later())
             }
@@ -239,8 +244,11 @@ impl Call {
 
     fn check_size(&self, asked: Option<&Asked>, state: Option<&RequestState>) -> Result<(), Stop> {
         let questions = asked.map_or(0, |asked| asked.requests.len());
+        let asked = asked.map_or(0, |asked| asked.raw.as_str().len());
         let length = state.map_or(0, RequestState::len);
-        if questions > self.limits.questions {
+        if asked > self.limits.reply_bytes {
+            Err(Stop::ReplyTooLong(asked))
+        } else if questions > self.limits.questions {
             Err(Stop::TooManyQuestions(questions))
         } else if length > self.limits.state_bytes {
             Err(Stop::StateTooLong(length))

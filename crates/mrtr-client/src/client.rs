@@ -9,15 +9,14 @@ mod lists;
 mod message;
 mod methods;
 mod report;
+mod watchers;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_core::Stream;
-use futures_util::stream;
 use mrtr_schema::{ClientCapabilities, Implementation, Revision};
-use tokio::sync::broadcast;
 
 pub use builder::{Builder, TraceContext};
 pub use drive::Round;
@@ -27,6 +26,7 @@ use crate::{CallEvent, Limits, Notified, Transport};
 use builder::Tracer;
 use cache::Cache;
 use message::Declared;
+use watchers::Watchers;
 
 /// A client of one server. Cheap to clone; clones are the same client.
 ///
@@ -72,7 +72,7 @@ struct Inner {
     session: String,
     sent: AtomicU64,
     calls: AtomicU64,
-    events: broadcast::Sender<CallEvent>,
+    watchers: Watchers,
     cache: Cache,
 }
 
@@ -83,18 +83,21 @@ impl Client {
     }
 
     /// What happens during this client's calls, from now on; [`CallEvent`] has an example. Whoever is too slow misses
-    /// some.
+    /// some: 1024 events may wait, and as much as [`Limits::event_bytes`].
     pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
-        let events = self.0.events.subscribe();
-        Box::pin(stream::unfold(events, |mut events| async {
-            loop {
-                match events.recv().await {
-                    Ok(event) => return Some((event, events)),
-                    Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => return None,
-                }
-            }
-        }))
+        self.0.watchers.watch()
+    }
+
+    /// The server that this client talks to, as its transport calls it.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    ///
+    /// assert_eq!(Client::builder(Script::new()).build().server(), "a script");
+    /// ```
+    pub fn server(&self) -> &str {
+        &self.0.server
     }
 
     /// What this client declares: what it has handlers for, and that it follows tasks.

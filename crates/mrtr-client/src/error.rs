@@ -1,9 +1,11 @@
 //! Why a call did not give its result, and what is left of it.
 
-use mrtr_schema::{ErrorObject, ReadError};
+use std::fmt;
 
-use crate::answer::brief;
-use crate::{AnswerError, PendingCall, Stop, TransportError};
+use mrtr_schema::{ErrorObject, MissingCapabilityData, Printable, ReadError};
+
+use crate::answer::{brief, place};
+use crate::{AnswerError, PendingCall, Stop, TransportError, TransportFailure};
 
 /// Why a call did not give its result.
 ///
@@ -23,19 +25,20 @@ use crate::{AnswerError, PendingCall, Stop, TransportError};
 /// assert_eq!(error.pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
 /// # }
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
     /// The server answered with an error.
-    #[error("the server answered: {} ({})", .error.message, .error.code.as_i64())]
+    #[error("the server answered: {} ({}){}", Printable::line(&.error.message), .error.code.as_i64(), missing(.error))]
     Server {
-        /// The error.
+        /// The error, as it came: its message is the server's, and so is its data.
         error: Box<ErrorObject>,
         /// The call, as it was: an error may be one that passes.
         pending: Box<PendingCall>,
     },
-    /// The server could not be reached, or did not answer in time.
-    #[error("the server could not be reached")]
+    /// The server could not be reached, did not let this client in, did not answer in time, or answered what is no
+    /// message: [`TransportError::failure`] tells which.
+    #[error("{}{source}", failed(.source, .pending))]
     Transport {
         /// Why.
         #[source]
@@ -53,12 +56,14 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The server asks for something that it was not told this client does. Nothing was answered in its place.
-    #[error("the server asks for `{}`, a `{}`, which this client did not offer", brief(.key), brief(.method))]
+    #[error("the server asks for `{}`, a `{}`, and this client has no `{handler}`", brief(.key), brief(.method))]
     NoHandler {
         /// What it asks.
         key: String,
         /// Of which kind.
         method: String,
+        /// What gives a client a handler for it: a method of its [`Builder`](crate::Builder).
+        handler: &'static str,
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
@@ -98,11 +103,31 @@ pub enum CallError {
         /// The call, with what was answered by then.
         pending: Box<PendingCall>,
     },
-    /// The result is not one of this method.
-    #[error("the result cannot be read")]
-    BadResult(#[source] ReadError),
-    /// The parameters cannot be written.
-    #[error("the parameters cannot be written")]
+    /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
+    /// everybody.
+    #[error(
+        "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it go on there",
+        named(.began_at.as_deref()), place(.here)
+    )]
+    OtherServer {
+        /// The server that the call names, if it does.
+        began_at: Option<String>,
+        /// The server that this client talks to.
+        here: String,
+        /// The call, as it was.
+        pending: Box<PendingCall>,
+    },
+    /// The result is not one of this method. What was asked for may have been done: whoever sends the call again may
+    /// have it done twice.
+    #[error("the result cannot be read: {source}")]
+    BadResult {
+        /// What is wrong with it.
+        source: ReadError,
+        /// The call, as it was sent.
+        pending: Box<PendingCall>,
+    },
+    /// The parameters cannot be written: there is no call that could be picked up.
+    #[error("the parameters cannot be written: {0}")]
     BadParams(#[source] ReadError),
 }
 
@@ -117,8 +142,10 @@ impl CallError {
             | Self::BadQuestion { pending, .. }
             | Self::NotAnswered { pending, .. }
             | Self::Unfit { pending, .. }
-            | Self::GatheringTooLong { pending } => Some(pending),
-            Self::BadResult(_) | Self::BadParams(_) => None,
+            | Self::GatheringTooLong { pending }
+            | Self::OtherServer { pending, .. }
+            | Self::BadResult { pending, .. } => Some(pending),
+            Self::BadParams(_) => None,
         }
     }
 
@@ -132,8 +159,77 @@ impl CallError {
             | Self::BadQuestion { pending, .. }
             | Self::NotAnswered { pending, .. }
             | Self::Unfit { pending, .. }
-            | Self::GatheringTooLong { pending } => Some(*pending),
-            Self::BadResult(_) | Self::BadParams(_) => None,
+            | Self::GatheringTooLong { pending }
+            | Self::OtherServer { pending, .. }
+            | Self::BadResult { pending, .. } => Some(*pending),
+            Self::BadParams(_) => None,
         }
+    }
+
+    /// What the server says, whole and as it came, if it says something. Show [`Printable`] forms of it only.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::{ErrorCode, ErrorObject};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let said = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "\u{1b}[31mred");
+    /// let client = Client::builder(Script::new().error(said)).build();
+    /// let error = client.call_tool("report", json!({})).await.unwrap_err();
+    /// assert_eq!(error.to_string(), r"the server answered: \u{1b}[31mred (-32603)");
+    /// assert_eq!(error.untrusted_message(), Some("\u{1b}[31mred"));
+    /// # }
+    /// ```
+    pub fn untrusted_message(&self) -> Option<&str> {
+        match self {
+            Self::Server { error, .. } => Some(&error.message),
+            Self::Stopped { stop: Stop::ForeignReply { untrusted_message, .. }, .. } => untrusted_message.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+/// Shows the message and the call: a server's words may be long, and answers do not belong in a log.
+impl fmt::Debug for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.to_string();
+        f.debug_struct("CallError").field("message", &text).field("pending", &self.pending()).finish()
+    }
+}
+
+/// What is to be said before the cause: where it happened, and what it comes to.
+fn failed(error: &TransportError, pending: &PendingCall) -> String {
+    let server = place(pending.server().unwrap_or("the server"));
+    match error.failure() {
+        TransportFailure::Unreachable => format!("no connection to {server}: "),
+        TransportFailure::TimedOut => format!("{server} did not answer in time: "),
+        TransportFailure::Unauthorized => format!("{server} does not take the credentials of this client: "),
+        TransportFailure::Forbidden => format!("{server} does not let this client in: "),
+        TransportFailure::NotFound => format!("there is no MCP server at {server}: "),
+        TransportFailure::Other => format!("the exchange with {server} failed: "),
+    }
+}
+
+fn named(server: Option<&str>) -> String {
+    place(server.unwrap_or("a server that it does not name"))
+}
+
+/// The handlers that a client would need, where a server refuses a call for the lack of them.
+fn missing(error: &ErrorObject) -> String {
+    let Some(Ok(data)) = error.data_as::<MissingCapabilityData>() else { return String::new() };
+    let wanted = data.required_capabilities;
+    let has = |handler, is_wanted: bool| is_wanted.then_some(handler);
+    let handlers = [
+        has("on_elicit", wanted.elicits_forms()),
+        has("on_url", wanted.elicits_urls()),
+        has("on_sample_with_tools", wanted.samples_with_tools()),
+        has("on_sample", wanted.samples() && !wanted.samples_with_tools()),
+        has("on_roots", wanted.roots.is_some()),
+    ];
+    match handlers.into_iter().flatten().collect::<Vec<_>>().join("`, `") {
+        none if none.is_empty() => none,
+        handlers => format!("; this client has no `{handlers}`"),
     }
 }

@@ -35,15 +35,17 @@ pub struct CallEvent {
     pub kind: EventKind,
 }
 
-/// What happened.
+/// What happened. Keys, ids, progress and logs are the server's words, as they came: show them as
+/// [`Printable`](mrtr_schema::Printable).
 ///
 /// ```
 /// use mrtr_client::EventKind;
+/// use mrtr_schema::Printable;
 ///
 /// fn show(event: &EventKind) -> String {
 ///     match event {
-///         EventKind::Asked(keys) => format!("waiting for {}", keys.join(", ")),
-///         EventKind::Progress(progress) => progress.message.clone().unwrap_or_default(),
+///         EventKind::Asked(keys) => format!("waiting for {}", Printable::line(&keys.join(", "))),
+///         EventKind::Progress(progress) => Printable::line(progress.message.as_deref().unwrap_or_default()).to_string(),
 ///         EventKind::Done => "done".to_owned(),
 ///         _ => String::new(),
 ///     }

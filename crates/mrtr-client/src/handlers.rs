@@ -59,8 +59,8 @@ pub struct Asking {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// Nobody here answers this kind, which was not offered either.
-    NoHandler,
+    /// Nobody here answers this kind, which was not offered either; this method of the builder says who does.
+    NoHandler(&'static str),
     /// It is of a kind that nobody here knows: the others are answered without it.
     Unknown,
     /// The server may not ask like this.
@@ -198,10 +198,14 @@ impl Handlers {
         asking: Asking,
         revision: Revision,
     ) -> Result<InputResponse, Unanswered> {
-        let answering = match request {
+        let (answering, builder) = match request {
             InputRequest::Elicit(request) => match request.params {
-                ElicitParams::Form(params) => self.form.as_ref().map(|Handler(ask)| ask(params, asking, revision)),
-                ElicitParams::Url(params) => self.url.as_ref().map(|Handler(ask)| ask(params, asking, revision)),
+                ElicitParams::Form(params) => {
+                    (self.form.as_ref().map(|Handler(ask)| ask(params, asking, revision)), "on_elicit")
+                }
+                ElicitParams::Url(params) => {
+                    (self.url.as_ref().map(|Handler(ask)| ask(params, asking, revision)), "on_url")
+                }
                 _ => return Err(Unanswered::Unknown),
             },
             InputRequest::Sample(request) => {
@@ -209,18 +213,19 @@ impl Handlers {
                 request.params.check_tool_results().map_err(|error| Unanswered::BadQuestion(error.into()))?;
                 let tools = request.params.tools.is_some() || request.params.tool_choice.is_some();
                 let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
-                allowed.map(|Handler(ask)| ask(request.params, asking, revision))
+                let builder = if tools { "on_sample_with_tools" } else { "on_sample" };
+                (allowed.map(|Handler(ask)| ask(request.params, asking, revision)), builder)
             }
-            InputRequest::Roots(_) => self.roots.as_ref().map(|Handler(ask)| ask((), asking, revision)),
+            InputRequest::Roots(_) => (self.roots.as_ref().map(|Handler(ask)| ask((), asking, revision)), "on_roots"),
             InputRequest::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
-                Some(Handler(ask)) => Some(ask(request.params.unwrap_or_default(), asking, revision)),
+                Some(Handler(ask)) => (Some(ask(request.params.unwrap_or_default(), asking, revision)), "on_input"),
                 None => return Err(Unanswered::Unknown),
             },
             _ => return Err(Unanswered::Unknown),
         };
         match answering {
             Some(Answering(answering)) => answering.await,
-            None => Err(Unanswered::NoHandler),
+            None => Err(Unanswered::NoHandler(builder)),
         }
     }
 }

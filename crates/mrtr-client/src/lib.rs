@@ -22,4 +22,4 @@ pub use events::{CallEvent, EventKind};
 pub use handlers::{Asking, Field, FormRequest, IntoElicitResult, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
-pub use transport::{Exchange, Notified, Replied, Transport, TransportError};
+pub use transport::{CredentialsMark, Exchange, Notified, Replied, Transport, TransportError, TransportFailure};

@@ -1,8 +1,8 @@
-//! How far a call may go before its client gives it back.
+//! How far a call may go before its client gives it back, and how much of a server's words a client keeps.
 
 use std::time::Duration;
 
-/// How far a call may go before its client gives it back.
+/// How far a call may go before its client gives it back, and how much of a server's words a client keeps.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,6 +36,23 @@ pub struct Limits {
     pub poll: Duration,
     /// How often to look at a task. A hundred thousand times by default.
     pub looks: u32,
+    /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
+    /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. Never more than
+    /// [`EVENTS`](Self::EVENTS) wait.
+    pub event_bytes: usize,
+    /// What the results that a server said may be kept take in sum, in bytes, with what was asked for them: beyond it,
+    /// nothing more is kept. 64 MiB by default. Never more than [`CACHED_RESULTS`](Self::CACHED_RESULTS) are kept.
+    pub cache_bytes: usize,
+    /// What all pages of a list may take in sum, in bytes, with their cursors. 16 MiB by default.
+    pub list_bytes: usize,
+}
+
+impl Limits {
+    /// How many events may wait for one reader: 1024.
+    pub const EVENTS: usize = 1024;
+
+    /// How many results are kept: 1000. It is more than any server has lists and resources that one client reads.
+    pub const CACHED_RESULTS: usize = 1000;
 }
 
 impl Default for Limits {
@@ -51,6 +68,9 @@ impl Default for Limits {
             reply_bytes: 16 << 20,
             poll: Duration::from_secs(1),
             looks: 100_000,
+            event_bytes: 8 << 20,
+            cache_bytes: 64 << 20,
+            list_bytes: 16 << 20,
         }
     }
 }

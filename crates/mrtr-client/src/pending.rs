@@ -10,13 +10,13 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use mrtr_schema::{
     ElicitResult, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput,
-    RawMembers, ReadError, RequestState, Revision, Wire,
+    Printable, RawMembers, ReadError, RequestState, Revision, Wire,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::AnswerError;
-use crate::answer;
+use crate::answer::{self, brief, place};
 use crate::raw::{RawObject, subject};
 use saved::Saved;
 pub use task::PendingTask;
@@ -35,7 +35,7 @@ pub use task::PendingTask;
 ///         "requestedSchema": {"type": "object", "properties": {"euros": {"type": "integer"}}}}}}}"#;
 /// let mut pending: PendingCall = serde_json::from_str(saved)?;
 /// assert_eq!(pending.name().as_deref(), Some("pay"));
-/// assert_eq!(pending.message("amount"), Some("How much?"));
+/// assert_eq!(pending.message("amount").as_deref(), Some("How much?"));
 /// assert!(pending.accept("amount", &json!({ "euros": "many" })).is_err(), "it is checked against the form");
 /// pending.accept("amount", &json!({ "euros": 7 }))?;
 /// assert_eq!(pending.unanswered().count(), 0);
@@ -140,6 +140,40 @@ impl PendingCall {
         self.server.as_deref()
     }
 
+    /// Says that the call may go on at this server, whichever it was begun at: its state and its answers go there.
+    ///
+    /// A client refuses a call that names another server than its own. This is for a server that has moved.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{CallError, Client, PendingCall};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let saved = r#"{"format": 1, "server": "https://old.example.com/mcp", "revision": "2026-07-28",
+    ///     "method": "tools/call", "params": {"name": "report"}, "state": "sealed", "rounds": 1}"#;
+    /// let pending: PendingCall = serde_json::from_str(saved)?;
+    /// let script = Script::new().result(json!({ "resultType": "complete", "content": [] }));
+    /// let client = Client::builder(script).build();
+    /// let error = client.resume(pending).await.unwrap_err();
+    /// assert!(matches!(error, CallError::OtherServer { .. }));
+    /// let pending = error.into_pending().unwrap().trust_other_server(client.server());
+    /// client.resume(pending).await?;
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn trust_other_server(mut self, server: impl Into<String>) -> Self {
+        let server = server.into();
+        self.task = self.task.map(|task| task.trust_other_server(server.clone()));
+        self.server = Some(server);
+        self
+    }
+
+    /// Whether it was sent, as far as is known: then it belongs to a server.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.rounds > 0 || self.asked.is_some() || self.task.is_some()
+    }
+
     /// The revision that the call is made in: its state and its task belong to it.
     pub fn revision(&self) -> Revision {
         self.revision
@@ -176,8 +210,13 @@ impl PendingCall {
         self.asked.as_ref()?.requests.get(key)
     }
 
-    /// What a person is told who is asked under a key.
-    pub fn message(&self, key: &str) -> Option<&str> {
+    /// What a person is told who is asked under a key, as it may be shown: see [`Printable::text`].
+    pub fn message(&self, key: &str) -> Option<Cow<'_, str>> {
+        self.untrusted_message(key).map(|message| Printable::text(message).into_text())
+    }
+
+    /// What a person is told who is asked under a key, whole and as it came. Do not show it as it is.
+    pub fn untrusted_message(&self, key: &str) -> Option<&str> {
         match self.question(key)? {
             InputRequest::Elicit(request) => Some(request.params.message()),
             _ => None,
@@ -267,21 +306,27 @@ impl PendingCall {
 
 const RETRY_MEMBERS: [&str; 2] = ["requestState", "inputResponses"];
 
+/// So many keys are shown to a log.
+const MOST_LISTED: usize = 10;
+
 /// The largest whole number that every peer can hold.
 const LONGEST_TTL: u64 = (1 << 53) - 1;
 
 /// Shows keys, and never an answer, an argument or a state.
 impl fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |keys: &mut dyn Iterator<Item = &str>| {
+            keys.take(MOST_LISTED).map(|key| brief(key).into_owned()).collect::<Vec<_>>()
+        };
         f.debug_struct("PendingCall")
-            .field("server", &self.server)
+            .field("server", &self.server.as_deref().map(place))
             .field("revision", &self.revision.as_str())
-            .field("method", &self.method)
-            .field("name", &self.name())
+            .field("method", &brief(&self.method))
+            .field("name", &self.name().as_deref().map(brief))
             .field("rounds", &self.rounds)
-            .field("answered", &self.answers.keys().collect::<Vec<_>>())
-            .field("unanswered", &self.unanswered().collect::<Vec<_>>())
-            .field("task", &self.task.as_ref().map(PendingTask::id))
+            .field("answered", &listed(&mut self.answers.keys().map(String::as_str)))
+            .field("unanswered", &listed(&mut self.unanswered()))
+            .field("task", &self.task.as_ref().map(|task| brief(task.id())))
             .finish_non_exhaustive()
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::{Json, RequestId, Revision};
+use mrtr_schema::{Json, Printable, RequestId, Revision};
 use serde_json::value::RawValue;
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
@@ -34,6 +34,12 @@ use serde_json::value::RawValue;
 pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// What to call the server where a person is asked on its behalf.
     fn server(&self) -> &str;
+
+    /// Whose credentials the next request would show, if there are any. A private result that was kept is shown again
+    /// only while they are those that it came for.
+    async fn credentials(&self) -> Result<Option<CredentialsMark>, TransportError> {
+        Ok(None)
+    }
 
     /// Sends a request, tells of notifications as they come, and gives the response.
     async fn exchange(
@@ -98,12 +104,28 @@ impl fmt::Debug for Exchange<'_> {
 pub struct Replied {
     pub(crate) text: String,
     pub(crate) retry_after: Option<Duration>,
+    pub(crate) status: Option<u16>,
+    pub(crate) credentials: Option<CredentialsMark>,
 }
 
 impl Replied {
     /// A response with this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), retry_after: None }
+        Self { text: text.into(), retry_after: None, status: None, credentials: None }
+    }
+
+    /// It came with this HTTP status, which is shown if the text turns out to be no message.
+    #[must_use]
+    pub fn status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// It came for these credentials.
+    #[must_use]
+    pub fn credentials(mut self, credentials: CredentialsMark) -> Self {
+        self.credentials = Some(credentials);
+        self
     }
 
     /// The server wants to be left alone for this long, if it asks for a retry and for nothing else.
@@ -140,6 +162,51 @@ pub struct Notified {
     pub params: Json,
 }
 
+/// Tells the credentials of one transport apart, and says nothing else about them: a keyed hash, say.
+///
+/// ```
+/// use std::hash::{BuildHasher, RandomState};
+/// use mrtr_client::CredentialsMark;
+///
+/// let marks = RandomState::new();
+/// let mark = |token: &str| CredentialsMark::new(marks.hash_one(token));
+/// assert!(mark("ann's") == mark("ann's") && mark("ann's") != mark("bob's"));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CredentialsMark(u64);
+
+impl CredentialsMark {
+    /// The mark of credentials, made in the same way for each request of a transport.
+    pub fn new(mark: u64) -> Self {
+        Self(mark)
+    }
+}
+
+/// What went wrong with an exchange, where it makes a difference to what can be done about it.
+///
+/// ```
+/// use mrtr_client::{TransportError, TransportFailure};
+///
+/// let error = TransportError::of(TransportFailure::Unauthorized, "status 401 and no message");
+/// assert_eq!(error.failure(), TransportFailure::Unauthorized);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TransportFailure {
+    /// No connection could be made: nothing listens there, or there is no such host.
+    Unreachable,
+    /// The server did not answer in time.
+    TimedOut,
+    /// The server wants to know who calls, or does not take what it was shown: 401.
+    Unauthorized,
+    /// The server knows who calls, and does not let them: 403.
+    Forbidden,
+    /// Something answers there, and has nothing at this path: 404.
+    NotFound,
+    /// Anything else.
+    Other,
+}
+
 /// Why an exchange failed before there was a reply.
 ///
 /// ```
@@ -147,13 +214,13 @@ pub struct Notified {
 /// use mrtr_client::TransportError;
 ///
 /// let gone = TransportError::new("connection reset");
+/// assert_eq!(gone.to_string(), "connection reset");
 /// let overloaded = TransportError::busy(Some(Duration::from_secs(2)));
-/// assert_eq!(overloaded.to_string(), "the exchange with the server failed");
+/// assert_eq!(overloaded.to_string(), "the server is too busy");
 /// ```
-#[derive(Debug, thiserror::Error)]
-#[error("the exchange with the server failed")]
+#[derive(Debug)]
 pub struct TransportError {
-    #[source]
+    failure: TransportFailure,
     source: Box<dyn std::error::Error + Send + Sync>,
     pub(crate) busy: Option<Busy>,
 }
@@ -167,12 +234,43 @@ pub(crate) struct Busy {
 impl TransportError {
     /// Whatever it was.
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { source: error.into(), busy: None }
+        Self::of(TransportFailure::Other, error)
+    }
+
+    /// Something that the caller can be told more about.
+    pub fn of(failure: TransportFailure, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { failure, source: error.into(), busy: None }
     }
 
     /// The server has not looked at the request, since it is too busy: it is sent again, after as long as this at
     /// least, within the limit for retries that bring nothing new.
     pub fn busy(retry_after: Option<Duration>) -> Self {
-        Self { source: "the server is too busy".into(), busy: Some(Busy { retry_after }) }
+        Self { busy: Some(Busy { retry_after }), ..Self::new("the server is too busy") }
+    }
+
+    /// What went wrong, in a word.
+    pub fn failure(&self) -> TransportFailure {
+        self.failure
     }
 }
+
+/// Shows the innermost cause: the outer ones of an HTTP client say little.
+impl fmt::Display for TransportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut cause: &dyn std::error::Error = &*self.source;
+        while let Some(inner) = cause.source() {
+            cause = inner;
+        }
+        Printable::line(&cause.to_string()).up_to(LONGEST_CAUSE).fmt(f)
+    }
+}
+
+impl std::error::Error for TransportError {
+    /// What was made of several causes; a single one is all that this shows.
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.source().is_some().then_some(&*self.source)
+    }
+}
+
+/// A cause may quote a line of the server's.
+const LONGEST_CAUSE: usize = 2 * Printable::LINE;

@@ -5,9 +5,11 @@ mod events;
 mod learn;
 mod parser;
 mod send;
+mod status;
+mod table;
 
-use std::collections::HashMap;
 use std::fmt;
+use std::hash::RandomState;
 use std::net::IpAddr;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -16,12 +18,13 @@ use async_trait::async_trait;
 use bytes::BytesMut;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mrtr_client::{Exchange, Notified, Replied, Transport, TransportError};
+use mrtr_client::{CredentialsMark, Exchange, Notified, Replied, Transport, TransportError};
 use reqwest::{Response, Url};
 
-use annotations::Annotated;
 use events::response_of;
 use learn::is_header_mismatch;
+use send::Sent;
+use table::AnnotationTable;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -41,7 +44,9 @@ pub struct HttpTransport {
     tokens: Option<Arc<dyn TokenProvider>>,
     headers: HeaderMap,
     /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
-    annotated: Arc<RwLock<HashMap<String, Annotated>>>,
+    annotated: Arc<RwLock<AnnotationTable>>,
+    /// Tells tokens apart without keeping them.
+    marks: RandomState,
 }
 
 /// Where bearer tokens come from.
@@ -63,6 +68,9 @@ pub struct HttpTransport {
 #[async_trait]
 pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
     /// A token, if there is one. `refused` is one that the server has just refused.
+    ///
+    /// It is asked for before each request, and before a private result that was kept is shown again: that belongs to
+    /// the token that it came for.
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
 }
 
@@ -86,6 +94,13 @@ pub enum HttpTransportError {
 }
 
 impl HttpTransport {
+    /// The most that is kept of what lists of tools say about headers, in bytes: beyond it, the tools that were learned
+    /// of first are forgotten, and looked up again when they are called.
+    pub const ANNOTATION_BYTES: usize = 1 << 20;
+
+    /// The most arguments of one call that are mirrored in headers. A call with more is not sent.
+    pub const MIRRORED_ARGUMENTS: usize = 1000;
+
     /// A way to the server at this URL.
     ///
     /// It follows no redirect: what was meant for one server goes to no other. It goes through the proxy that the
@@ -119,6 +134,7 @@ impl HttpTransport {
             tokens: None,
             headers: HeaderMap::new(),
             annotated: Arc::default(),
+            marks: RandomState::new(),
         }
     }
 
@@ -142,31 +158,38 @@ impl HttpTransport {
         exchange: &Exchange<'_>,
         notified: &mut (dyn FnMut(Notified) + Send),
     ) -> Result<HttpReply, TransportError> {
-        let response = self.send(exchange).await?;
+        let Sent { response, credentials } = self.send(exchange).await?;
         let retry_after = send::retry_after(&response);
         let status = response.status();
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let text = match media_type.as_str() {
+            _ if status::is_refusal(status) => return Err(status::no_message(status, response).await),
             "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await?,
             "application/json" => whole(response, exchange.reply_bytes).await?,
-            _ => return Err(TransportError::new(format!("the server answered with status {status} and no message"))),
+            _ => return Err(status::no_message(status, response).await),
         };
-        Ok(HttpReply { text, retry_after })
+        status::check(status, &text)?;
+        Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials })
     }
 }
 
-/// A response, and how long the server wants to be left alone before the next one.
+/// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
 struct HttpReply {
     text: String,
+    status: u16,
     retry_after: Option<Duration>,
+    credentials: Option<CredentialsMark>,
 }
 
 impl HttpReply {
     fn into_replied(self) -> Replied {
-        let replied = Replied::new(self.text);
-        match self.retry_after {
-            Some(pause) => replied.retry_after(pause),
+        let mut replied = Replied::new(self.text).status(self.status);
+        if let Some(pause) = self.retry_after {
+            replied = replied.retry_after(pause);
+        }
+        match self.credentials {
+            Some(mark) => replied.credentials(mark),
             None => replied,
         }
     }
@@ -178,14 +201,21 @@ impl Transport for HttpTransport {
         &self.server
     }
 
+    async fn credentials(&self) -> Result<Option<CredentialsMark>, TransportError> {
+        Ok(self.mark(self.token(None).await?.as_deref()))
+    }
+
     async fn exchange(
         &self,
         exchange: Exchange<'_>,
         notified: &mut (dyn FnMut(Notified) + Send),
     ) -> Result<Replied, TransportError> {
-        let reply = self.reply(&exchange, notified).await?;
+        let mut reply = self.reply(&exchange, notified).await?;
         match exchange.method {
-            "tools/list" => Ok(Replied::new(self.learn(reply.text))),
+            "tools/list" => {
+                reply.text = self.learn(reply.text);
+                Ok(reply.into_replied())
+            }
             // The server may want arguments in headers, and nobody has listed its tools yet, or not for long. If listing
             // them fails, the refusal of the call is what its caller should see.
             "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::Printable;
+
 /// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
 ///
 /// The peer that sent it is to blame.
@@ -205,12 +207,9 @@ pub(crate) fn quoted(text: &str) -> String {
     shortened(text, LONGEST_QUOTE)
 }
 
-/// The text, or its beginning and a sign that there was more.
+/// The text as it may be shown, or its beginning and a sign that there was more.
 pub(crate) fn shortened(text: &str, longest: usize) -> String {
-    match text.char_indices().nth(longest) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    Printable::line(text).up_to(longest).into_text().into_owned()
 }
 
 pub(crate) const LONGEST_REASON: usize = 400;

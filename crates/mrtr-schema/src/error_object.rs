@@ -1,5 +1,7 @@
 //! Errors on the wire: their codes, their typed data, and the responses that carry them.
 
+use std::fmt;
+
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
@@ -8,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::json::{Json, Members, integer};
 use crate::json_schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{ClientCapabilities, Dialect, ReadError, RequestId, Revision};
+use crate::{ClientCapabilities, Dialect, Printable, ReadError, RequestId, Revision};
 
 /// A response that carries an error.
 ///
@@ -43,7 +45,7 @@ pub struct ErrorResponse {
 /// assert_eq!(error.code, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
 /// assert_eq!(error.data_as::<UnsupportedVersionData>().unwrap().unwrap().requested, "v9");
 /// ```
-#[derive(Debug, Clone, PartialEq, Wire)]
+#[derive(Clone, PartialEq, Wire)]
 #[wire(name = "Error")]
 #[non_exhaustive]
 pub struct ErrorObject {
@@ -70,6 +72,17 @@ impl ErrorObject {
     pub fn data_as<D: ErrorData>(&self) -> Option<Result<D, ReadError>> {
         let data = self.data.as_ref().filter(|_| self.code == D::CODE)?;
         Some(D::read(data.as_raw(), Revision::default().lenient()).map_err(|error| error.in_member("data")))
+    }
+}
+
+/// Shows the beginning of what the peer says, so that a log can take it.
+impl fmt::Debug for ErrorObject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ErrorObject")
+            .field("code", &self.code)
+            .field("message", &Printable::line(&self.message).into_text())
+            .field("data", &self.data.as_ref().map(|data| Printable::line(data.as_str()).into_text()))
+            .finish_non_exhaustive()
     }
 }
 

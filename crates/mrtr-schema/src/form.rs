@@ -20,7 +20,7 @@ use crate::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, ReadError, Revision};
+use crate::{Dialect, Printable, ReadError, Revision};
 
 pub use of_type::FormError;
 
@@ -104,9 +104,23 @@ impl Form {
         self.0.fields.properties.get(name)
     }
 
-    /// Whether a field must be filled in.
+    /// The names of the fields that must be filled in, as the form lists them.
+    ///
+    /// ```
+    /// use mrtr_schema::Form;
+    ///
+    /// let form = r#"{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}"#;
+    /// assert_eq!(Form::parse(form)?.required().collect::<Vec<_>>(), ["a"]);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.0.fields.required.iter().flatten().map(String::as_str)
+    }
+
+    /// Whether a field must be filled in. It looks through [`required`](Self::required): who asks for every field had
+    /// better collect that once.
     pub fn is_required(&self, name: &str) -> bool {
-        self.0.fields.required.iter().flatten().any(|required| required == name)
+        self.required().any(|required| required == name)
     }
 
     /// The form as JSON text.
@@ -228,7 +242,7 @@ impl PartialEq for Form {
 
 impl fmt::Debug for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Form({})", self.as_str())
+        write!(f, "Form({})", Printable::text(self.as_str()).up_to(usize::MAX))
     }
 }
 

@@ -23,8 +23,8 @@ pub(crate) use number::integer;
 pub use split::RawMembers;
 pub(crate) use split::{Key, elements, text};
 
-use crate::ReadError;
 use crate::wire::serde_at_published_revision;
+use crate::{Printable, ReadError};
 
 /// Any JSON value, kept as text.
 ///
@@ -112,9 +112,10 @@ impl PartialEq for Json {
     }
 }
 
+/// Shows the text, with nothing in it that acts on a terminal.
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        Printable::text(self.as_str()).up_to(usize::MAX).fmt(f)
     }
 }
 

@@ -22,6 +22,7 @@ mod methods;
 mod namespaced;
 mod notifications;
 mod params;
+mod printable;
 mod prompts;
 mod request_state;
 mod resources;
@@ -89,6 +90,7 @@ pub use notifications::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
 };
 pub use params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams, RetryAnywhere};
+pub use printable::Printable;
 pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
 pub use request_state::RequestState;
 pub use resources::{

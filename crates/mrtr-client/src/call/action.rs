@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, Json, ReadError};
+use mrtr_schema::{ErrorObject, InputRequest, Json, Printable, ReadError};
 use serde_json::value::RawValue;
 
 use crate::answer::brief;
@@ -92,7 +92,7 @@ pub enum Outcome {
 ///
 /// assert_eq!(Stop::TooManyRounds(10).to_string(), "the server still asks after 10 rounds");
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Stop {
     /// The server asks again, and all rounds are used.
@@ -116,12 +116,34 @@ pub enum Stop {
     /// The reply is none that the protocol allows.
     #[error("the reply cannot be read: {0}")]
     BadReply(ReadError),
+    /// The reply answers another request than the one that was sent.
+    #[error("the reply is to another request, `{}`{}", brief(.id), quoted(.untrusted_message.as_deref()))]
+    ForeignReply {
+        /// The id that it carries.
+        id: String,
+        /// What the server says with it, if it is an error: as it came.
+        untrusted_message: Option<String>,
+    },
+    /// The list is longer than is taken.
+    #[error("the list has more than {0} bytes")]
+    ListTooLong(usize),
     /// The task goes on and on.
     #[error("the task was not done after {0} looks")]
     TooManyLooks(u32),
     /// The task was cancelled.
     #[error("the task was cancelled")]
     TaskCancelled,
+}
+
+/// Shows no more than the message does: a server's words may be long.
+impl fmt::Debug for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stop({self})")
+    }
+}
+
+fn quoted(said: Option<&str>) -> String {
+    said.map(|said| format!("; the server says: {}", Printable::line(said))).unwrap_or_default()
 }
 
 fn listed(keys: &[String]) -> String {

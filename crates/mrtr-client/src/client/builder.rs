@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use mrtr_schema::{
     CreateMessageParams, CreateMessageResult, Implementation, LoggingLevel, NamespacedInput, Revision, Root,
 };
-use tokio::sync::broadcast;
 
 use super::cache::Cache;
 use super::message::Declared;
+use super::watchers::Watchers;
 use super::{Client, Inner};
 use crate::handlers::{Asking, FormRequest, Handlers, IntoElicitResult, UrlRequest};
 use crate::{Limits, Transport};
@@ -72,9 +72,6 @@ pub struct TraceContext {
 
 /// Says where a call stands in a trace.
 pub(super) struct Tracer(pub(super) Box<dyn Fn() -> TraceContext + Send + Sync>);
-
-/// How many events a slow reader may be behind before it misses some.
-const EVENTS: usize = 1024;
 
 impl Builder {
     pub(super) fn new(transport: Arc<dyn Transport>) -> Self {
@@ -240,8 +237,8 @@ impl Builder {
             session: format!("{session:016x}"),
             sent: AtomicU64::new(0),
             calls: AtomicU64::new(0),
-            events: broadcast::Sender::new(EVENTS),
-            cache: Cache::default(),
+            watchers: Watchers::new(self.limits.event_bytes),
+            cache: Cache::new(self.limits.cache_bytes),
         }))
     }
 }

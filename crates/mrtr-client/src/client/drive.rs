@@ -3,12 +3,12 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use mrtr_schema::{Json, JsonObject, ReadError, Revision};
+use mrtr_schema::{Json, JsonObject, ReadError};
 use tracing::{Instrument, Span, info_span};
 
 use super::Client;
 use super::report::Report;
-use crate::{Action, Call, CallError, EventKind, Outcome, Outgoing, PendingCall, PendingTask};
+use crate::{Action, Call, CallError, CredentialsMark, EventKind, Outcome, Outgoing, PendingCall, PendingTask};
 
 /// One round of a call that is driven by hand.
 ///
@@ -57,8 +57,10 @@ pub enum Round {
 /// A call that is done.
 pub(super) struct Finished {
     pub(super) result: Json,
-    /// The revision in which the result was said.
-    pub(super) revision: Revision,
+    /// The call, as it was sent last: the result was said in its revision.
+    pub(super) pending: PendingCall,
+    /// Whose credentials the result came for.
+    pub(super) credentials: Option<CredentialsMark>,
     /// Whether it may be kept, if its server says so.
     pub(super) may_be_kept: bool,
 }
@@ -68,6 +70,8 @@ pub(super) struct Driven<'a> {
     pub(super) client: &'a Client,
     pub(super) report: Report,
     pub(super) call: Call,
+    /// Whose credentials the last reply came for.
+    pub(super) credentials: Option<CredentialsMark>,
     /// The last round that was told of.
     told: u32,
 }
@@ -76,7 +80,8 @@ impl Client {
     /// Picks up a call that was put down, and runs it to its end.
     ///
     /// It goes on in the revision it was begun in, with this client's handlers: what another client did not know, this
-    /// one may.
+    /// one may. It goes on at the server it was begun at: at another it is refused, unless
+    /// [`PendingCall::trust_other_server`] says otherwise.
     ///
     /// ```
     /// use mrtr_client::testing::Script;
@@ -101,7 +106,8 @@ impl Client {
     /// assert!(server.sent()[0].as_str().contains(r#""requestState":"sealed""#));
     /// # Ok(()) }
     /// ```
-    pub async fn resume(&self, mut pending: PendingCall) -> Result<Json, CallError> {
+    pub async fn resume(&self, pending: PendingCall) -> Result<Json, CallError> {
+        let mut pending = self.admit(pending)?;
         pending.skipped.clear();
         self.drive(pending).await.map(|finished| finished.result)
     }
@@ -126,9 +132,24 @@ impl Client {
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
         let params = super::methods::params([("taskId", task.id())]);
         let mut pending = PendingCall::new(task.revision(), "tasks/get", params);
-        pending.server = Some(self.0.server.to_string());
+        // A task that names no server is known by its id alone, and the caller says whose it is.
+        pending.server = Some(task.server().unwrap_or(&self.0.server).to_owned());
         pending.task = Some(task);
         self.resume(pending).await
+    }
+
+    /// The call, if it is for this client's server: its state and its answers are not for everybody.
+    pub(super) fn admit(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
+        let here = &*self.0.server;
+        match &pending.server {
+            Some(server) if server == here => {}
+            None if !pending.has_begun() => pending.server = Some(here.to_owned()),
+            _ => {
+                let (began_at, here) = (pending.server.clone(), here.to_owned());
+                return Err(CallError::OtherServer { began_at, here, pending: Box::new(pending) });
+            }
+        }
+        Ok(pending)
     }
 
     /// Sends a call, or goes on with one, for a single round; [`Round`] has an example.
@@ -136,6 +157,7 @@ impl Client {
     /// Questions are handed out, not answered: whoever calls answers them, now or next week. While some are open,
     /// nothing is sent.
     pub async fn advance(&self, pending: PendingCall) -> Result<Round, CallError> {
+        let pending = self.admit(pending)?;
         let mut driven = Driven::new(self, pending);
         let span = driven.span();
         let sent = async {
@@ -175,13 +197,11 @@ impl Client {
         let mut driven = Driven::new(self, pending);
         let span = driven.span();
         let ran = driven.run().instrument(span).await;
-        let Driven { report, call, .. } = driven;
+        let Driven { report, call, credentials, .. } = driven;
         report.close();
         let may_be_kept = ran?;
         match call.end() {
-            (Some(Outcome::Complete(result)), pending) => {
-                Ok(Finished { result, revision: pending.revision, may_be_kept })
-            }
+            (Some(Outcome::Complete(result)), pending) => Ok(Finished { result, pending, credentials, may_be_kept }),
             (outcome, pending) => Err(failed(outcome, pending)),
         }
     }
@@ -193,7 +213,7 @@ impl<'a> Driven<'a> {
         // Pauses should differ between clients, and nobody need be kept from guessing them: the system is not asked.
         let seed = RandomState::new().hash_one(report.call);
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, report, call, told: 0 }
+        Self { client, report, call, credentials: None, told: 0 }
     }
 
     fn span(&self) -> Span {
@@ -277,6 +297,8 @@ fn failed(outcome: Option<Outcome>, pending: PendingCall) -> CallError {
     match outcome {
         Some(Outcome::Failed(error)) => CallError::Server { error: Box::new(error), pending },
         Some(Outcome::Stopped(stop)) => CallError::Stopped { stop, pending },
-        Some(Outcome::Complete(_)) | None => CallError::BadResult(ReadError::refused("there is no result")),
+        Some(Outcome::Complete(_)) | None => {
+            CallError::BadResult { source: ReadError::refused("there is no result"), pending }
+        }
     }
 }

@@ -1,14 +1,12 @@
 //! One exchange with the server: within its time, within its size, and read as what it is.
 
-use mrtr_schema::{
-    Envelope, ErrorObject, Json, LoggingMessageParams, ProgressParams, RawMembers, ReadError, RequestId, Revision, Wire,
-};
+use mrtr_schema::{Envelope, ErrorObject, Json, RawMembers, ReadError, RequestId, Revision, Wire};
 use serde_json::value::RawValue;
 
 use super::drive::Driven;
 use crate::raw::subject;
 use crate::transport::{Exchange, Notified, Replied};
-use crate::{CallError, EventKind, Outgoing, Stop, TransportError};
+use crate::{CallError, Outgoing, Stop, TransportError, TransportFailure};
 
 impl Driven<'_> {
     /// Sends a request, and tells the call what came back.
@@ -30,9 +28,10 @@ impl Driven<'_> {
             self.call.refuse_reply(Stop::ReplyTooLong(replied.text.len()));
             return Ok(());
         }
-        match read(&replied.text, &id, revision) {
+        self.credentials = replied.credentials;
+        match read(&replied, &id, revision) {
             Ok(reply) => self.call.replied(reply, replied.retry_after),
-            Err(error) => self.call.refuse_reply(Stop::BadReply(error)),
+            Err(stop) => self.call.refuse_reply(stop),
         }
         Ok(())
     }
@@ -53,41 +52,49 @@ impl Driven<'_> {
         };
         let mut notified = |notified: Notified| {
             self.client.hear(&notified);
-            self.report.tell(event_of(notified, revision));
+            self.report.tell_said(notified, revision);
         };
         let exchanged = client.transport.exchange(exchange, &mut notified);
-        match tokio::time::timeout(client.limits.exchange, exchanged).await {
-            Ok(exchanged) => exchanged,
-            Err(_) => Err(TransportError::new("the server did not answer in time")),
-        }
+        tokio::time::timeout(client.limits.exchange, exchanged).await.unwrap_or_else(|_| {
+            let waited = format!("nothing came within {:?}", client.limits.exchange);
+            Err(TransportError::of(TransportFailure::TimedOut, waited))
+        })
     }
 }
 
 /// The result or the error that a response carries, if it is one to this request.
-fn read<'a>(text: &'a str, id: &RequestId, revision: Revision) -> Result<Result<&'a RawValue, ErrorObject>, ReadError> {
+fn read<'a>(
+    replied: &'a Replied,
+    id: &RequestId,
+    revision: Revision,
+) -> Result<Result<&'a RawValue, ErrorObject>, Stop> {
     let is_ours = |answered: &RequestId| answered == id;
-    match Envelope::parse(text.as_bytes()) {
+    let object = |error| checked(error).and_then(|error| ErrorObject::read(error, revision.lenient()));
+    match Envelope::parse(replied.text.as_bytes()) {
         Ok(Envelope::Result { id: answered, result }) if is_ours(&answered) => Ok(Ok(result)),
         // A server that could not read the id of a request leaves it out.
-        Ok(Envelope::Error { id: answered, error }) if answered.as_ref().is_none_or(is_ours) => {
-            checked(error).and_then(|error| ErrorObject::read(error, revision.lenient())).map(Err)
+        Ok(Envelope::Error { id: answered, error }) if answered.as_ref().is_none_or(is_ours) => Ok(Err(object(error)?)),
+        Ok(Envelope::Error { id: Some(answered), error }) => {
+            let untrusted_message = object(error).ok().map(|error| error.message);
+            Err(Stop::ForeignReply { id: answered.to_string(), untrusted_message })
         }
-        Ok(_) => Err(ReadError::refused("it answers something else")),
-        Err(error) => Err(ReadError::refused(error.to_string())),
+        Ok(Envelope::Result { id: answered, .. }) => {
+            Err(Stop::ForeignReply { id: answered.to_string(), untrusted_message: None })
+        }
+        Ok(_) => Err(no_reply("it is no response".to_owned(), replied)),
+        Err(error) => Err(no_reply(error.to_string(), replied)),
     }
+}
+
+/// What is wrong with a text that is no response, and what the transport said of it.
+fn no_reply(reason: String, replied: &Replied) -> Stop {
+    Stop::BadReply(ReadError::refused(match replied.status {
+        Some(status) => format!("{reason} (it came with status {status})"),
+        None => reason,
+    }))
 }
 
 /// JSON that holds no key twice and is not nested too deeply.
 fn checked(raw: &RawValue) -> Result<&RawValue, ReadError> {
     Json::from_raw(raw).map(|_| raw)
-}
-
-fn event_of(Notified { method, params }: Notified, revision: Revision) -> EventKind {
-    let dialect = revision.lenient();
-    match method.as_str() {
-        "notifications/progress" => ProgressParams::read(params.as_raw(), dialect).ok().map(EventKind::Progress),
-        "notifications/message" => LoggingMessageParams::read(params.as_raw(), dialect).ok().map(EventKind::Log),
-        _ => None,
-    }
-    .unwrap_or(EventKind::Other { method, params })
 }

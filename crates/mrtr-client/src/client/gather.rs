@@ -62,7 +62,8 @@ impl Driven<'_> {
     fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
         let pending = self.pending();
         match unanswered {
-            Unanswered::NoHandler | Unanswered::Unknown => CallError::NoHandler { key, method, pending },
+            Unanswered::NoHandler(handler) => CallError::NoHandler { key, method, handler, pending },
+            Unanswered::Unknown => CallError::NoHandler { key, method, handler: "on_input", pending },
             Unanswered::BadQuestion(source) => CallError::BadQuestion { key, source, pending },
             Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
                 Ok(error) => CallError::Unfit { error: *error, pending },

@@ -9,7 +9,7 @@ use mrtr_schema::{
 
 use super::Client;
 use super::methods::params;
-use crate::CallError;
+use crate::{CallError, Stop};
 
 /// One page of a list.
 trait Page: Wire {
@@ -74,13 +74,23 @@ impl Client {
         let mut all = Vec::new();
         let mut cursor: Option<String> = None;
         let mut seen = HashSet::new();
+        let mut bytes = 0;
         loop {
-            let page: P = self.cached(P::METHOD, params(cursor.iter().map(|cursor| ("cursor", cursor)))).await?;
+            let asked = params(cursor.iter().map(|cursor| ("cursor", cursor)));
+            let pending = || Box::new(self.prepare(P::METHOD, asked.clone()));
+            let (page, length) = self.cached_with_length::<P>(P::METHOD, asked.clone()).await?;
             let (items, next) = page.into_parts();
+            // What an item takes, even if there is little in it, and what it says; the cursors are in it.
+            bytes += length + items.len() * size_of::<P::Item>();
+            if bytes > self.0.limits.list_bytes {
+                let stop = Stop::ListTooLong(self.0.limits.list_bytes);
+                return Err(CallError::Stopped { stop, pending: pending() });
+            }
             all.extend(items);
             let Some(next) = next else { return Ok(all) };
             if seen.len() == MOST_PAGES || !seen.insert(next.clone()) {
-                return Err(CallError::BadResult(ReadError::refused("the list does not end").in_member("nextCursor")));
+                let source = ReadError::refused("the list does not end").in_member("nextCursor");
+                return Err(CallError::BadResult { source, pending: pending() });
             }
             cursor = Some(next);
         }

@@ -29,7 +29,7 @@ impl Client {
     /// What this client adds to the metadata of each request: mostly the same.
     fn meta(&self, id: &RequestId, revision: Revision) -> Cow<'_, RawValue> {
         let client = &self.0;
-        let is_watched = client.events.receiver_count() > 0;
+        let is_watched = client.watchers.is_watched();
         let known = Revision::ALL.iter().position(|known| *known == revision);
         match known.and_then(|known| client.declared.0.get(known)) {
             Some(declared) if !is_watched && client.tracer.is_none() => {

@@ -7,6 +7,8 @@ use mrtr_schema::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::cache::Audience;
+use super::drive::Finished;
 use super::{Client, Round};
 use crate::{CallError, PendingCall, PendingTask};
 
@@ -113,7 +115,7 @@ impl Client {
 
     async fn to_the_end<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
         let finished = self.drive(pending).await?;
-        read(&finished.result, finished.revision)
+        read(&finished.result, finished.pending)
     }
 
     /// What the server says of itself.
@@ -179,6 +181,10 @@ impl Client {
     pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {
         let mut pending = self.prepare("tasks/cancel", params([("taskId", task.id())]));
         pending.revision = task.revision();
+        if let Some(server) = task.server() {
+            pending.server = Some(server.to_owned());
+            pending = self.admit(pending)?;
+        }
         if task.revision().has(Feature::CoreTasks) {
             self.to_the_end::<tasks::CancelTaskResult>(pending).await.map(drop)
         } else {
@@ -195,18 +201,43 @@ impl Client {
 
     /// A result that was kept, or a new one, which is kept if the server says so.
     pub(super) async fn cached<R: Wire>(&self, method: &str, params: JsonObject) -> Result<R, CallError> {
+        self.cached_with_length(method, params).await.map(|(typed, _)| typed)
+    }
+
+    /// A result that was kept, or a new one, with the length of its text.
+    pub(super) async fn cached_with_length<R: Wire>(
+        &self,
+        method: &str,
+        params: JsonObject,
+    ) -> Result<(R, usize), CallError> {
         let key = |revision: Revision| format!("{revision} {method} {}", params.as_str());
-        let revision = self.revision();
-        if let Some(kept) = self.0.cache.get(&key(revision)) {
-            return read(&kept, revision);
+        let pending = self.prepare(method, params.clone());
+        if let Some(kept) = self.kept(&key(pending.revision)).await {
+            return Ok((read(&kept, pending)?, kept.as_str().len()));
         }
-        let finished = self.drive(self.prepare(method, params.clone())).await?;
-        let typed = read(&finished.result, finished.revision)?;
+        let Finished { result, pending, credentials, may_be_kept } = self.drive(pending).await?;
+        let revision = pending.revision;
+        let typed = read(&result, pending)?;
         // What came of a retry is its answers' as much as the request's (CL-6).
-        if finished.may_be_kept {
-            self.0.cache.keep(key(finished.revision), &finished.result, finished.revision);
+        if may_be_kept {
+            self.0.cache.keep(key(revision), &result, revision, credentials);
         }
-        Ok(typed)
+        Ok((typed, result.as_str().len()))
+    }
+
+    /// A result that was kept, if it is for anybody, or for the credentials that a request would show now.
+    async fn kept(&self, key: &str) -> Option<Json> {
+        let kept = self.0.cache.get(key)?;
+        if kept.audience == Audience::Anybody {
+            return Some(kept.result);
+        }
+        // If there are none to be had, the request says why.
+        let bearer = self.0.transport.credentials().await.ok()?;
+        if !kept.is_for(bearer) {
+            self.0.cache.remove(key);
+            return None;
+        }
+        Some(kept.result)
     }
 }
 
@@ -217,8 +248,10 @@ struct Named<'a> {
     arguments: &'a RawValue,
 }
 
-fn read<R: Wire>(result: &Json, revision: Revision) -> Result<R, CallError> {
-    R::read(result.as_raw(), revision.lenient()).map_err(CallError::BadResult)
+/// The result as what this call gives.
+fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
+    R::read(result.as_raw(), pending.revision.lenient())
+        .map_err(|source| CallError::BadResult { source, pending: Box::new(pending) })
 }
 
 /// Parameters that are all texts.

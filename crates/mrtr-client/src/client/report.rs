@@ -1,7 +1,10 @@
 //! Telling whoever watches what happens during one call.
 
+use mrtr_schema::Revision;
+
+use super::watchers::{Told, What};
 use crate::client::Client;
-use crate::{CallEvent, EventKind, PendingCall};
+use crate::{EventKind, Notified, PendingCall};
 
 /// Tells of one call. A call that is dropped before its end is told of, too.
 pub(super) struct Report {
@@ -32,12 +35,21 @@ impl Report {
     }
 
     pub(super) fn tell(&self, kind: EventKind) {
+        self.tell_of(|| What::Happened(kind));
+    }
+
+    /// Tells of what the server said on the way.
+    pub(super) fn tell_said(&self, notified: Notified, revision: Revision) {
+        self.tell_of(|| What::Said(notified, revision));
+    }
+
+    fn tell_of(&self, what: impl FnOnce() -> What) {
         // Nobody may be watching, which is fine.
-        if self.client.0.events.receiver_count() == 0 {
+        if !self.client.0.watchers.is_watched() {
             return;
         }
-        let event = CallEvent { call: self.call, method: self.method.clone(), name: self.name.clone(), kind };
-        let _ = self.client.0.events.send(event);
+        let (method, name) = (self.method.clone(), self.name.clone());
+        self.client.0.watchers.tell(Told { call: self.call, method, name, what: what() });
     }
 
     pub(super) fn close(mut self) {

@@ -1,7 +1,10 @@
 //! Questions to a person, as a handler sees them, and what it may answer.
 
+use std::borrow::Cow;
+use std::collections::HashSet;
+
 use mrtr_schema::{
-    ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Form, Json, JsonObject, PrimitiveSchema,
+    ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Form, Json, JsonObject, PrimitiveSchema, Printable,
 };
 use serde::Serialize;
 
@@ -50,16 +53,24 @@ use crate::{AnswerError, answer};
 #[derive(Debug, Clone)]
 pub struct FormRequest {
     params: ElicitFormParams,
+    /// The message as it may be shown, where that is not the message itself.
+    shown: Option<String>,
     asking: Asking,
 }
 
 impl FormRequest {
     pub(crate) fn new(params: ElicitFormParams, asking: Asking) -> Self {
-        Self { params, asking }
+        let shown = shown(&params.message);
+        Self { params, shown, asking }
     }
 
-    /// What the server wants to know.
+    /// What the server wants to know, as it may be shown: see [`Printable::text`].
     pub fn message(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.params.message)
+    }
+
+    /// What the server wants to know, whole and as it came. Do not show it as it is.
+    pub fn untrusted_message(&self) -> &str {
         &self.params.message
     }
 
@@ -72,10 +83,12 @@ impl FormRequest {
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         let form = self.form();
         let defaults = answer::defaults(form);
+        let required: HashSet<_> = form.required().collect();
         form.fields().map(move |(name, schema)| Field {
             name,
             schema,
-            is_required: form.is_required(name),
+            title: Printable::line(schema.title().unwrap_or(name)).into_text(),
+            is_required: required.contains(name),
             default: defaults.get(name).and_then(|default| Json::from_raw(default).ok()),
         })
     }
@@ -124,12 +137,13 @@ pub struct Field<'a> {
     pub is_required: bool,
     /// What it holds at first.
     pub default: Option<Json>,
+    title: Cow<'a, str>,
 }
 
 impl Field<'_> {
-    /// Its name for people.
+    /// Its name for people, as it may be shown: see [`Printable::line`]. As it came, it is in the schema.
     pub fn title(&self) -> &str {
-        self.schema.title().unwrap_or(self.name)
+        &self.title
     }
 }
 
@@ -162,16 +176,24 @@ impl Field<'_> {
 #[derive(Debug, Clone)]
 pub struct UrlRequest {
     params: ElicitUrlParams,
+    /// The message as it may be shown, where that is not the message itself.
+    shown: Option<String>,
     asking: Asking,
 }
 
 impl UrlRequest {
     pub(crate) fn new(params: ElicitUrlParams, asking: Asking) -> Self {
-        Self { params, asking }
+        let shown = shown(&params.message);
+        Self { params, shown, asking }
     }
 
-    /// Why the person should go there.
+    /// Why the person should go there, as it may be shown: see [`Printable::text`].
     pub fn message(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.params.message)
+    }
+
+    /// Why the person should go there, whole and as it came. Do not show it as it is.
+    pub fn untrusted_message(&self) -> &str {
         &self.params.message
     }
 
@@ -198,6 +220,14 @@ impl UrlRequest {
     /// The person went away without an answer.
     pub fn cancel(&self) -> ElicitResult {
         ElicitResult::cancel()
+    }
+}
+
+/// A message as it may be shown, if that is not the message itself.
+fn shown(message: &str) -> Option<String> {
+    match Printable::text(message).into_text() {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(shown) => Some(shown),
     }
 }
 

@@ -1,10 +1,10 @@
 //! The saved form of what was put down, and what is checked when it is read.
 
 use indexmap::IndexMap;
-use mrtr_schema::{InputResponse, JsonObject, ReadError, RequestState, Revision};
+use mrtr_schema::{InputResponses, JsonObject, RawMembers, ReadError, RequestState, Revision};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Asked, PendingCall, PendingTask};
+use super::{Asked, PendingCall, PendingTask, RETRY_MEMBERS};
 
 /// A pending call as it is saved.
 #[derive(Serialize, Deserialize)]
@@ -22,8 +22,8 @@ pub(super) struct Saved {
     /// What was asked, as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<JsonObject>,
-    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
-    answers: IndexMap<String, InputResponse>,
+    #[serde(default, skip_serializing_if = "InputResponses::is_empty")]
+    answers: InputResponses,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     skipped: Vec<String>,
     #[serde(default)]
@@ -46,7 +46,7 @@ impl From<PendingCall> for Saved {
             params: call.params,
             state: call.state,
             asked: call.asked.map(|asked| asked.raw),
-            answers: call.answers,
+            answers: call.answers.into_iter().collect(),
             skipped: call.skipped,
             rounds: call.rounds,
             state_only_rounds: call.state_only_rounds,
@@ -61,23 +61,65 @@ impl TryFrom<Saved> for PendingCall {
     fn try_from(saved: Saved) -> Result<Self, ReadError> {
         let asked = saved.asked.map(|raw| Asked::read(raw, saved.revision)).transpose();
         let asked = asked.map_err(|error| error.in_member("asked"))?;
-        if saved.task.as_ref().is_some_and(|task| task.revision != saved.revision) {
-            return Err(ReadError::refused("a task of another revision").in_member("task"));
+        if let Some(task) = &saved.task {
+            check_task(task, saved.revision, saved.server.as_deref()).map_err(|error| error.in_member("task"))?;
         }
-        Ok(Self {
+        check_params(&saved.params).map_err(|error| error.in_member("params"))?;
+        let mut call = Self {
             server: saved.server,
             revision: saved.revision,
             method: saved.method,
             params: saved.params,
             state: saved.state,
             asked,
-            answers: saved.answers,
-            skipped: saved.skipped,
+            answers: IndexMap::new(),
+            skipped: Vec::new(),
             rounds: saved.rounds,
             state_only_rounds: saved.state_only_rounds,
             task: saved.task,
-        })
+        };
+        call.take_answers(saved.answers).map_err(|error| error.in_member("answers"))?;
+        for key in saved.skipped {
+            call.skip(&key).map_err(|error| ReadError::refused(error.to_string()).in_member("skipped"))?;
+        }
+        Ok(call)
     }
+}
+
+impl PendingCall {
+    /// Takes answers as if they were just given: to what was asked, and such as fit it.
+    fn take_answers(&mut self, answers: InputResponses) -> Result<(), ReadError> {
+        if self.has_begun() {
+            for (key, answer) in answers {
+                self.answer(&key, &answer).map_err(|error| ReadError::refused(error.to_string()).in_member(key))?;
+            }
+        } else {
+            // The caller gave them along with a call that was never sent.
+            self.answers.extend(answers);
+        }
+        Ok(())
+    }
+}
+
+/// What a retry adds is kept apart from the parameters, and what is said of a request is an object.
+fn check_params(params: &JsonObject) -> Result<(), ReadError> {
+    let members = RawMembers::of(params.as_raw())?;
+    for member in RETRY_MEMBERS {
+        if members.get(member).is_some() {
+            return Err(ReadError::refused("kept apart from the parameters").in_member(member));
+        }
+    }
+    members.object("_meta").map(drop)
+}
+
+fn check_task(task: &PendingTask, revision: Revision, server: Option<&str>) -> Result<(), ReadError> {
+    if task.revision != revision {
+        return Err(ReadError::refused("a task of another revision"));
+    }
+    if task.server.is_some() && task.server.as_deref() != server {
+        return Err(ReadError::refused("a task of another server").in_member("server"));
+    }
+    Ok(())
 }
 
 pub(super) fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

@@ -1,14 +1,18 @@
 //! A task that is being followed: plain data, too.
 
+use std::fmt;
 use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_schema::tasks::Lifetime;
 use serde::{Deserialize, Serialize};
 
+use crate::answer::{brief, place};
+
 use super::saved::{FORMAT, known_format, known_revision, revision_name};
 
-/// A task that is being followed. Save it as it is, and go on with [`Client::follow`](crate::Client::follow).
+/// A task that is being followed. Save it as it is, and go on with [`Client::follow`](crate::Client::follow), at the
+/// server that it names.
 ///
 /// ```
 /// use mrtr_client::PendingTask;
@@ -19,10 +23,13 @@ use super::saved::{FORMAT, known_format, known_revision, revision_name};
 /// assert_eq!(serde_json::from_str::<PendingTask>(&saved)?.id(), "task-1");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingTask {
     #[serde(deserialize_with = "known_format")]
     format: u32,
+    /// A task belongs to its server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) server: Option<String>,
     /// A task belongs to its revision.
     #[serde(serialize_with = "revision_name", deserialize_with = "known_revision")]
     pub(crate) revision: Revision,
@@ -43,10 +50,11 @@ pub struct PendingTask {
 }
 
 impl PendingTask {
-    /// A task by its id, of which nothing else is known.
+    /// A task by its id, of which nothing else is known: it is followed at whichever server it is given to.
     pub fn new(revision: Revision, id: impl Into<String>) -> Self {
         Self {
             format: FORMAT,
+            server: None,
             revision,
             id: id.into(),
             answered: Vec::new(),
@@ -55,6 +63,26 @@ impl PendingTask {
             created_at: None,
             ttl_ms: None,
         }
+    }
+
+    /// The server that has it, as its transport calls it, if that is known.
+    pub fn server(&self) -> Option<&str> {
+        self.server.as_deref()
+    }
+
+    /// Says that the task is at this server, whichever it was created at: what it is answered goes there.
+    ///
+    /// ```
+    /// use mrtr_client::PendingTask;
+    /// use mrtr_schema::Revision;
+    ///
+    /// let task = PendingTask::new(Revision::Published, "task-1").trust_other_server("https://new.example.com/mcp");
+    /// assert_eq!(task.server(), Some("https://new.example.com/mcp"));
+    /// ```
+    #[must_use]
+    pub fn trust_other_server(mut self, server: impl Into<String>) -> Self {
+        self.server = Some(server.into());
+        self
     }
 
     /// Its id.
@@ -85,5 +113,16 @@ impl PendingTask {
             Lifetime::Unlimited => None,
         };
         self.poll_ms = poll_ms.or(self.poll_ms);
+    }
+}
+
+/// Shows whose it is, and no answered key.
+impl fmt::Debug for PendingTask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingTask")
+            .field("server", &self.server.as_deref().map(place))
+            .field("revision", &self.revision.as_str())
+            .field("id", &brief(&self.id))
+            .finish_non_exhaustive()
     }
 }

@@ -68,14 +68,15 @@ async fn a_list_without_an_end_is_an_error() {
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
     let error = rooted(turning).list_tools().await.unwrap_err();
-    assert!(matches!(error, CallError::BadResult(_)), "{error}");
+    assert!(matches!(error, CallError::BadResult { .. }), "{error}");
 
     let growing = results(|request| {
         let next = format!("{}x", request["params"]["cursor"].as_str().unwrap_or_default());
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
     let error = rooted(growing).list_tools().await.unwrap_err();
-    assert!(matches!(error, CallError::BadResult(_)), "{error}");
+    assert!(matches!(error, CallError::BadResult { .. }), "{error}");
+    assert_eq!(error.pending().unwrap().method(), "tools/list", "the page that it ended at can be asked for");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,27 +3,78 @@
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, Stop};
+use mrtr_client::{AnswerError, CallError, Client, EventKind, Round, Stop};
 use mrtr_schema::{
-    CreateMessageResult, ElicitResult, JsonObject, Method, NamespacedInput, Role, SamplingContent, TextContent,
-    ToolUseContent,
+    CompleteParams, CompletionArgument, CreateMessageResult, ElicitResult, JsonObject, Method, NamespacedInput,
+    PromptReference, Revision, Role, SamplingContent, TextContent, ToolUseContent,
 };
 use mrtr_server::{Answered, Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::common::{InMemory, Login, asks_form, asks_roots, calls, complete, rooted, sent, state_only, text};
+use super::common::{
+    InMemory, Login, asks_form, asks_roots, calls, complete, rooted, sent, state_only, text, within_a_minute,
+};
+
+/// Asks for roots under two keys.
+fn asks_two() -> Value {
+    let mut asks = asks_roots("a", Some("s"));
+    asks["inputRequests"]["b"] = json!({ "method": "roots/list" });
+    asks
+}
 
 #[tokio::test]
 async fn cl_1_nothing_is_sent_before_every_question_is_answered() {
-    let mut asks = asks_roots("a", Some("s"));
-    asks["inputRequests"]["b"] = json!({ "method": "roots/list" });
-    let script = Script::new().result(asks).result(complete("done"));
-    rooted(script.clone()).call_tool("t", json!({})).await.unwrap();
+    let script = Script::new().result(asks_two()).result(complete("done"));
+    let (answer_b, b_is_answered) = tokio::sync::watch::channel(false);
+    let client = Client::builder(script.clone())
+        .on_roots(move |asking| {
+            let mut may_answer = b_is_answered.clone();
+            async move {
+                if asking.key == "b" {
+                    may_answer.wait_for(|may| *may).await.unwrap();
+                }
+                Ok::<_, String>(Vec::new())
+            }
+        })
+        .build();
+    let mut events = client.events();
+    let mut call = Box::pin(client.call_tool("t", json!({})));
+    // All that can be done without the second answer is done in one go: nothing here waits for time or for a socket.
+    for _ in 0..3 {
+        assert!((&mut call).now_or_never().is_none(), "it is not done");
+    }
+    let mut answered = Vec::new();
+    while let Some(Some(event)) = events.next().now_or_never() {
+        if let EventKind::Answered(key) = event.kind {
+            answered.push(key);
+        }
+    }
+    assert_eq!(answered, ["a"], "one is answered, and the other is open");
+    assert_eq!(script.sent().len(), 1, "and nothing was sent");
+    answer_b.send_replace(true);
+    tokio::time::timeout(Duration::from_mins(1), call).await.unwrap().unwrap();
     assert_eq!(calls(&script)[1].1["inputResponses"], json!({ "a": { "roots": [] }, "b": { "roots": [] } }));
+    assert_eq!(script.sent().len(), 2);
+}
+
+#[tokio::test]
+async fn cl_1_nothing_is_sent_by_hand_while_one_of_two_questions_is_open() {
+    let script = Script::new().result(asks_two()).result(complete("done"));
+    let client = Client::builder(script.clone()).build();
+    let Round::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("it asks") };
+    pending.answer("b", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    let Round::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is open") };
+    assert_eq!(script.sent().len(), 1);
+    assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["a"]);
+    pending.answer("a", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    assert!(matches!(client.advance(pending).await.unwrap(), Round::Complete(_)));
+    assert_eq!(calls(&script)[1].1["inputResponses"].as_object().unwrap().len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -59,6 +110,40 @@ async fn cl_4_the_fields_belong_to_that_retry_only() {
     client.resume(client.prepare("tools/call", JsonObject::of(&params).unwrap())).await.unwrap();
     assert_eq!(calls(&script)[0].1, params);
     assert_eq!(calls(&script)[1].1, json!({ "name": "t", "inputResponses": { "a": { "roots": [] } } }));
+}
+
+#[test]
+fn cl_4_a_key_that_was_skipped_in_one_round_is_asked_in_the_next() {
+    let mut asks = asks_roots("first", Some("one"));
+    asks["inputRequests"]["again"] = json!({ "method": "com.example/unknown" });
+    let script = Script::new().result(asks).result(asks_roots("again", Some("two"))).result(complete("done"));
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&asked);
+    let client = Client::builder(script.clone())
+        .on_roots(move |asking| {
+            noted.lock().unwrap().push(asking.key);
+            async { Ok::<_, String>(Vec::new()) }
+        })
+        .build();
+    // A client that has a question and asks nobody would go round in circles, without a pause in which to stop it.
+    within_a_minute(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(client.call_tool("t", json!({}))).unwrap();
+    });
+    assert_eq!(*asked.lock().unwrap(), ["first", "again"]);
+    assert_eq!(calls(&script)[1].1["inputResponses"], json!({ "first": { "roots": [] } }));
+    assert_eq!(calls(&script)[2].1["inputResponses"], json!({ "again": { "roots": [] } }));
+}
+
+#[tokio::test]
+async fn cl_5_a_retry_keeps_what_its_caller_says_of_it() {
+    let script = Script::new().result(asks_roots("a", Some("s"))).result(complete("done"));
+    let client = rooted(script.clone());
+    let meta = json!({ "com.example/trace": { "id": "abc", "depth": 0.10 } });
+    let params = json!({ "name": "t", "arguments": {}, "_meta": meta });
+    client.resume(client.prepare("tools/call", JsonObject::of(&params).unwrap())).await.unwrap();
+    let metas: Vec<_> = calls(&script).into_iter().map(|(_, params)| params["_meta"].clone()).collect();
+    assert_eq!(metas, [meta.clone(), meta]);
 }
 
 #[tokio::test]
@@ -358,6 +443,24 @@ async fn sv_1_a_question_where_none_may_be_asked_is_no_reply() {
     ] {
         let error = rooted(Script::new().result(asks)).list_tools().await.unwrap_err();
         assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn sv_1_a_completion_that_asks_is_no_reply() {
+    let typed = CompletionArgument::new("language", "py");
+    let params = CompleteParams::new(PromptReference::new("review"), typed);
+    for revision in [Revision::Published, Revision::Sep2322] {
+        for asks in [asks_roots("a", Some("s")), state_only("s")] {
+            let script = Script::new().result(asks).result(json!({ "completion": { "values": [] } }));
+            let client = Client::builder(script.clone())
+                .revision(revision)
+                .on_roots(|_| async { Ok::<_, String>(Vec::new()) })
+                .build();
+            let error = client.complete(&params).await.unwrap_err();
+            assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{revision}: {error}");
+            assert_eq!(script.sent().len(), 1, "nothing is answered");
+        }
     }
 }
 

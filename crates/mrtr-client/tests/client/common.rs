@@ -1,6 +1,7 @@
 //! What the tests share: a server in memory, a server that is a function, and replies to choose from.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -108,13 +109,25 @@ pub(crate) fn sent(script: &Script) -> Vec<Value> {
     script.sent().iter().map(|message| message.to().unwrap()).collect()
 }
 
-/// The method and parameters of what a script was sent, without metadata.
+/// The method and parameters of what a script was sent, without the metadata that the client adds.
 pub(crate) fn calls(script: &Script) -> Vec<(String, Value)> {
     let call = |mut message: Value| {
-        message["params"].as_object_mut().map(|params| params.remove("_meta"));
-        (message["method"].as_str().unwrap().to_owned(), message["params"].take())
+        let mut params = message["params"].take();
+        remove_ours(&mut params);
+        (message["method"].as_str().unwrap().to_owned(), params)
     };
     sent(script).into_iter().map(call).collect()
+}
+
+/// Takes out of the metadata what every client says of itself. What the caller said stays, and is compared.
+pub(crate) fn remove_ours(params: &mut Value) {
+    const OURS: [&str; 3] = ["protocolVersion", "clientInfo", "clientCapabilities"];
+    let Some(params) = params.as_object_mut() else { return };
+    let Some(meta) = params.get_mut("_meta").and_then(Value::as_object_mut) else { return };
+    meta.retain(|key, _| !OURS.iter().any(|ours| *key == format!("io.modelcontextprotocol/{ours}")));
+    if meta.is_empty() {
+        params.remove("_meta");
+    }
 }
 
 pub(crate) fn complete(text: &str) -> Value {
@@ -164,4 +177,11 @@ async fn greet(flow: Flow) -> Result<String, Failure> {
 /// A server with a tool that asks for a name.
 pub(crate) fn greeter() -> Server {
     Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build().unwrap()
+}
+
+/// Runs this on a thread of its own, and fails if it takes as long as only what never ends, or is quadratic, would.
+pub(crate) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (done, result) = mpsc::channel();
+    std::thread::spawn(move || done.send(work()));
+    result.recv_timeout(Duration::from_mins(1)).expect("it takes far too long, or has panicked")
 }

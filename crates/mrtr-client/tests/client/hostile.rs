@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::common::{Function, complete, rooted};
 
 fn is_bad_reply(error: &CallError) -> bool {
-    matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. })
+    matches!(error, CallError::Stopped { stop: Stop::BadReply(_) | Stop::ForeignReply { .. }, .. })
 }
 
 #[tokio::test]

@@ -46,7 +46,9 @@ async fn a_server_that_keeps_asking_nothing_is_left_and_the_call_given_back() {
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyStateOnlyRounds(3), .. }), "{error}");
     let script = Script::new().result(complete("done"));
-    rooted(script.clone()).resume(error.into_pending().unwrap()).await.unwrap();
+    let other = rooted(script.clone());
+    let pending = error.into_pending().unwrap().trust_other_server(other.server());
+    other.resume(pending).await.unwrap();
     assert_eq!(calls(&script)[0].1["requestState"], "again");
 }
 

@@ -1,6 +1,7 @@
 //! The client, against servers in memory and scripted ones: one file a theme.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+mod budgets;
 mod caching;
 mod cancellation;
 mod clauses;
@@ -11,9 +12,11 @@ mod handlers;
 mod hostile;
 mod limits;
 mod negotiation;
+mod other_servers;
 mod parallel;
 mod pending;
 mod properties;
 mod revisions;
+mod shown;
 mod steps;
 mod tasks;

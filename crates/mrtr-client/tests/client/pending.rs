@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, PendingCall, Round};
+use mrtr_client::{AnswerError, CallError, Client, PendingCall, Round, Stop};
 use mrtr_schema::{ElicitResult, JsonObject, Revision};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
-use serde_json::json;
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 use super::common::{InMemory, Login, asks_form, asks_roots, calls, complete, rooted, sent};
 
@@ -34,7 +35,7 @@ async fn some_keys_are_answered_now_and_others_later() {
     let client = silent(linker());
     let Round::Asked(mut pending) = client.call_tool_once("link", json!({})).await.unwrap() else { panic!("it asks") };
     assert_eq!(pending.server(), Some("in memory"));
-    assert_eq!(pending.message("github"), Some("Who are you on GitHub?"));
+    assert_eq!(pending.message("github").as_deref(), Some("Who are you on GitHub?"));
     pending.accept("github", &json!({ "name": "octocat" })).unwrap();
 
     let saved = serde_json::to_string(&pending).unwrap();
@@ -99,7 +100,7 @@ async fn a_part_is_played_by_a_child_process() {
         let mut pending: PendingCall = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         pending.accept("google", &json!({ "name": "octo" })).unwrap();
         let result = client.resume(pending).await.unwrap();
-        let result: serde_json::Value = result.to().unwrap();
+        let result: Value = result.to().unwrap();
         std::fs::write(file, result["content"][0]["text"].as_str().unwrap()).unwrap();
     }
 }
@@ -153,11 +154,105 @@ fn what_was_saved_is_checked_when_it_is_read() {
         r#", "task": {"format": 1, "revision": "sep-2322", "id": "t"}"#,
         r#", "rounds": -1"#,
         r#", "format": 1"#,
+        r#", "asked": {"a": {"method": "roots/list"}}, "answers": {"b": {"roots": []}}"#,
+        r#", "asked": {"a": {"method": "roots/list"}}, "answers": {"a": {"action": "accept"}}"#,
+        r#", "asked": {"a": {"method": "roots/list"}}, "answers": {"a": {"roots": []}, "a": {"roots": []}}"#,
+        r#", "asked": {"a": {"method": "roots/list"}}, "skipped": ["a"]"#,
+        r#", "asked": {"a": {"method": "roots/list"}}, "skipped": ["b"]"#,
+        r#", "rounds": 1, "answers": {"b": {"roots": []}}"#,
+        r#", "server": "here", "task": {"format": 1, "revision": "2026-07-28", "server": "there", "id": "t"}"#,
     ] {
         assert!(saved(broken).is_err(), "{broken}");
     }
+    let form = r#"{"method": "elicitation/create", "params": {"message": "?", "requestedSchema":
+        {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer", "maximum": 5}}}}}"#;
+    let filled_in = |n: u32| {
+        format!(r#", "asked": {{"a": {form}}}, "answers": {{"a": {{"action": "accept", "content": {{"n": {n}}}}}}}"#)
+    };
+    assert!(saved(&filled_in(5)).is_ok());
+    assert!(saved(&filled_in(6)).unwrap_err().to_string().contains("does not fit"), "an answer fits its form");
     let endless = saved(r#", "rounds": 4294967295, "state_only_rounds": 4294967295, "state": "s""#).unwrap();
     mrtr_client::Call::resume(endless, mrtr_client::Limits::default(), 1).put_off(None);
+}
+
+#[test]
+fn what_a_retry_adds_stands_in_no_saved_parameters() {
+    let saved = |params: &str| {
+        let text = format!(r#"{{"format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {params}}}"#);
+        serde_json::from_str::<PendingCall>(&text).map_err(|error| error.to_string())
+    };
+    assert!(saved(r#"{"name": "t", "_meta": {"com.example/trace": 1}}"#).is_ok());
+    for (params, place) in [
+        (r#"{"requestState": "stolen"}"#, "$.params.requestState"),
+        (r#"{"inputResponses": {"a": {"roots": []}}}"#, "$.params.inputResponses"),
+        (r#"{"_meta": 7}"#, "$.params._meta"),
+        (r#"{"a": 1, "a": 2}"#, "a"),
+    ] {
+        let error = saved(params).unwrap_err();
+        assert!(error.contains(place), "{params}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_saved_is_no_larger_than_what_this_client_takes() {
+    let saved = |more: &Value| {
+        let mut saved = json!({ "format": 1, "server": "a script", "revision": "2026-07-28", "method": "tools/call",
+            "params": {}, "rounds": 1 });
+        saved.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value::<PendingCall>(saved).unwrap()
+    };
+    let asked: serde_json::Map<_, _> =
+        (0..300).map(|number| (number.to_string(), json!({ "method": "roots/list" }))).collect();
+    let key = "k".repeat(1000);
+    for (more, stopped) in [
+        (json!({ "state": "s".repeat(2 << 20) }), Stop::StateTooLong(2 << 20)),
+        (json!({ "asked": asked }), Stop::TooManyQuestions(300)),
+        (json!({ "asked": { &*key: { "method": "roots/list" } } }), Stop::ReplyTooLong(1028)),
+    ] {
+        let reply_bytes = if matches!(stopped, Stop::ReplyTooLong(_)) { 1000 } else { 16 << 20 };
+        let limits = mrtr_client::Limits { reply_bytes, ..Default::default() };
+        let script = Script::new().result(complete("never"));
+        let client =
+            Client::builder(script.clone()).limits(limits).on_roots(|_| async { Ok::<_, String>(Vec::new()) }).build();
+        let error = client.resume(saved(&more)).await.unwrap_err();
+        assert!(matches!(&error, CallError::Stopped { stop, .. } if *stop == stopped), "{error}");
+        assert_eq!(script.sent().len(), 0);
+    }
+}
+
+proptest! {
+    /// A loaded call has no answer that it would not have taken when it was given.
+    #[test]
+    fn answers_are_loaded_just_if_they_would_be_taken(
+        answers in proptest::collection::btree_map(
+            proptest::sample::select(vec!["roots", "form", "own", "other"]),
+            proptest::sample::select(vec![
+                json!({ "roots": [] }),
+                json!({ "action": "accept", "content": { "n": 1 } }),
+                json!({ "action": "accept", "content": { "n": "one" } }),
+                json!({ "action": "decline" }),
+                json!({}),
+            ]),
+            0..4,
+        ),
+    ) {
+        let form = json!({ "type": "object", "required": ["n"], "properties": { "n": { "type": "integer" } } });
+        let mut saved = json!({ "format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {}, "asked": {
+            "roots": { "method": "roots/list" },
+            "form": { "method": "elicitation/create", "params": { "message": "?", "requestedSchema": form } },
+            "own": { "method": "com.example/x" },
+        } });
+        let mut fresh: PendingCall = serde_json::from_value(saved.clone()).unwrap();
+        let is_taken = answers.iter().all(|(key, answer)| {
+            fresh.answer(key, &JsonObject::of(answer).unwrap()).is_ok()
+        });
+        saved["answers"] = json!(answers);
+        let loaded = serde_json::from_value::<PendingCall>(saved);
+        prop_assert_eq!(loaded.is_ok(), is_taken);
+        if let Ok(loaded) = loaded {
+            prop_assert_eq!(serde_json::to_value(&loaded).unwrap(), serde_json::to_value(&fresh).unwrap());
+        }
+    }
 }
 
 #[test]

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::{CallError, Client, Exchange, Limits, Notified, Replied, Stop, Transport, TransportError};
-use mrtr_schema::{Revision, UnsupportedVersionData};
+use mrtr_schema::{JsonObject, Revision, UnsupportedVersionData};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+
+use super::common::remove_ours;
 
 /// What a server may do with a request.
 #[derive(Debug, Clone)]
@@ -90,15 +92,17 @@ impl Played {
 
     /// The call is the original one, with the last state or none, and with answers to what was asked last.
     fn check_call(&mut self, message: &Value) {
-        let mut params = message["params"].as_object().unwrap().clone();
-        params.remove("_meta");
+        let mut params = message["params"].clone();
+        remove_ours(&mut params);
+        let params = params.as_object_mut().unwrap();
         let state = params.remove("requestState").map(|state| state.as_str().unwrap().to_owned());
         let answers = params.remove("inputResponses");
         assert_eq!(state, self.carried, "exactly the last state, or none");
         let answered: Vec<_> = answers.iter().flat_map(|answers| answers.as_object().unwrap().keys()).collect();
         assert_eq!(answered, self.asked.iter().collect::<Vec<_>>(), "each question, and nothing else");
+        assert_eq!(params.get("_meta"), Some(&json!({ "com.example/trace": "abc" })), "what the caller says of it");
         let original = self.original.get_or_insert_with(|| params.clone().into());
-        assert_eq!(*original, Value::Object(params));
+        assert_eq!(*original, Value::Object(params.clone()));
     }
 
     fn reply(&mut self, next: Move, request: &Exchange<'_>) -> Result<String, TransportError> {
@@ -220,6 +224,9 @@ const LIMITS: Limits = Limits {
     state_bytes: 1000,
     reply_bytes: 10_000,
     poll: Duration::from_secs(1),
+    event_bytes: 1000,
+    cache_bytes: 1000,
+    list_bytes: 1000,
 };
 
 /// Each round may be put off three times before it, each look may be as well, and a look may need a second request.
@@ -233,7 +240,9 @@ fn run(moves: Vec<Move>, revision: Revision) -> (Player, Result<(), CallError>) 
         .on_elicit(|form| async move { form.accept(&json!({})) })
         .build();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-    let result = runtime.block_on(client.call_tool("t", json!({ "a": 1 })));
+    let params = json!({ "name": "t", "arguments": { "a": 1 }, "_meta": { "com.example/trace": "abc" } });
+    let call = client.prepare("tools/call", JsonObject::of(&params).unwrap());
+    let result = runtime.block_on(client.resume(call));
     (player, result.map(drop))
 }
 

@@ -1,93 +1,168 @@
 //! `x-mcp-header`: arguments of a tool that are mirrored in headers, as its input schema says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use http::HeaderName;
+use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The arguments of one tool that are mirrored: where they are, and in which header.
+/// The arguments of one tool that are mirrored, as a tree: what stands above many of them is kept once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Annotated(Vec<(Vec<String>, HeaderName)>);
+pub(super) struct Annotated {
+    arguments: Level,
+    bytes: usize,
+}
+
+/// The arguments of one object that are mirrored, or lead to some that are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Level(HashMap<String, Argument>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Argument {
+    header: Option<HeaderName>,
+    below: Level,
+}
 
 impl Annotated {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.arguments.0.is_empty()
+    }
+
+    /// What it takes to keep them, about.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The headers for these arguments. An argument that is absent or null has none.
     pub(super) fn mirrored(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
-        let arguments: Value = serde_json::from_str(arguments.get()).unwrap_or_default();
-        let mirrored = self.0.iter().filter_map(|(path, header)| {
-            let value = path.iter().try_fold(&arguments, |value, member| value.get(member))?;
-            let text = match value {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                Value::Bool(bool) => bool.to_string(),
-                Value::Null | Value::Array(_) | Value::Object(_) => return None,
-            };
-            Some((header.clone(), text))
-        });
-        mirrored.collect()
+        let mut mirrored = Vec::new();
+        self.arguments.mirror_into(arguments, &mut mirrored);
+        mirrored
     }
 }
 
-/// What a list of tools says, and the list without the tools that say it wrongly, if there are any.
+impl Level {
+    fn mirror_into(&self, arguments: &RawValue, mirrored: &mut Vec<(HeaderName, String)>) {
+        if self.0.is_empty() {
+            return;
+        }
+        for (name, value) in RawMembers::of(arguments).unwrap_or_default().iter() {
+            let Some(argument) = self.0.get(name) else { continue };
+            let text = argument.header.as_ref().and_then(|header| Some((header.clone(), header_text(value)?)));
+            mirrored.extend(text);
+            argument.below.mirror_into(value, mirrored);
+        }
+    }
+}
+
+/// How an argument is written in a header, if it can be.
+fn header_text(value: &RawValue) -> Option<String> {
+    match serde_json::from_str(value.get()).ok()? {
+        Value::String(text) => Some(text),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(bool) => Some(bool.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// What a list of tools says.
+pub(super) struct Listed {
+    /// Each tool of the list, with what is mirrored of it.
+    pub(super) tools: Vec<(String, Annotated)>,
+    /// The list without the tools that say it wrongly, if there are any; the rest of it as it came.
+    pub(super) kept: Option<String>,
+}
+
+/// What a list of tools says about headers.
 ///
-/// Most lists say nothing, and are not taken apart unless an earlier one did.
-pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<(HashMap<String, Annotated>, Option<String>)> {
+/// Most lists say nothing, and are not taken apart unless an earlier one did. What the client is going to refuse, since
+/// a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
+pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<Listed> {
     if !was_said && !reply.contains(KEYWORD) {
         return None;
     }
-    let mut message: Value = serde_json::from_str(reply).ok()?;
-    let tools = message.pointer_mut("/result/tools")?.as_array_mut()?;
-    let mut annotated = HashMap::new();
-    let before = tools.len();
-    tools.retain(|tool| {
-        let name = tool["name"].as_str().unwrap_or_default();
-        match annotations(&tool["inputSchema"]) {
-            Ok(found) => {
-                annotated.insert(name.to_owned(), found);
-                true
-            }
+    let Ok(Envelope::Result { result, .. }) = Envelope::parse(reply.as_bytes()) else { return None };
+    Json::from_raw(result).ok()?;
+    let list = RawMembers::of(result).ok()?.get("tools")?;
+    let listed: Vec<&RawValue> = serde_json::from_str(list.get()).ok()?;
+    let mut tools = Vec::new();
+    let mut wrong = Vec::new();
+    let mut kept = listed.clone();
+    kept.retain(|tool| {
+        let members = RawMembers::of(tool).unwrap_or_default();
+        let name = members.text("name").ok().flatten().unwrap_or_default();
+        match members.get("inputSchema").map_or(Ok(Annotated::default()), annotations) {
+            Ok(annotated) => tools.push((name.into_owned(), annotated)),
             Err(reason) => {
-                tracing::warn!(tool = name, reason, "a tool is left out: its header annotations are wrong");
-                false
+                wrong.push((name.into_owned(), reason));
+                return false;
             }
         }
+        true
     });
-    let kept = (tools.len() < before).then(|| message.to_string());
-    Some((annotated, kept))
+    warn_of(&wrong);
+    let kept = if wrong.is_empty() { None } else { Some(spliced(reply, list.get(), &kept)?) };
+    Some(Listed { tools, kept })
+}
+
+/// Says which tools are left out: some of them, since a list may have very many.
+fn warn_of(wrong: &[(String, &'static str)]) {
+    for (tool, reason) in wrong.iter().take(MOST_WARNINGS) {
+        let tool = Printable::line(tool);
+        tracing::warn!(%tool, reason, "a tool is left out: its header annotations are wrong");
+    }
+    if let Some(more) = wrong.len().checked_sub(MOST_WARNINGS).filter(|more| *more > 0) {
+        tracing::warn!(more, "more tools are left out: their header annotations are wrong");
+    }
+}
+
+/// The message with other elements in its list, which is a part of it, and everything else as it came.
+fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> {
+    let start = list.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
+    let (before, after) = (message.get(..start)?, message.get(start + list.len()..)?);
+    let mut text = String::with_capacity(message.len());
+    text.extend([before, "["]);
+    for (place, element) in elements.iter().enumerate() {
+        text.extend([if place == 0 { "" } else { "," }, element.get()]);
+    }
+    text.extend(["]", after]);
+    Some(text)
 }
 
 /// The annotations of an input schema, or what is wrong with them.
-fn annotations(schema: &Value) -> Result<Annotated, &'static str> {
-    let mut found = Annotated::default();
-    collect(schema, &mut Vec::new(), &mut found)?;
-    if count(schema) != found.0.len() {
+fn annotations(schema: &RawValue) -> Result<Annotated, &'static str> {
+    if !schema.get().contains(KEYWORD) {
+        return Ok(Annotated::default());
+    }
+    let schema: Value = serde_json::from_str(schema.get()).map_err(|_| "its input schema cannot be read")?;
+    let mut taken = HashSet::new();
+    let arguments = collect(&schema, &mut taken)?;
+    if count(&schema) != taken.len() {
         return Err("an annotation stands where no argument is");
     }
-    Ok(found)
+    let bytes = bytes(&arguments);
+    Ok(Annotated { arguments, bytes })
 }
 
-fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Annotated) -> Result<(), &'static str> {
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return Ok(()) };
-    for (name, property) in properties {
-        path.push(name.clone());
-        if let Some(annotation) = property.get(KEYWORD) {
-            let header = header_name(annotation)?;
+fn collect(schema: &Value, taken: &mut HashSet<HeaderName>) -> Result<Level, &'static str> {
+    let mut level = Level::default();
+    for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let header = property.get(KEYWORD).map(header_name).transpose()?;
+        if let Some(header) = &header {
             if !PRIMITIVE.iter().any(|primitive| property["type"] == *primitive) {
                 return Err("an annotated argument is not a string, integer or boolean");
             }
-            if found.0.iter().any(|(_, taken)| *taken == header) {
+            if !taken.insert(header.clone()) {
                 return Err("two arguments have one header");
             }
-            found.0.push((path.clone(), header));
         }
-        collect(property, path, found)?;
-        path.pop();
+        let below = collect(property, taken)?;
+        if header.is_some() || !below.0.is_empty() {
+            level.0.insert(name.clone(), Argument { header, below });
+        }
     }
-    Ok(())
+    Ok(level)
 }
 
 fn header_name(annotation: &Value) -> Result<HeaderName, &'static str> {
@@ -106,10 +181,21 @@ fn count(schema: &Value) -> usize {
     }
 }
 
+/// What it takes to keep these arguments, about.
+fn bytes(level: &Level) -> usize {
+    let argument = |(name, argument): (&String, &Argument)| {
+        let header = argument.header.as_ref().map_or(0, |header| header.as_str().len());
+        size_of::<(String, Argument)>() + name.len() + header + bytes(&argument.below)
+    };
+    level.0.iter().map(argument).sum()
+}
+
 const KEYWORD: &str = "x-mcp-header";
 
 /// Types of which every value is written in one way only: a number such as 1.0 is not.
 const PRIMITIVE: [&str; 3] = ["string", "integer", "boolean"];
+
+const MOST_WARNINGS: usize = 10;
 
 #[cfg(test)]
 mod tests {
@@ -118,7 +204,8 @@ mod tests {
     use super::*;
 
     fn is_kept(properties: &Value) -> bool {
-        annotations(&json!({ "type": "object", "properties": properties })).is_ok()
+        let schema = json!({ "type": "object", "properties": properties }).to_string();
+        annotations(&RawValue::from_string(schema).unwrap()).is_ok()
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A reply that comes as server-sent events: notifications, and the response as the last message.
 
 use mrtr_client::{Notified, TransportError};
-use mrtr_schema::{Envelope, Json, RawMembers};
+use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use reqwest::Response;
 
 use super::parser::Parser;
@@ -23,6 +23,7 @@ pub(super) async fn response_of(
                 }
                 Envelope::Result { .. } | Envelope::Error { .. } => return Ok(message),
                 Envelope::Request { method, .. } => {
+                    let method = Printable::line(&method);
                     return Err(TransportError::new(format!("the server sent a request on a stream: `{method}`")));
                 }
             }

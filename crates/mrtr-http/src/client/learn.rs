@@ -7,20 +7,15 @@ use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
 use serde_json::json;
 
 use super::HttpTransport;
-use super::annotations::annotated_tools;
+use super::annotations::{Listed, annotated_tools};
 
 impl HttpTransport {
     /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
     pub(super) fn learn(&self, reply: String) -> String {
-        let mut known = self.annotated.write().unwrap_or_else(PoisonError::into_inner);
-        let Some((annotated, kept)) = annotated_tools(&reply, !known.is_empty()) else { return reply };
-        for (tool, annotated) in annotated {
-            if annotated.is_empty() {
-                known.remove(&tool)
-            } else {
-                known.insert(tool, annotated)
-            };
-        }
+        let was_said = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        // A list may be long: calls do not wait while it is looked through.
+        let Some(Listed { tools, kept }) = annotated_tools(&reply, was_said) else { return reply };
+        self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, Self::ANNOTATION_BYTES);
         kept.unwrap_or(reply)
     }
 

@@ -1,20 +1,27 @@
 //! Sending a request: with its headers and its token, and again where that is safe.
 
+use std::hash::BuildHasher;
 use std::sync::PoisonError;
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use mrtr_client::{Exchange, TransportError};
-use mrtr_schema::Feature;
+use mrtr_client::{CredentialsMark, Exchange, TransportError, TransportFailure};
+use mrtr_schema::{Feature, Printable};
 use reqwest::Response;
 
 use super::HttpTransport;
 use crate::header_text;
 
+/// What came back for a request, and whose credentials went with it.
+pub(super) struct Sent {
+    pub(super) response: Response,
+    pub(super) credentials: Option<CredentialsMark>,
+}
+
 impl HttpTransport {
     /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
-    pub(super) async fn send(&self, exchange: &Exchange<'_>) -> Result<Response, TransportError> {
+    pub(super) async fn send(&self, exchange: &Exchange<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
         loop {
@@ -29,17 +36,22 @@ impl HttpTransport {
                     tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
                     attempt += 1;
                 }
-                Ok(response) => return Ok(response),
+                Ok(response) => return Ok(Sent { response, credentials: self.mark(token.as_deref()) }),
                 Err(error) if attempt < ATTEMPTS && may_repeat(&error, exchange.method) => {
                     tokio::time::sleep(PAUSE * attempt).await;
                     attempt += 1;
                 }
-                Err(error) => return Err(TransportError::new(error.without_url())),
+                Err(error) => return Err(failed(error)),
             }
         }
     }
 
-    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+    /// What tells two tokens apart, and nothing else about them.
+    pub(super) fn mark(&self, token: Option<&str>) -> Option<CredentialsMark> {
+        token.map(|token| CredentialsMark::new(self.marks.hash_one(token)))
+    }
+
+    pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match &self.tokens {
             Some(tokens) => tokens.token(refused).await,
             None => Ok(None),
@@ -51,7 +63,7 @@ impl HttpTransport {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if exchange.revision.has(Feature::RequestMetadata) {
-            self.mirror(exchange, &mut headers);
+            self.mirror(exchange, &mut headers)?;
         }
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -63,7 +75,7 @@ impl HttpTransport {
     }
 
     /// What intermediaries want to see of a request, without reading its body.
-    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) {
+    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
                 headers.insert(name, value);
@@ -77,12 +89,39 @@ impl HttpTransport {
         if exchange.method == "tools/call"
             && let (Some(name), Some(arguments)) = (exchange.name, exchange.arguments)
         {
-            let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
-            for (name, text) in annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default() {
+            let mirrored = {
+                let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
+                annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default()
+            };
+            if mirrored.len() > Self::MIRRORED_ARGUMENTS {
+                return Err(too_many_mirrored(name, mirrored.len()));
+            }
+            for (name, text) in mirrored {
                 insert(name, &text);
             }
         }
+        Ok(())
     }
+}
+
+/// A header map holds only so much, and servers take less.
+fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
+    let (tool, most) = (Printable::line(tool), HttpTransport::MIRRORED_ARGUMENTS);
+    TransportError::new(format!(
+        "the server wants {count} arguments of `{tool}` in headers, and at most {most} are sent: the call was not"
+    ))
+}
+
+/// Why nothing came back.
+fn failed(error: reqwest::Error) -> TransportError {
+    let failure = if error.is_connect() {
+        TransportFailure::Unreachable
+    } else if error.is_timeout() {
+        TransportFailure::TimedOut
+    } else {
+        TransportFailure::Other
+    };
+    TransportError::of(failure, error.without_url())
 }
 
 /// How often a request is sent where sending it again is safe.

@@ -5,7 +5,9 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod failures;
 mod headers;
+mod hostile;
 mod replies;
 mod retries;
 mod tokens;

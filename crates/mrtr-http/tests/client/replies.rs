@@ -178,5 +178,5 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
 async fn a_reply_to_somebody_else_is_none() {
     let scripted = Scripted::start(|_, _| Answer::json(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#)).await;
     let error = call(&client(&scripted)).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{error:?}");
+    assert!(matches!(error, CallError::Stopped { stop: Stop::ForeignReply { .. }, .. }), "{error:?}");
 }

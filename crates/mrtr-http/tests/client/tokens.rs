@@ -74,6 +74,62 @@ async fn a_token_that_no_header_holds_is_not_left_out_in_silence() {
     assert_eq!(scripted.asked().len(), 0);
 }
 
+/// One token after the other, as somebody else logs in.
+#[derive(Debug, Clone, Default)]
+struct Session(std::sync::Arc<Mutex<&'static str>>);
+
+#[async_trait::async_trait]
+impl TokenProvider for Session {
+    async fn token(&self, _: Option<&str>) -> Result<Option<String>, TransportError> {
+        Ok(Some((*self.0.lock().unwrap()).to_owned()))
+    }
+}
+
+#[tokio::test]
+async fn what_was_kept_for_one_token_is_not_shown_to_another() {
+    for (scope, requests) in [(json!("private"), 4), (json!(null), 4), (json!("public"), 1)] {
+        let scripted = Scripted::start(move |_, asked| {
+            let who = asked.header("authorization").unwrap().to_owned();
+            let mut result = json!({ "resultType": "complete", "ttlMs": 60_000,
+                "contents": [{ "uri": "notes://mine", "text": who }] });
+            if scope.is_string() {
+                result["cacheScope"] = scope.clone();
+            }
+            Answer::json(&asked.reply(json!({ "result": result })))
+        })
+        .await;
+        let session = Session::default();
+        let transport = HttpTransport::new(&scripted.url()).unwrap().tokens(session.clone());
+        let client = Client::builder(transport).build();
+        let mut read = Vec::new();
+        for token in ["ann", "ann", "bob", "ann", "bob", "bob"] {
+            *session.0.lock().unwrap() = token;
+            let text = serde_json::to_value(client.read_resource("notes://mine").await.unwrap()).unwrap();
+            read.push((token, text["contents"][0]["text"] == format!("Bearer {token}")));
+        }
+        assert_eq!(scripted.asked().len(), requests, "{read:?}");
+        assert!(requests == 1 || read.iter().all(|(_, is_own)| *is_own), "{read:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_came_for_a_refreshed_token_is_kept_for_that_one() {
+    let scripted = Scripted::start(|_, asked| {
+        if asked.header("authorization") != Some("Bearer new") {
+            return Answer::with(401, "", "");
+        }
+        let result = json!({ "resultType": "complete", "contents": [], "ttlMs": 60_000, "cacheScope": "private" });
+        Answer::json(&asked.reply(json!({ "result": result })))
+    })
+    .await;
+    let (client, _) = client(&scripted, &[Some("old"), Some("new"), Some("new"), Some("other"), Some("new")]);
+    client.read_resource("notes://mine").await.unwrap();
+    client.read_resource("notes://mine").await.unwrap();
+    assert_eq!(scripted.asked().len(), 2, "refused, then read; the second time it was kept");
+    client.read_resource("notes://mine").await.unwrap();
+    assert_eq!(scripted.asked().len(), 3, "the token had changed");
+}
+
 #[test]
 fn a_password_in_a_url_is_not_shown() {
     let transport = HttpTransport::new("http://ann:secret@localhost:8000/mcp").unwrap();

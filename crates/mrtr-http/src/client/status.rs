@@ -1,0 +1,71 @@
+//! What an HTTP status says beside its body: whether both say the same, and what there is to say if the body is no
+//! message.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use mrtr_client::{TransportError, TransportFailure};
+use mrtr_schema::{Envelope, Printable};
+use reqwest::Response;
+
+/// Whether the server did not let the request in. Who may call is settled below the protocol: whatever the body is, the
+/// credentials are what there is to do something about.
+pub(super) fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+/// Whether a body may stand below its status: a failure may come with an error, and not with a result.
+pub(super) fn check(status: StatusCode, body: &str) -> Result<(), TransportError> {
+    if status.is_success() {
+        return Ok(());
+    }
+    match Envelope::parse(body.as_bytes()) {
+        Ok(Envelope::Error { .. }) => Ok(()),
+        Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
+            "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
+        ))),
+        Ok(_) | Err(_) => Err(saying(status, body)),
+    }
+}
+
+/// The error for a response that is no message, with the beginning of what it is.
+pub(super) async fn no_message(status: StatusCode, response: Response) -> TransportError {
+    saying(status, &beginning(response).await)
+}
+
+fn saying(status: StatusCode, body: &str) -> TransportError {
+    let failure = match status {
+        StatusCode::UNAUTHORIZED => TransportFailure::Unauthorized,
+        StatusCode::FORBIDDEN => TransportFailure::Forbidden,
+        StatusCode::NOT_FOUND => TransportFailure::NotFound,
+        _ => TransportFailure::Other,
+    };
+    let status = format!("the server answered with status {status} and no message");
+    TransportError::of(
+        failure,
+        match body.trim() {
+            "" => status,
+            body => format!("{status}, but with `{}`", Printable::line(body)),
+        },
+    )
+}
+
+/// As much of a body as can be shown, if it comes.
+async fn beginning(mut response: Response) -> String {
+    let mut bytes = Vec::new();
+    let read = async {
+        while bytes.len() < MOST_SHOWN
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            bytes.extend_from_slice(&chunk[..chunk.len().min(MOST_SHOWN)]);
+        }
+    };
+    // The status is there already, and is worth more than the rest of a body that does not come.
+    let _ = tokio::time::timeout(LONGEST_READ, read).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const LONGEST_READ: Duration = Duration::from_secs(2);
+
+/// No character is longer than four bytes.
+const MOST_SHOWN: usize = 4 * Printable::LINE;

@@ -128,7 +128,13 @@ impl Request<'_> {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
+        self.params.check_values(self.read_as_types()).map_err(invalid_params)?;
         Ok(declared)
+    }
+
+    /// Parameters of which all is looked at in any case, by what reads them.
+    fn read_as_types(&self) -> &'static [&'static str] {
+        if self.method == "tools/call" { &["_meta", "arguments"] } else { &["_meta"] }
     }
 
     async fn answer(

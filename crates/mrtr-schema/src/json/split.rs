@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::scan::Scanner;
-use super::{Json, Members};
+use super::{Json, Members, unique};
 use crate::wire::Wire;
 use crate::{Dialect, ReadError};
 
@@ -97,6 +97,25 @@ impl<'a> RawMembers<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Adds a member, which may have the key of another.
+    pub(crate) fn push(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
+        self.members.push(Member { key, value: Some(value) });
+    }
+
+    /// Makes sure that keys and values mean one thing each.
+    pub(crate) fn check_all(&self) -> Result<(), ReadError> {
+        match self.duplicate() {
+            Some(key) => Err(ReadError::duplicate(key)),
+            None => self.check_values(&[]),
+        }
+    }
+
+    /// Makes sure that every value means one thing, except those under the keys `read_elsewhere`.
+    pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
+        let mut unread = self.iter().filter(|(key, _)| !read_elsewhere.contains(key));
+        unread.try_for_each(|(key, value)| unique::check(value).map_err(|error| error.in_member(key.to_owned())))
     }
 
     /// Takes the value under a key out.

@@ -23,3 +23,4 @@ mod schema;
 mod shedding;
 mod subscriptions;
 mod support;
+mod unambiguous;

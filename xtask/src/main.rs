@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Command::Mutants(options) => mutants::run(&options),
     };
     match outcome {
-        Ok(Outcome::Passed) => ExitCode::SUCCESS,
+        Ok(Outcome::Passed | Outcome::LeftOut(_)) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -75,4 +75,6 @@ fn main() -> ExitCode {
 enum Outcome {
     Passed,
     Failed,
+    /// Nothing was done, for lack of this.
+    LeftOut(&'static str),
 }

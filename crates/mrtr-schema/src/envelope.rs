@@ -105,6 +105,22 @@ impl<'a> RawParams<'a> {
         self.0.object(key)
     }
 
+    /// The members of the object under a key, each value seen to mean one thing, as by
+    /// [`check_values`](Self::check_values) and in the same pass.
+    ///
+    /// ```
+    /// use mrtr_schema::Envelope;
+    ///
+    /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{"a":{"b":1,"b":2}}}}"#;
+    /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
+    /// let error = params.checked_object("inputResponses").unwrap_err();
+    /// assert_eq!(error.to_string(), "$.inputResponses.a.b: stands twice in its object");
+    /// # Ok::<(), mrtr_schema::EnvelopeError>(())
+    /// ```
+    pub fn checked_object(&self, key: &'static str) -> Result<Option<RawMembers<'a>>, ReadError> {
+        self.get(key).map(RawMembers::checked).transpose().map_err(|error| error.in_member(key))
+    }
+
     /// The members of `_meta`.
     pub fn meta(&self) -> Result<Option<RawMembers<'a>>, ReadError> {
         self.object("_meta")
@@ -203,7 +219,7 @@ struct Outline<'a> {
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
     /// Members that a message does not have. They mean nothing, but must not mean two things either.
-    others: RawMembers<'a>,
+    others: Option<Box<RawMembers<'a>>>,
 }
 
 impl<'a> Outline<'a> {
@@ -221,7 +237,7 @@ impl<'a> Outline<'a> {
         if let Some(key) = self.params.as_ref().and_then(|params| params.0.duplicate()) {
             return Err(refuse(&format!("`{key}` stands twice in `params`")));
         }
-        if let Err(error) = self.others.check_all() {
+        if let Some(Err(error)) = self.others.as_ref().map(|others| others.check_all()) {
             return Err(refuse(&error.to_string()));
         }
         let params = self.params.unwrap_or_default();
@@ -257,7 +273,7 @@ impl<'de> Deserialize<'de> for Outline<'de> {
                         "params" => fill(&mut outline.params, "params", RawParams(map.next_value()?))?,
                         "result" => fill(&mut outline.result, "result", map.next_value()?)?,
                         "error" => fill(&mut outline.error, "error", map.next_value()?)?,
-                        _ => outline.others.push(key, map.next_value()?),
+                        _ => outline.others.get_or_insert_default().push(key, map.next_value()?),
                     }
                 }
                 Ok(outline)

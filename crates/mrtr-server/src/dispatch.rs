@@ -134,7 +134,16 @@ impl Request<'_> {
 
     /// Parameters of which all is looked at in any case, by what reads them.
     fn read_as_types(&self) -> &'static [&'static str] {
-        if self.method == "tools/call" { &["_meta", "arguments"] } else { &["_meta"] }
+        match &*self.method {
+            "tools/call" if self.may_ask() => &["_meta", "arguments", "inputResponses"],
+            "tools/call" => &["_meta", "arguments"],
+            "prompts/get" | "resources/read" | "completion/complete" if self.may_ask() => &["_meta", "inputResponses"],
+            _ => &["_meta"],
+        }
+    }
+
+    fn may_ask(&self) -> bool {
+        self.context.revision.may_ask_on(&self.method)
     }
 
     async fn answer(

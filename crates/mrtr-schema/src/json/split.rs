@@ -40,16 +40,31 @@ impl<'a> RawMembers<'a> {
         if !value.get().starts_with('{') {
             return Err(ReadError::expected("an object", value));
         }
-        Self::scanned(Scanner::new(value))?.unique()
+        Self::scanned(Scanner::new(value), |scanner| Ok(scanner.value()))?.unique()
     }
 
-    fn scanned(mut scanner: Scanner<'a>) -> Result<Self, ReadError> {
+    /// Takes an object apart, each of whose values is seen to mean one thing: no key stands twice in an object, every
+    /// string is text, and nothing is nested too deeply.
+    pub(crate) fn checked(value: &'a RawValue) -> Result<Self, ReadError> {
+        if !value.get().starts_with('{') {
+            return Err(ReadError::expected("an object", value));
+        }
+        Self::scanned(Scanner::new(value), Scanner::checked_value)?.unique()
+    }
+
+    fn scanned(
+        mut scanner: Scanner<'a>,
+        next: impl Fn(&mut Scanner<'a>) -> Result<Option<&'a RawValue>, ReadError>,
+    ) -> Result<Self, ReadError> {
         let mut members = Vec::with_capacity(USUAL);
         scanner.next();
         while scanner.peek() == Some(b'"') {
             let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
             scanner.next();
-            members.push(Member { key, value: Some(scanner.value().ok_or_else(no_json)?) });
+            match next(&mut scanner) {
+                Ok(value) => members.push(Member { key, value: Some(value.ok_or_else(no_json)?) }),
+                Err(error) => return Err(error.in_member(key.into_owned())),
+            }
             if scanner.next() != Some(b',') {
                 break;
             }
@@ -114,7 +129,9 @@ impl<'a> RawMembers<'a> {
 
     /// Makes sure that every value means one thing, except those under the keys `read_elsewhere`.
     pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
-        let mut unread = self.iter().filter(|(key, _)| !read_elsewhere.contains(key));
+        // Most parameters are strings, which are sooner looked at than their names.
+        let is_short = |value: &RawValue| !value.get().starts_with(['{', '[']);
+        let mut unread = self.iter().filter(|(key, value)| is_short(value) || !read_elsewhere.contains(key));
         unread.try_for_each(|(key, value)| unique::check(value).map_err(|error| error.in_member(key.to_owned())))
     }
 

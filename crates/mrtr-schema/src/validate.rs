@@ -92,6 +92,7 @@ impl SchemaCheck {
 }
 
 /// One entry per type that was ever asked for: as many as the program's source has.
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
 static COMPILED: LazyLock<RwLock<HashMap<TypeId, Result<Arc<SchemaCheck>, SchemaError>>>> =
     LazyLock::new(RwLock::default);
 

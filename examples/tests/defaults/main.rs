@@ -63,8 +63,9 @@ const COMPLETE: [(&str, &str); 1] = [(CLIENT, "## Limits")];
 /// A document, with line breaks and the marks of comments taken out of its sentences.
 fn document(path: &str) -> String {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path)).expect(path);
-    let lines = text.lines().map(|line| line.trim().trim_start_matches("///").trim());
-    lines.collect::<Vec<_>>().join(if path.ends_with(".rs") { " " } else { "\n" })
+    let lines: Vec<_> = text.lines().map(|line| line.trim().trim_start_matches("///").trim()).collect();
+    let is_code = Path::new(path).extension().is_some_and(|extension| extension == "rs");
+    lines.join(if is_code { " " } else { "\n" })
 }
 
 #[test]

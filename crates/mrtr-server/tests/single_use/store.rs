@@ -22,7 +22,7 @@ pub(crate) fn stores(clock: &FixedClock) -> Vec<(&'static str, Arc<dyn SingleUse
 
 /// What is waited for, or a test that fails: a run that never gets there must not hang it.
 pub(crate) async fn in_time<T>(otherwise: &str, waiting: impl Future<Output = T>) -> T {
-    let Ok(happened) = tokio::time::timeout(Duration::from_secs(60), waiting).await else { panic!("{otherwise}") };
+    let Ok(happened) = tokio::time::timeout(Duration::from_mins(1), waiting).await else { panic!("{otherwise}") };
     happened
 }
 

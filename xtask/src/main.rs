@@ -5,6 +5,7 @@ mod compare_official;
 mod conformance;
 mod doc_examples;
 mod fuzz;
+mod mutants;
 mod public_api;
 mod schema;
 mod test;
@@ -42,6 +43,8 @@ enum Command {
     Bench(bench::Options),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
+    /// Changes one line at a time, and lists the changes that no test notices, with cargo-mutants
+    Mutants(mutants::Options),
 }
 
 fn main() -> ExitCode {
@@ -55,9 +58,10 @@ fn main() -> ExitCode {
         Command::DocExamples => doc_examples::run(),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Mutants(options) => mutants::run(&options),
     };
     match outcome {
-        Ok(Outcome::Passed) => ExitCode::SUCCESS,
+        Ok(Outcome::Passed | Outcome::LeftOut(_)) => ExitCode::SUCCESS,
         Ok(Outcome::Failed) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -71,4 +75,6 @@ fn main() -> ExitCode {
 enum Outcome {
     Passed,
     Failed,
+    /// Nothing was done, for lack of this.
+    LeftOut(&'static str),
 }

@@ -41,10 +41,47 @@ pub(crate) fn run() -> Result<Outcome> {
         ("compare-official", compare_official::run(&compare_official::Options::default())?),
         ("conformance", conformance::run_where_possible()?),
     ];
-    let failed: Vec<_> =
-        checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed).map(|(name, _)| name).collect();
-    for name in &failed {
-        eprintln!("failed: cargo xtask {name}");
+    let (outcome, last_lines) = conclusion(&checks);
+    for line in last_lines {
+        eprintln!("{line}");
     }
-    Ok(if failed.is_empty() { Outcome::Passed } else { Outcome::Failed })
+    Ok(outcome)
+}
+
+/// What failed and what was not looked at, which must not pass for passed: the last that a contributor reads.
+fn conclusion(checks: &[(&str, Outcome)]) -> (Outcome, Vec<String>) {
+    let left_out = checks.iter().filter_map(|(name, outcome)| match outcome {
+        Outcome::LeftOut(lack) => Some(format!("left out: cargo xtask {name}, for lack of {lack}")),
+        Outcome::Passed | Outcome::Failed => None,
+    });
+    let failed = checks.iter().filter(|(_, outcome)| *outcome == Outcome::Failed);
+    let failed: Vec<_> = failed.map(|(name, _)| format!("failed: cargo xtask {name}")).collect();
+    let outcome = if failed.is_empty() { Outcome::Passed } else { Outcome::Failed };
+    (outcome, left_out.chain(failed).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, conclusion};
+
+    #[test]
+    fn what_was_left_out_is_named_at_the_end_and_fails_nothing() {
+        let checks = [("schema --check", Outcome::Passed), ("conformance", Outcome::LeftOut("npm"))];
+        let lines = vec!["left out: cargo xtask conformance, for lack of npm".to_owned()];
+        assert_eq!(conclusion(&checks), (Outcome::Passed, lines));
+    }
+
+    #[test]
+    fn what_failed_is_named_last() {
+        let checks = [("public-api", Outcome::Failed), ("conformance", Outcome::LeftOut("npm"))];
+        let (outcome, lines) = conclusion(&checks);
+        let last = lines.last().map(String::as_str);
+        assert_eq!((outcome, last), (Outcome::Failed, Some("failed: cargo xtask public-api")));
+        assert_eq!(lines.len(), 2);
+    }
+
+    #[test]
+    fn where_all_passed_nothing_is_said() {
+        assert_eq!(conclusion(&[("public-api", Outcome::Passed)]), (Outcome::Passed, Vec::new()));
+    }
 }

@@ -70,6 +70,6 @@ pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<
 }
 
 /// The cargo that runs this, if one does.
-fn cargo_program() -> OsString {
+pub(crate) fn cargo_program() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }

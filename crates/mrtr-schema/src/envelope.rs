@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{LONGEST_REASON, shortened};
@@ -105,6 +105,22 @@ impl<'a> RawParams<'a> {
         self.0.object(key)
     }
 
+    /// The members of the object under a key, each value seen to mean one thing, as by
+    /// [`check_values`](Self::check_values) and in the same pass.
+    ///
+    /// ```
+    /// use mrtr_schema::Envelope;
+    ///
+    /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{"a":{"b":1,"b":2}}}}"#;
+    /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
+    /// let error = params.checked_object("inputResponses").unwrap_err();
+    /// assert_eq!(error.to_string(), "$.inputResponses.a.b: stands twice in its object");
+    /// # Ok::<(), mrtr_schema::EnvelopeError>(())
+    /// ```
+    pub fn checked_object(&self, key: &'static str) -> Result<Option<RawMembers<'a>>, ReadError> {
+        self.get(key).map(RawMembers::checked).transpose().map_err(|error| error.in_member(key))
+    }
+
     /// The members of `_meta`.
     pub fn meta(&self) -> Result<Option<RawMembers<'a>>, ReadError> {
         self.object("_meta")
@@ -113,6 +129,23 @@ impl<'a> RawParams<'a> {
     /// All members, in order.
     pub fn members(&self) -> &RawMembers<'a> {
         &self.0
+    }
+
+    /// Makes sure that every value means one thing: no key stands twice in an object, every string is text, and nothing
+    /// is nested too deeply. Values under the keys `read_elsewhere` are left out, for a caller that reads those as
+    /// types: to read a value as a type of this crate looks at all of it too.
+    ///
+    /// ```
+    /// use mrtr_schema::Envelope;
+    ///
+    /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"x":[{"a":1,"a":2}]}}"#;
+    /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
+    /// assert_eq!(params.check_values(&["_meta"]).unwrap_err().to_string(), "$.x[0].a: stands twice in its object");
+    /// assert!(params.check_values(&["_meta", "x"]).is_ok());
+    /// # Ok::<(), mrtr_schema::EnvelopeError>(())
+    /// ```
+    pub fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
+        self.0.check_values(read_elsewhere)
     }
 }
 
@@ -185,6 +218,8 @@ struct Outline<'a> {
     params: Option<RawParams<'a>>,
     result: Option<&'a RawValue>,
     error: Option<&'a RawValue>,
+    /// Members that a message does not have. They mean nothing, but must not mean two things either.
+    others: Option<Box<RawMembers<'a>>>,
 }
 
 impl<'a> Outline<'a> {
@@ -201,6 +236,9 @@ impl<'a> Outline<'a> {
         }
         if let Some(key) = self.params.as_ref().and_then(|params| params.0.duplicate()) {
             return Err(refuse(&format!("`{key}` stands twice in `params`")));
+        }
+        if let Some(Err(error)) = self.others.as_ref().map(|others| others.check_all()) {
+            return Err(refuse(&error.to_string()));
         }
         let params = self.params.unwrap_or_default();
         match (id.clone(), self.method, self.result, self.error) {
@@ -235,7 +273,7 @@ impl<'de> Deserialize<'de> for Outline<'de> {
                         "params" => fill(&mut outline.params, "params", RawParams(map.next_value()?))?,
                         "result" => fill(&mut outline.result, "result", map.next_value()?)?,
                         "error" => fill(&mut outline.error, "error", map.next_value()?)?,
-                        _ => drop(map.next_value::<IgnoredAny>()?),
+                        _ => outline.others.get_or_insert_default().push(key, map.next_value()?),
                     }
                 }
                 Ok(outline)

@@ -160,7 +160,29 @@ impl NamespacedInputRequest {
     pub fn ask<I: NamespacedInput>(params: &I::Params) -> Result<Self, ReadError> {
         Ok(Self { params: Some(JsonObject::of(params)?), ..Self::new(I::METHOD) })
     }
+
+    /// Says why it is asked again. The owner of the method defines `params`, so this stands beside them, where a client
+    /// that does not know it passes over it.
+    ///
+    /// ```
+    /// use mrtr_schema::{Method, NamespacedInputRequest};
+    ///
+    /// let request = NamespacedInputRequest::new(Method::from_static("com.example/seat")).because("row 31 is taken");
+    /// assert_eq!(request.reason().as_deref(), Some("row 31 is taken"));
+    /// ```
+    #[must_use]
+    pub fn because(mut self, reason: &str) -> Self {
+        self.extra.set(REASON, serde_json::Value::from(reason));
+        self
+    }
+
+    /// Why it is asked again: what was wrong with the last answer.
+    pub fn reason(&self) -> Option<Cow<'_, str>> {
+        self.extra.get(REASON)?.as_text()
+    }
 }
+
+const REASON: &str = "reason";
 
 /// The rules of [`Method::new`], as a constant can evaluate them.
 const fn follows_the_rules(method: &[u8]) -> bool {

@@ -1,17 +1,27 @@
 //! Values against JSON Schema 2020-12 documents, without the network and within bounds.
 
+mod patterns;
 mod references;
 
+use std::any::TypeId;
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::error::ValidationErrorKind;
+use jsonschema::{ValidationError, Validator};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::JsonPath;
 use crate::error::{LONGEST_REASON, shortened};
+use crate::{Json, JsonPath};
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
+///
+/// A schema may come from the peer, so what it can ask for is bounded: 1 MiB of text, references that stand for 100,000
+/// members, 256 patterns of 2 KiB each and 16 KiB together, and about 16 MiB for what they are compiled to.
 ///
 /// ```
 /// use mrtr_schema::{Json, SchemaCheck};
@@ -31,8 +41,34 @@ impl SchemaCheck {
         let options = jsonschema::options()
             .offline()
             .should_validate_formats(true)
-            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING));
-        options.build(&schema).map(Self).map_err(|error| SchemaError(error.to_string()))
+            .with_pattern_options(patterns::options(&schema).map_err(SchemaError)?);
+        options.build(&schema).map(Self).map_err(|error| SchemaError(refusal(&error)))
+    }
+
+    /// The schema of a Rust type, as its values are read, compiled once per type.
+    ///
+    /// ```
+    /// use mrtr_schema::{Json, SchemaCheck};
+    ///
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Seat {
+    ///     #[schemars(range(min = 1, max = 30))]
+    ///     row: u32,
+    /// }
+    ///
+    /// let check = SchemaCheck::of::<Seat>()?;
+    /// assert!(check.check(Json::parse(r#"{"row": 30}"#)?.as_raw()).is_ok());
+    /// let beyond = check.check(Json::parse(r#"{"row": 31}"#)?.as_raw()).unwrap_err();
+    /// assert_eq!(beyond.to_string(), "$.row: 31 is greater than the maximum of 30");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of<T: JsonSchema + 'static>() -> Result<Arc<Self>, SchemaError> {
+        let known = COMPILED.read().unwrap_or_else(PoisonError::into_inner).get(&TypeId::of::<T>()).cloned();
+        known.unwrap_or_else(|| {
+            let compiled = Self::new(Json::from(schema_of::<T>()).as_raw()).map(Arc::new);
+            let mut all = COMPILED.write().unwrap_or_else(PoisonError::into_inner);
+            all.entry(TypeId::of::<T>()).or_insert(compiled).clone()
+        })
     }
 
     /// Checks a value.
@@ -53,6 +89,15 @@ impl SchemaCheck {
             .collect();
         if violations.is_empty() { Ok(()) } else { Err(Violations(violations)) }
     }
+}
+
+/// One entry per type that was ever asked for: as many as the program's source has.
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
+static COMPILED: LazyLock<RwLock<HashMap<TypeId, Result<Arc<SchemaCheck>, SchemaError>>>> =
+    LazyLock::new(RwLock::default);
+
+fn schema_of<T: JsonSchema>() -> Value {
+    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().into()
 }
 
 impl fmt::Debug for SchemaCheck {
@@ -130,6 +175,17 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
+/// What is wrong with a schema. The compiler of patterns does not tell which of two things it is.
+fn refusal(error: &ValidationError<'_>) -> String {
+    let reason = shortened(&error.to_string(), LONGEST_REASON);
+    match error.kind() {
+        ValidationErrorKind::Format { format } if format == "regex" => {
+            format!("{reason}, or is compiled to more than there is room for")
+        }
+        _ => reason,
+    }
+}
+
 /// The parser bounds the depth; this bounds the size.
 fn tree(value: &RawValue) -> Result<Value, String> {
     if value.get().len() > LARGEST {
@@ -140,5 +196,3 @@ fn tree(value: &RawValue) -> Result<Value, String> {
 
 const LARGEST: usize = 1 << 20;
 const MOST_VIOLATIONS: usize = 16;
-/// A pattern may come from the peer: it must not be able to keep us busy.
-const MOST_BACKTRACKING: usize = 100_000;

@@ -4,9 +4,9 @@
 use mrtr_schema::tasks::{self, TaskInputResponseParams};
 use mrtr_schema::{
     Annotations, CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, ElicitResult,
-    ErrorResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, Json, JsonObject, ListTools,
-    Number, OutputSchema, PaginatedParams, Reply, Request, RequestId, RequestMeta, RequestState, Response, ResultType,
-    Revision, SamplingMessage, Tool, Wire,
+    ErrorResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, Json, JsonObject,
+    ListRootsRequest, ListTools, Number, OutputSchema, PaginatedParams, Reply, Request, RequestId, RequestMeta,
+    RequestState, Response, ResultType, Revision, SamplingMessage, Tool, Wire,
 };
 
 const DRAFT: Revision = Revision::Draft202602;
@@ -44,6 +44,22 @@ fn ty_2_each_revision_has_its_kinds_of_input() {
     assert_eq!(request.method(), "com.example/approval");
     assert!(request.to_json(SEP).unwrap_err().to_string().contains("is not an input of sep-2322"));
     assert!(refusal::<InputRequest>(r#"{"method": "elicitation/ask"}"#, PUBLISHED).starts_with("$.method: "));
+}
+
+#[test]
+fn ty_2_roots_are_not_written_in_the_draft() {
+    let roots = InputRequest::from(ListRootsRequest::new());
+    let mut requests = InputRequests::default();
+    requests.insert("a", ListRootsRequest::new());
+    let interim = InputRequiredResult::from_parts(requests.clone(), Some(RequestState::new("s"))).unwrap();
+    let refused = |written: Result<String, serde_json::Error>| {
+        written.is_err_and(|error| error.to_string().contains("is not an input of draft-2026-02"))
+    };
+    assert!(refused(roots.to_json(DRAFT)) && refused(requests.to_json(DRAFT)) && refused(interim.to_json(DRAFT)));
+    for revision in [SEP, PUBLISHED] {
+        assert_eq!(roots.to_json(revision).unwrap(), r#"{"method":"roots/list"}"#);
+        assert!(interim.to_json(revision).unwrap().contains("roots/list"));
+    }
 }
 
 #[test]

@@ -106,7 +106,11 @@ impl<'a> Admitted<'a> {
         let Self { id, request, declared } = self;
         let answered = Contained::new(request.answer(server, id, &declared.capabilities)).await;
         let answered = answered.unwrap_or_else(|Panicked(text)| {
-            tracing::error!(method = &*echo::name(&request.method), panic = &*echo::logged(&text), "a request panicked");
+            tracing::error!(
+                method = &*echo::name(&request.method),
+                panic = &*echo::logged(&text),
+                "a request panicked"
+            );
             Err(internal_error())
         });
         match answered {
@@ -134,7 +138,22 @@ impl Request<'_> {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
+        self.params.check_values(self.read_as_types()).map_err(invalid_params)?;
         Ok(declared)
+    }
+
+    /// Parameters of which all is looked at in any case, by what reads them.
+    fn read_as_types(&self) -> &'static [&'static str] {
+        match &*self.method {
+            "tools/call" if self.may_ask() => &["_meta", "arguments", "inputResponses"],
+            "tools/call" => &["_meta", "arguments"],
+            "prompts/get" | "resources/read" | "completion/complete" if self.may_ask() => &["_meta", "inputResponses"],
+            _ => &["_meta"],
+        }
+    }
+
+    fn may_ask(&self) -> bool {
+        self.context.revision.may_ask_on(&self.method)
     }
 
     async fn answer(

@@ -80,7 +80,7 @@ impl<'a> Round<'a> {
             let (answers, state, span) = (None, None, OnceLock::new());
             return Ok(Self { server, request, name, settings, capabilities, answers, state, span });
         }
-        let answers = params.object("inputResponses").map_err(invalid_params)?;
+        let answers = params.checked_object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
             if !answer.get().starts_with('{') {
                 let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));

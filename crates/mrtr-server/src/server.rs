@@ -80,7 +80,7 @@ impl Server {
             prompts: Vec::new(),
             resources: Vec::new(),
             templates: Vec::new(),
-            lists: Lists { page_size: DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
+            lists: Lists { page_size: Builder::DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
             extensions: Vec::new(),
             middleware: Vec::new(),
         }
@@ -156,10 +156,10 @@ pub struct Builder {
     middleware: Vec<Arc<dyn Middleware>>,
 }
 
-/// Few servers have more than that of anything; for those, a list comes in pages.
-const DEFAULT_PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(1000).expect("it is not zero");
-
 impl Builder {
+    /// How many tools, prompts or resources a page of a list has, unless [`page_size`](Self::page_size) says otherwise.
+    pub const DEFAULT_PAGE_SIZE: NonZeroUsize = NonZeroUsize::new(1000).expect("it is not zero");
+
     /// Seals states with this. Without it, with a key of this process alone.
     pub fn sealer(mut self, sealer: Sealer) -> Self {
         self.sealer = Some(sealer);
@@ -214,7 +214,7 @@ impl Builder {
         self
     }
 
-    /// Gives lists out in pages of this size.
+    /// Gives lists out in pages of this size. 1000 by default: few servers have more than that of anything.
     pub fn page_size(mut self, size: NonZeroUsize) -> Self {
         self.lists.page_size = size;
         self

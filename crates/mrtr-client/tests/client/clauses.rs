@@ -329,6 +329,24 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
 }
 
 #[tokio::test]
+async fn sa_1_a_choice_of_tools_is_taken_only_where_tools_were_offered() {
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "Hello" } });
+    let model = |_, _| async { Ok::<_, String>(said(SamplingContent::Text(TextContent::new("Hi")))) };
+    for choice in [json!({}), json!({ "mode": "auto" }), json!({ "mode": "none" }), json!({ "mode": "required" })] {
+        let with_choice = json!({ "messages": [message], "maxTokens": 10, "toolChoice": choice });
+        let script = || Script::new().result(asks_model(&with_choice)).result(complete("done"));
+
+        let asked = script();
+        let error =
+            Client::builder(asked.clone()).on_sample(model).build().call_tool("t", json!({})).await.unwrap_err();
+        assert!(matches!(&error, CallError::NoHandler { key, .. } if key == "m"), "{error}");
+        assert_eq!(asked.sent().len(), 1, "nothing is answered");
+
+        Client::builder(script()).on_sample_with_tools(model).build().call_tool("t", json!({})).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn sa_1_a_conversation_whose_tool_uses_have_no_results_reaches_no_model() {
     let uses = json!({ "role": "assistant", "content": { "type": "tool_use", "id": "1", "name": "w", "input": {} } });
     let mixed = json!({ "role": "user", "content": [

@@ -10,6 +10,9 @@ use serde::de::{Deserialize, Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
+use super::unique;
+use crate::ReadError;
+
 /// Goes through text that is known to be JSON. Of other text it makes nonsense, or nothing.
 pub(super) struct Scanner<'a> {
     text: &'a str,
@@ -53,6 +56,18 @@ impl<'a> Scanner<'a> {
     /// The next value.
     pub(super) fn value(&mut self) -> Option<&'a RawValue> {
         <&RawValue>::deserialize(Known(self.text()?)).ok()
+    }
+
+    /// The next value, once all of it is seen to mean one thing.
+    pub(super) fn checked_value(&mut self) -> Result<Option<&'a RawValue>, ReadError> {
+        if matches!(self.peek(), Some(b'{' | b'['))
+            && let Some(end) = unique::plain_end(self.text, self.at)
+        {
+            let value = self.text.get(self.at..end);
+            self.at = end;
+            return Ok(value.and_then(|value| <&RawValue>::deserialize(Known(value)).ok()));
+        }
+        self.value().map(|value| unique::check(value).map(|()| value)).transpose()
     }
 
     fn end_of_container(&self) -> Option<usize> {

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::scan::Scanner;
-use super::{Json, Members};
+use super::{Json, Members, unique};
 use crate::wire::Wire;
 use crate::{Dialect, ReadError};
 
@@ -40,16 +40,31 @@ impl<'a> RawMembers<'a> {
         if !value.get().starts_with('{') {
             return Err(ReadError::expected("an object", value));
         }
-        Self::scanned(Scanner::new(value))?.unique()
+        Self::scanned(Scanner::new(value), |scanner| Ok(scanner.value()))?.unique()
     }
 
-    fn scanned(mut scanner: Scanner<'a>) -> Result<Self, ReadError> {
+    /// Takes an object apart, each of whose values is seen to mean one thing: no key stands twice in an object, every
+    /// string is text, and nothing is nested too deeply.
+    pub(crate) fn checked(value: &'a RawValue) -> Result<Self, ReadError> {
+        if !value.get().starts_with('{') {
+            return Err(ReadError::expected("an object", value));
+        }
+        Self::scanned(Scanner::new(value), Scanner::checked_value)?.unique()
+    }
+
+    fn scanned(
+        mut scanner: Scanner<'a>,
+        next: impl Fn(&mut Scanner<'a>) -> Result<Option<&'a RawValue>, ReadError>,
+    ) -> Result<Self, ReadError> {
         let mut members = Vec::with_capacity(USUAL);
         scanner.next();
         while scanner.peek() == Some(b'"') {
             let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
             scanner.next();
-            members.push(Member { key, value: Some(scanner.value().ok_or_else(no_json)?) });
+            match next(&mut scanner) {
+                Ok(value) => members.push(Member { key, value: Some(value.ok_or_else(no_json)?) }),
+                Err(error) => return Err(error.in_member(key.into_owned())),
+            }
             if scanner.next() != Some(b',') {
                 break;
             }
@@ -97,6 +112,27 @@ impl<'a> RawMembers<'a> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Adds a member, which may have the key of another.
+    pub(crate) fn push(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
+        self.members.push(Member { key, value: Some(value) });
+    }
+
+    /// Makes sure that keys and values mean one thing each.
+    pub(crate) fn check_all(&self) -> Result<(), ReadError> {
+        match self.duplicate() {
+            Some(key) => Err(ReadError::duplicate(key)),
+            None => self.check_values(&[]),
+        }
+    }
+
+    /// Makes sure that every value means one thing, except those under the keys `read_elsewhere`.
+    pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
+        // Most parameters are strings, which are sooner looked at than their names.
+        let is_short = |value: &RawValue| !value.get().starts_with(['{', '[']);
+        let mut unread = self.iter().filter(|(key, value)| is_short(value) || !read_elsewhere.contains(key));
+        unread.try_for_each(|(key, value)| unique::check(value).map_err(|error| error.in_member(key.to_owned())))
     }
 
     /// Takes the value under a key out.

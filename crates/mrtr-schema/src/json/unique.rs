@@ -14,6 +14,65 @@ use crate::ReadError;
 
 pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     let text = raw.get();
+    match text.as_bytes() {
+        [b'{' | b'[', ..] if plain_end(text, 0).is_some() => return Ok(()),
+        [b'"', rest @ ..] if memchr::memchr(b'\\', rest).is_none() => return Ok(()),
+        _ => {}
+    }
+    check_any(text)
+}
+
+/// One past the object or array that opens at `start`, if that is flat, small and plainly spelt, as nearly all are, and
+/// no key stands twice. It takes hardly longer than to look for the end alone.
+pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    // The keys of all objects that are open, and for each container how many there were before it.
+    let (mut keys, mut count) = ([&[] as &[u8]; PLAIN_KEYS], 0);
+    let (mut before, mut is_object, mut depth) = ([0; PLAIN_DEPTH], [false; PLAIN_DEPTH], 0);
+    let (mut at, mut at_key) = (start, false);
+    loop {
+        match *bytes.get(at)? {
+            b'"' => {
+                let (end, is_escaped) = end_of_string(text, at);
+                if is_escaped {
+                    return None;
+                }
+                if at_key {
+                    let key = bytes.get(at..end)?;
+                    let own = keys.get(*before.get(depth - 1)?..count)?;
+                    if own.contains(&key) {
+                        return None;
+                    }
+                    *keys.get_mut(count)? = key;
+                    (count, at_key) = (count + 1, false);
+                }
+                at = end;
+                continue;
+            }
+            opening @ (b'{' | b'[') => {
+                at_key = opening == b'{';
+                *before.get_mut(depth)? = count;
+                is_object[depth] = at_key;
+                depth += 1;
+            }
+            b'}' | b']' => {
+                depth -= 1;
+                (count, at_key) = (before[depth], false);
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b',' => at_key = is_object[depth - 1],
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+const PLAIN_KEYS: usize = 16;
+const PLAIN_DEPTH: usize = 8;
+
+fn check_any(text: &str) -> Result<(), ReadError> {
     let mut open: Vec<Container> = Vec::new();
     // The keys of all objects that are open, those of the outermost first.
     let mut keys: Vec<Cow<'_, str>> = Vec::new();
@@ -102,3 +161,50 @@ const FEW: usize = 8;
 
 /// As deep as the JSON parser itself goes when it builds a tree.
 const DEEPEST: usize = 127;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// JSON in which keys are few, so that many stand twice, and some are escaped.
+    fn any_text() -> impl Strategy<Value = String> {
+        let key =
+            || prop::sample::select(vec!["\"a\"", "\"b\"", "\"c,}\"", "\"\"", r#""\u0061""#, "\"é\"", "\"\\\"\""]);
+        let leaf = prop::sample::select(vec!["1", "null", "\"{\"", "\"a\"", "-1e3", r#""\ud83d\ude00""#, "[]", "{}"]);
+        leaf.prop_map(ToOwned::to_owned).prop_recursive(10, 64, 4, move |inner| {
+            let member = (key(), inner.clone()).prop_map(|(key, value)| format!("{key} : {value}"));
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(|elements| format!("[{}]", elements.join(" , "))),
+                prop::collection::vec(member, 0..4).prop_map(|members| format!("{{{}}}", members.join(","))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_plain_look_sees_what_a_thorough_one_does(text in any_text()) {
+            if let Some(end) = text.starts_with(['{', '[']).then(|| plain_end(&text, 0)).flatten() {
+                prop_assert_eq!(end, text.len());
+                prop_assert!(check_any(&text).is_ok(), "{}", text);
+            }
+            let raw = RawValue::from_string(text.clone()).expect("it is JSON");
+            prop_assert_eq!(check(&raw).is_ok(), check_any(&text).is_ok(), "{}", text);
+        }
+    }
+
+    #[test]
+    fn what_is_usual_is_plain_up_to_its_bounds() {
+        let object = |keys: usize| {
+            let members: Vec<_> = (0..keys).map(|key| format!("\"{key}\":[{{\"a\":1}},{{\"a\":2}}]")).collect();
+            format!("{{{}}}", members.join(","))
+        };
+        assert_eq!(plain_end(&object(15), 0), Some(object(15).len()));
+        assert_eq!(plain_end(&object(17), 0), None);
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert_eq!((plain_end(&nested(8), 0), plain_end(&nested(9), 0)), (Some(16), None));
+        assert_eq!(plain_end(r#"{"a":1,"b":{"a":1},"a":2}"#, 0), None);
+        assert_eq!(plain_end(r#"x{"a":{"b":1},"b":2},"#, 1), Some(20));
+    }
+}

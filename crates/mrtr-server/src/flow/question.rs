@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use mrtr_schema::{
     CreateMessageParams, CreateMessageRequest, CreateMessageResult, Dialect, ElicitAction, ElicitFormParams,
     ElicitRequest, ElicitResult, FormError, InputRequest, ListRootsRequest, ListRootsResult, NamespacedInput,
-    NamespacedInputRequest, Root, Wire,
+    NamespacedInputRequest, Root, SchemaCheck, Wire,
 };
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -263,11 +263,20 @@ where
 
     const NEEDS_STATE: bool = true;
 
-    fn request(&self, _: Option<&str>) -> Result<InputRequest, String> {
-        Ok(NamespacedInputRequest::ask::<I>(&self.params).map_err(|error| error.to_string())?.into())
+    fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {
+        // An answer that cannot be checked is not asked for.
+        SchemaCheck::of::<I::Response>().map_err(|error| error.to_string())?;
+        let request = NamespacedInputRequest::ask::<I>(&self.params).map_err(|error| error.to_string())?;
+        Ok(match note {
+            Some(reason) => request.because(reason),
+            None => request,
+        }
+        .into())
     }
 
     fn read(&self, response: &RawValue, _: Dialect) -> Result<Answered<Self::Value>, String> {
+        let check = SchemaCheck::of::<I::Response>().map_err(|error| error.to_string())?;
+        check.check(response).map_err(|violations| violations.to_string())?;
         serde_json::from_str(response.get()).map(Answered::Accepted).map_err(|error| error.to_string())
     }
 

@@ -64,8 +64,10 @@ impl From<Vec<ContentBlock>> for ToolOutput {
     }
 }
 
-/// How many turns a model gets unless [`SamplingTools::turns`] says otherwise.
-const TURNS: u32 = 10;
+impl SamplingTools<'_> {
+    /// How many turns a model gets, unless [`turns`](Self::turns) says otherwise.
+    pub const DEFAULT_TURNS: u32 = 10;
+}
 
 impl<'a> SamplingTools<'a> {
     /// None yet.
@@ -86,7 +88,7 @@ impl<'a> SamplingTools<'a> {
         self
     }
 
-    /// Gives the model this many turns at most.
+    /// Gives the model this many turns at most. Ten by default.
     #[must_use]
     pub fn turns(mut self, turns: u32) -> Self {
         self.turns = Some(turns);
@@ -151,7 +153,7 @@ impl<'a, 'b> ToolLoop<'a, 'b> {
 
     async fn converse(self) -> Result<CreateMessageResult, FlowError> {
         let Self { flow, key, mut params, tools } = self;
-        let turns = tools.turns.unwrap_or(TURNS);
+        let turns = tools.turns.unwrap_or(SamplingTools::DEFAULT_TURNS);
         for turn in 1..=turns {
             let answer = flow.sample(format!("{key}.{turn}"), params.clone()).validate(can_be_answered).await?;
             let uses: Vec<ToolUseContent> = uses(&answer).cloned().collect();

@@ -98,3 +98,20 @@ async fn an_answer_that_cannot_be_continued_is_asked_for_again() {
     assert_eq!(effects.count(), 0);
     assert_eq!(call.answer_raw("ask.1", says("Sunny")).send().await.expect_text(), "Sunny");
 }
+
+#[tokio::test]
+async fn a_model_that_is_given_no_number_of_turns_has_ten() {
+    let mut call = call(async |flow: Flow| {
+        let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
+        let tools = SamplingTools::new().tool(weather, async |_| Ok("sunny".into()));
+        let answer = flow.sample_with_tools("ask", question(), &tools).await?;
+        Ok::<_, Failure>(answer.text().unwrap_or_default())
+    })
+    .await;
+    for turn in 1..=10 {
+        let key = format!("ask.{turn}");
+        call.expect_asked(&[&key]);
+        call = call.answer_raw(&key, uses(&[("1", "weather")])).send().await;
+    }
+    assert!(call.expect_tool_error().contains("still calling tools after 10 turns"));
+}

@@ -101,11 +101,14 @@ async fn consent_alone_is_enough_where_nothing_says_when_it_is_done() {
     assert!(call.decline("go").send().await.expect_tool_error().contains("declined"));
 }
 
+/// The check takes many polls, of which a run that only gathers questions would grant two.
 #[tokio::test]
 async fn a_visit_is_asked_for_beside_other_questions() {
     let call = call(async |flow: Flow| {
         let slow = || async {
-            tokio::task::yield_now().await;
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
             false
         };
         let visit = flow.elicit_url("go", "Go", "https://example.com").until(slow);

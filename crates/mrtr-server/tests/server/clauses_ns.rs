@@ -18,7 +18,11 @@ struct Plan {
 
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Picked {
+    #[schemars(range(min = 1, max = 30))]
     row: u32,
+    #[serde(default)]
+    #[schemars(regex(pattern = "^[a-z ]*$"), length(max = 20))]
+    wish: String,
 }
 
 impl NamespacedInput for Seat {
@@ -52,6 +56,70 @@ async fn ns_1_an_answer_that_is_not_of_the_owners_type_is_asked_for_again() {
     let asked = client(&airline()).declaring_extension("com.example/seat").call_tool("tool", json!({})).await;
     let asked = asked.accept("who", name("Ada")).answer_raw("seat", json!({ "row": "window" })).send().await;
     asked.expect_asked(&["seat"]);
+}
+
+/// What serde would take and the owner's schema does not.
+#[tokio::test]
+async fn ns_1_an_answer_that_the_owners_schema_refuses_is_asked_for_again_with_the_reason() {
+    let refused = [
+        (json!({ "row": 31 }), "$.row: 31 is greater than the maximum of 30"),
+        (json!({ "row": 0 }), "$.row: 0 is less than the minimum of 1"),
+        (json!({ "row": 7, "wish": "W1NDOW" }), "$.wish: \"W1NDOW\" does not match \"^[a-z ]*$\""),
+        (json!({ "row": 7, "wish": "x".repeat(21) }), "is longer than 20 characters"),
+        (json!({ "wish": "window" }), "\"row\" is a required property"),
+    ];
+    for (answer, reason) in refused {
+        let asked = client(&airline()).declaring_extension("com.example/seat").call_tool("tool", json!({})).await;
+        let asked = asked.accept("who", name("Ada")).answer_raw("seat", answer).send().await;
+        asked.expect_asked(&["seat"]);
+        let Some(InputRequest::Namespaced(request)) = asked.question("seat") else { panic!("{}", asked.response()) };
+        assert!(request.reason().is_some_and(|told| told.contains(reason)), "{}", asked.response());
+        let done = asked.answer_raw("seat", json!({ "row": 7, "wish": "window" })).send().await;
+        assert_eq!(done.expect_text(), "Ada sits in row 7");
+    }
+}
+
+#[tokio::test]
+async fn ns_1_an_optional_answer_is_held_against_its_schema_too_and_a_check_of_the_handlers_own_gives_its_reason() {
+    let handler = async |flow: Flow| {
+        let seat = flow.ask::<Seat>("seat", Plan { rows: 30 }).optional().await;
+        let other = flow.ask::<Seat>("other", Plan { rows: 30 });
+        let other = other.validate(|other| if other.row == 13 { Err("no row 13") } else { Ok(()) }).answer().await;
+        let mrtr_server::Answered::Accepted(other) = other else { return Ok("no seat".to_owned()) };
+        Ok::<_, Failure>(format!("rows {:?} and {}", seat.map(|seat| seat.row), other.row))
+    };
+    let server = builder().input::<Seat>().tool(Tool::new("tool", handler)).build().unwrap();
+    let asked = client(&server).declaring_extension("com.example/seat").call_tool("tool", json!({})).await;
+    let asked = asked.answer_raw("seat", json!({ "row": 31 })).send().await;
+    asked.expect_asked(&["seat"]);
+    let asked = asked.answer_raw("seat", json!({ "row": 30 })).send().await;
+    let asked = asked.answer_raw("other", json!({ "row": 13 })).send().await;
+    assert_eq!(asked.response()["result"]["inputRequests"]["other"]["reason"], "no row 13");
+    let done = asked.answer_raw("other", json!({ "row": 12 })).send().await;
+    assert_eq!(done.expect_text(), "rows Some(30) and 12");
+}
+
+/// A type whose schema cannot be checked against: the author of the tool is to blame, and no client is asked.
+#[tokio::test]
+async fn ns_1_an_input_whose_answers_cannot_be_checked_is_not_asked_for() {
+    struct Meal;
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Dish {
+        #[schemars(regex(pattern = "(unclosed"))]
+        name: String,
+    }
+
+    impl NamespacedInput for Meal {
+        const METHOD: Method = Method::from_static("com.example/meal");
+        type Params = Plan;
+        type Response = Dish;
+    }
+
+    let handler = async |flow: Flow| Ok::<_, Failure>(flow.ask::<Meal>("meal", Plan { rows: 30 }).await?.name);
+    let server = builder().input::<Meal>().tool(Tool::new("tool", handler)).build().unwrap();
+    let call = client(&server).declaring_extension("com.example/meal").call_tool("tool", json!({})).await;
+    assert!(call.expect_tool_error().starts_with("The tool failed (reference "));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mrtr_schema::{
     CreateMessageParams, ErrorCode, InputRequest, InputSchema, ListRootsResult, LoggingLevel, RawMembers, RequestState,
-    Revision, SamplingMessage,
+    Revision, SamplingMessage, ToolChoice,
 };
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, FlowError, Prompt, Resource, Server, StatePolicy, Tool};
@@ -229,6 +229,10 @@ async fn sv_8_a_client_is_asked_only_what_it_declared() {
         ("sample", json!({ "elicitation": {} }), false),
         ("tools", json!({ "sampling": { "tools": {} } }), true),
         ("tools", json!({ "sampling": {} }), false),
+        ("tools", json!({ "sampling": { "context": {} } }), false),
+        ("tool choice", json!({ "sampling": { "tools": {} } }), true),
+        ("tool choice", json!({ "sampling": {} }), false),
+        ("tool choice", json!({ "sampling": { "context": {} } }), false),
         ("roots", json!({ "roots": {} }), true),
         ("roots", json!({}), false),
     ];
@@ -239,6 +243,11 @@ async fn sv_8_a_client_is_asked_only_what_it_declared() {
             "url" => flow.elicit_url("question", "Please go there", "https://example.com/there").await?,
             "sample" => drop(flow.sample("question", sample).await?),
             "roots" => drop(flow.roots("question").await?),
+            "tool choice" => {
+                let mut sample = sample;
+                sample.tool_choice = Some(ToolChoice::new());
+                drop(flow.sample("question", sample).await?);
+            }
             _ => {
                 let mut sample = sample;
                 let weather = mrtr_schema::Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
@@ -253,7 +262,11 @@ async fn sv_8_a_client_is_asked_only_what_it_declared() {
         if may {
             assert_eq!(call.asked().len(), 1, "{kind} of {declared}: {}", call.response());
         } else {
-            assert_eq!(call.expect_error().code.as_i64(), -32021, "{kind} of {declared}");
+            let error = call.expect_error();
+            assert_eq!(error.code.as_i64(), -32021, "{kind} of {declared}");
+            let data: Value = error.data.unwrap().to().unwrap();
+            let sampling = &data["requiredCapabilities"]["sampling"];
+            assert_eq!(sampling["tools"].is_object(), kind.starts_with("tool"), "{kind} of {declared}: {data}");
         }
     }
 }

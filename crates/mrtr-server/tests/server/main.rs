@@ -25,3 +25,4 @@ mod schema;
 mod shedding;
 mod subscriptions;
 mod support;
+mod unambiguous;

@@ -76,7 +76,7 @@ async fn a_connection_dropped_after_any_number_of_polls_repeats_nothing() {
 }
 
 fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_current_thread().build().unwrap()
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }
 
 /// Crashes at a place, comes back when the claim has lapsed, and sends again. `None` if the place was not reached.

@@ -6,6 +6,7 @@ use serde_json::Value;
 use tokio::task::{JoinSet, yield_now};
 
 use crate::shop::{Manner, Shop, again, buyer, is_refused, request, text};
+use crate::store::in_time;
 
 async fn all_at_once(shop: &Shop, requests: Vec<Value>) -> Vec<Value> {
     let mut sending = JoinSet::new();
@@ -53,16 +54,20 @@ async fn a_claim_lives_as_long_as_its_run_and_a_retry_waits_for_it() {
         let mut retry = None;
         for tens in 1..=10 {
             shop.clock.advance(Duration::from_secs(10));
-            while shop.failures.renewals() < tens && !first.is_finished() {
-                yield_now().await;
-            }
+            in_time("the claim was not renewed", async {
+                while shop.failures.renewals() < tens && !first.is_finished() {
+                    yield_now().await;
+                }
+            })
+            .await;
             if tens == 8 {
                 let (sending, request) = (shop.clone(), again(&second, 3));
                 retry = Some(tokio::spawn(async move { sending.send(&request).await }));
             }
         }
-        let (first, retry) = (first.await.unwrap(), retry.unwrap().await.unwrap());
-        assert_eq!(first["result"], retry["result"], "{}", shop.kind);
+        let both = in_time("the run and its retry did not end", async { tokio::join!(first, retry.unwrap()) });
+        let (first, retry) = both.await;
+        assert_eq!(first.unwrap()["result"], retry.unwrap()["result"], "{}", shop.kind);
         assert_eq!(shop.outside.counts(), [1, 1, 0], "{}", shop.kind);
     }
 }

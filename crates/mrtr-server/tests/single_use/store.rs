@@ -20,6 +20,12 @@ pub(crate) fn stores(clock: &FixedClock) -> Vec<(&'static str, Arc<dyn SingleUse
     vec![("memory", Arc::new(MemorySingleUse::new(clock.now())), None), ("sqlite", Arc::new(sqlite), Some(folder))]
 }
 
+/// What is waited for, or a test that fails: a run that never gets there must not hang it.
+pub(crate) async fn in_time<T>(otherwise: &str, waiting: impl Future<Output = T>) -> T {
+    let Ok(happened) = tokio::time::timeout(Duration::from_mins(1), waiting).await else { panic!("{otherwise}") };
+    happened
+}
+
 /// Counts the places where a run may be cut short, and stops at one of them. Clones are the same.
 #[derive(Clone, Default)]
 pub(crate) struct Wire(Arc<Inner>);
@@ -50,14 +56,17 @@ impl Wire {
 
     /// Waits until so many places were passed.
     pub(crate) async fn passed(&self, places: usize) {
-        while self.0.passed.load(Ordering::SeqCst) < places {
-            tokio::task::yield_now().await;
-        }
+        in_time("the places were not passed", async {
+            while self.0.passed.load(Ordering::SeqCst) < places {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
     }
 
     /// Waits until the place is reached.
     pub(crate) async fn reached(&self) {
-        self.0.reached.notified().await;
+        in_time("the place was not reached", self.0.reached.notified()).await;
     }
 
     /// Lets whoever stopped go on.

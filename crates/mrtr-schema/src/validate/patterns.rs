@@ -1,0 +1,76 @@
+//! Bounds the work that a schema can ask for with its patterns: to compile one may take a thousand times its text.
+
+mod weight;
+
+use std::collections::HashSet;
+
+use jsonschema::{FancyRegex, PatternOptions};
+use serde_json::Value;
+
+use weight::weight;
+
+/// How to compile the patterns of a schema, if they are few and short enough.
+///
+/// Those that are heavy by their text share the room for what is compiled, so that a single one may be large. The text
+/// tells it only about: for each sixteen patterns there is one share less, whatever they weigh.
+pub(super) fn options(schema: &Value) -> Result<PatternOptions<FancyRegex>, String> {
+    let mut patterns = HashSet::new();
+    collect(schema, &mut patterns);
+    if patterns.len() > MOST {
+        return Err(format!("it has {} patterns, and {MOST} are allowed", patterns.len()));
+    }
+    if let Some(long) = patterns.iter().find(|pattern| pattern.len() > LONGEST) {
+        return Err(format!("it has a pattern of {} bytes, and {LONGEST} are allowed", long.len()));
+    }
+    let length: usize = patterns.iter().map(|pattern| pattern.len()).sum();
+    if length > LONGEST_TOGETHER {
+        return Err(format!("its patterns have {length} bytes, and {LONGEST_TOGETHER} are allowed together"));
+    }
+    let heavy: usize = patterns.iter().filter(|pattern| weight(pattern) > LIGHT).map(|pattern| parts(pattern)).sum();
+    let all: usize = patterns.iter().map(|pattern| parts(pattern)).sum();
+    let room = ROOM / heavy.max(all.div_ceil(16)).max(1);
+    Ok(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING).size_limit(room).dfa_size_limit(room))
+}
+
+/// What may be a pattern, each once: equal ones are compiled once.
+fn collect<'a>(schema: &'a Value, patterns: &mut HashSet<&'a str>) {
+    match schema {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match (key.as_str(), value) {
+                    ("pattern", Value::String(pattern)) => drop(patterns.insert(pattern)),
+                    ("patternProperties", Value::Object(properties)) => {
+                        patterns.extend(properties.keys().map(String::as_str));
+                    }
+                    _ => {}
+                }
+                collect(value, patterns);
+            }
+        }
+        Value::Array(elements) => elements.iter().for_each(|element| collect(element, patterns)),
+        _ => {}
+    }
+}
+
+/// At most so many programs are made of a pattern. One is enough, unless it looks around or back: then each such place
+/// has its own, and so has what stands between two of them.
+fn parts(pattern: &str) -> usize {
+    let looks_around = |start: &str| LOOKS.iter().any(|look| start.starts_with(look));
+    let refers_back = |start: &str| {
+        start.strip_prefix('\\').is_some_and(|rest| rest.starts_with(|next: char| next == 'k' || next.is_ascii_digit()))
+    };
+    let places = pattern.char_indices().map(|(at, _)| &pattern[at..]);
+    1 + 2 * places.filter(|start| looks_around(start) || refers_back(start)).count()
+}
+
+const LOOKS: [&str; 4] = ["(?=", "(?!", "(?<=", "(?<!"];
+
+const MOST: usize = 256;
+const LONGEST: usize = 2 << 10;
+const LONGEST_TOGETHER: usize = 16 << 10;
+/// For all that is compiled, in bytes as the compiler of patterns counts them.
+const ROOM: usize = 16 << 20;
+/// Up to this weight, so little comes of a pattern that it needs no share of the room.
+const LIGHT: usize = 4096;
+/// A pattern may come from the peer: it must not be able to keep us busy.
+const MOST_BACKTRACKING: usize = 100_000;

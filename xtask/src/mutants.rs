@@ -1,0 +1,122 @@
+//! `cargo xtask mutants`: one line changed at a time, to see whether a test notices.
+
+mod base;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+
+use crate::{Outcome, workspace};
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Changes only lines that differ from this commit; unless told otherwise, from where the branch left main, or
+    /// from the commit before where nothing was branched
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// Changes these files whole, such as 'crates/mrtr-server/src/run/**'; with --base, only what differs in them
+    #[arg(long, value_name = "GLOB")]
+    files: Vec<String>,
+    /// Takes the K-th of N parts, counted from 0
+    #[arg(long, value_name = "K/N")]
+    shard: Option<String>,
+    /// What else is said to cargo-mutants, such as `-- --list`
+    #[arg(last = true)]
+    more: Vec<String>,
+}
+
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
+    require_cargo_mutants()?;
+    let target = workspace::target()?;
+    let results = options.results(&target);
+    fs::create_dir_all(&results)?;
+    let mut command = cargo_mutants();
+    // A folder of its own, which later runs find filled: dependencies are built once, and other commands need not wait.
+    command.env("CARGO_TARGET_DIR", target.join("mutants/target"));
+    // No mutant is debugged, and it does not matter how small the input is that finds it.
+    command.envs([("CARGO_PROFILE_DEV_DEBUG", "none"), ("PROPTEST_MAX_SHRINK_ITERS", "0")]);
+    command.arg("--output").arg(&results).args(quick_tests());
+    command.args(options.files.iter().flat_map(|glob| ["--file", glob]));
+    if let Some(base) = options.base()? {
+        let diff = results.join("base.diff");
+        fs::write(&diff, base::diff(&base)?)?;
+        eprintln!("=== mutants of what differs from {base}");
+        command.arg("--in-diff").arg(diff);
+    }
+    command.args(options.shard.iter().flat_map(|shard| ["--shard", shard])).args(&options.more);
+    outcome(&mut command, &results)
+}
+
+/// Nothing is installed here: the contributor is told how to.
+fn require_cargo_mutants() -> Result<()> {
+    let version = cargo_mutants().arg("--version").stdin(Stdio::null()).output().context("could not start `cargo`")?;
+    if !version.status.success() {
+        bail!("cargo-mutants is missing; install it with `cargo install cargo-mutants --locked`");
+    }
+    Ok(())
+}
+
+fn cargo_mutants() -> Command {
+    let mut command = Command::new(workspace::cargo_program());
+    command.arg("mutants").current_dir(workspace::root());
+    command
+}
+
+/// Only tests of the crate that was changed, and no doc tests: a mutant takes seconds. Nextest ends at the first test
+/// that fails, of all the programs; without it, cargo does at the first program.
+fn quick_tests() -> Vec<&'static str> {
+    let mut arguments = vec!["--all-features", "--test-workspace=false", "--no-shuffle"];
+    // Twice the time that the tests take unchanged, on a machine that may be busy: what takes longer hangs.
+    arguments.extend(["--timeout-multiplier", "2", "--minimum-test-timeout", "60", "--build-timeout", "600"]);
+    if has_nextest() {
+        arguments.extend(["--test-tool", "nextest"]);
+    } else {
+        arguments.extend(["--cargo-test-arg", "--tests"]);
+    }
+    arguments
+}
+
+fn has_nextest() -> bool {
+    let mut command = Command::new(workspace::cargo_program());
+    command.args(["nextest", "--version"]).stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// A mutant that no test noticed is a failure, and so is one that a test noticed only by hanging.
+fn outcome(command: &mut Command, results: &Path) -> Result<Outcome> {
+    let status = command.status().context("could not start `cargo mutants`")?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Passed),
+        Some(MISSED | TIMED_OUT) => {
+            let results = results.join("mutants.out");
+            eprintln!("survivors: {0}/missed.txt, and what hung: {0}/timeout.txt", results.display());
+            Ok(Outcome::Failed)
+        }
+        Some(BASELINE_FAILED) => bail!("the tests fail before anything is changed"),
+        _ => bail!("`cargo mutants` failed"),
+    }
+}
+
+impl Options {
+    /// What is compared with: files that are named are changed whole, unless a commit is named too.
+    fn base(&self) -> Result<Option<String>> {
+        match &self.base {
+            Some(base) => Ok(Some(base.clone())),
+            None if self.files.is_empty() => base::of_branch().map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A shard has results of its own, so that all of them can be read at the end.
+    fn results(&self, target: &Path) -> PathBuf {
+        let shard = self.shard.as_ref().map_or_else(|| "all".to_owned(), |shard| shard.replace('/', "-of-"));
+        target.join("mutants").join(shard)
+    }
+}
+
+/// What cargo-mutants ends with.
+const MISSED: i32 = 2;
+const TIMED_OUT: i32 = 3;
+const BASELINE_FAILED: i32 = 4;

@@ -1,0 +1,182 @@
+//! How much memory bodies take that do not end: about what the budget says, and none of it once they are gone.
+//!
+//! The server is this test binary again, so that nothing else is in its memory.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the report")]
+
+mod support;
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use mrtr_http::{Endpoint, Serve};
+use mrtr_server::Server;
+use serde_json::json;
+use tokio::time::timeout;
+
+use support::message::{Post, request};
+use support::wire::Wire;
+
+/// All that the defaults are, divided by eight: so is what is allowed for.
+const SCALE: usize = 8;
+const BUDGET: usize = (256 << 20) / SCALE;
+const CONCURRENCY: usize = 4096 / SCALE;
+const CONNECTIONS: usize = 4000 / SCALE;
+const SENT: usize = 100_000;
+const FREE: usize = Endpoint::UNCOUNTED_BODY;
+const MOST: usize = BUDGET + BUDGET * 3 / 10 + (64 << 20) / SCALE;
+/// What may stay when all is over, besides what connections without bodies leave. The allocator keeps some of that; what
+/// an operator can do about it stands in the README.
+const LEFT: usize = BUDGET / 8;
+
+const SERVES: &str = "MRTR_HTTP_TEST_MEASURES_MEMORY";
+const READY: &str = "serving at ";
+
+/// Not a test but the server, when this binary is run as one.
+#[test]
+fn server_process() {
+    if std::env::var_os(SERVES).is_none() {
+        return;
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let server = Server::builder("test", "1.0.0").build().unwrap();
+        // Nothing closes by itself while the test looks.
+        let hour = Duration::from_hours(1);
+        let endpoint = Endpoint::anonymous(server).body_budget(BUDGET).concurrency(CONCURRENCY).arrival(hour);
+        let bound = Serve::new(endpoint).head_time(hour).bind("127.0.0.1:0").unwrap();
+        println!("{READY}{}", bound.address().unwrap());
+        // The test stops it by closing this.
+        let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().lines().last()));
+        bound.run(async { drop(parent.await) }).await.unwrap();
+    });
+}
+
+/// A server process, killed at the end.
+struct Process {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Process {
+    fn start() -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "server_process", "--nocapture"]).env(SERVES, "1");
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let ready = lines.find_map(|line| Some(line.unwrap().split_once(READY)?.1.to_owned()));
+        Self { child, address: ready.unwrap().parse().unwrap() }
+    }
+
+    /// A figure of its memory, in bytes: `VmRSS` is what it takes now, `VmHWM` the most it ever took.
+    fn memory(&self, figure: &str) -> usize {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':')).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+    }
+
+    fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// How many bytes wait in the system for the server to read them.
+    fn unread(&self) -> usize {
+        let sockets = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        let port = format!(":{:04X}", self.address.port());
+        let queues = sockets.lines().filter_map(|line| {
+            let mut columns = line.split_whitespace().skip(1);
+            let (local, _, state, queues) = (columns.next()?, columns.next(), columns.next()?, columns.next()?);
+            // A listening socket counts connections there.
+            let is_ours = local.ends_with(&port) && state != LISTENING;
+            is_ours.then(|| usize::from_str_radix(queues.split_once(':').unwrap().1, 16).unwrap())
+        });
+        queues.sum()
+    }
+}
+
+const LISTENING: &str = "0A";
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until something is so, and fails if it never is.
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
+fn discover() -> Post {
+    Post::of(&request("server/discover", json!({})))
+}
+
+/// Sends half of a body on each of many connections, and gives what the server took at most, and what it kept.
+async fn half_sent(bodies: &[(&str, String)]) -> (usize, usize) {
+    let server = Process::start();
+    let mut wire = Wire::connect(server.address).await;
+    wire.send(discover().text()).await;
+    assert_eq!(wire.response().await.status, 200);
+    let (before, files) = (server.memory("VmRSS"), server.files());
+    let mut wires = Vec::new();
+    for (framing, body) in bodies.iter().cycle().take(CONNECTIONS) {
+        let mut wire = Wire::connect(server.address).await;
+        wire.send(format!("{}{framing}\r\n\r\n{body}", discover().head())).await;
+        wires.push(wire);
+    }
+    until("all is read", || server.unread() == 0).await;
+    let most = server.memory("VmHWM").saturating_sub(before);
+    drop(wires);
+    until("all connections are closed", || server.files() <= files).await;
+    wire.send(discover().text()).await;
+    assert_eq!(wire.response().await.status, 200);
+    let left = server.memory("VmRSS").saturating_sub(before);
+    (most, left)
+}
+
+/// Whether what is measured can be.
+fn can_measure() -> bool {
+    let can =
+        std::fs::exists("/proc/self/status").unwrap_or(false) && std::fs::exists("/proc/net/tcp").unwrap_or(false);
+    if !can {
+        println!("left out: there is no /proc to read the memory of a process from");
+    }
+    can
+}
+
+#[tokio::test]
+async fn ht_8_half_sent_bodies_take_what_the_budget_says_and_give_it_back() {
+    if !can_measure() {
+        return;
+    }
+    let chunk = |size: usize| format!("{size:x}\r\n{}\r\n", " ".repeat(size));
+    let length = |size: usize| ("Content-Length: 4000000", " ".repeat(size));
+    let chunks = |size: usize, count: usize| ("Transfer-Encoding: chunked", chunk(size).repeat(count));
+    let shapes = [
+        vec![length(SENT)],
+        vec![chunks(1000, SENT / 1000)],
+        // As many as there may be, and as much as there may be.
+        vec![length(BUDGET / CONNECTIONS)],
+        // Most do not count, and a few take all the rest.
+        [vec![length(3_900_000)], vec![length(FREE - 200); 60]].concat(),
+        // Just over what does not count.
+        vec![length(FREE + 100), chunks(FREE + 100, 1)],
+    ];
+    let (_, without) = half_sent(&[length(0)]).await;
+    for shape in &shapes {
+        let (most, left) = half_sent(shape).await;
+        let (framing, body) = &shape[0];
+        let shown = format!("{framing}, {} bytes: {most} bytes at most, {left} bytes left", body.len());
+        assert!(most <= MOST, "{shown}; there may be {MOST}");
+        assert!(left <= without + LEFT, "{shown}; without bodies, {without} are");
+    }
+}

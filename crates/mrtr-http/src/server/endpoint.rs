@@ -12,7 +12,7 @@ use http::{Request, Response};
 use mrtr_schema::{
     ClientCapabilities, ElicitationCapability, Feature, JsonObject, Revision, RootsCapability, SamplingCapability,
 };
-use mrtr_server::{Context, Reply, Server};
+use mrtr_server::{Context, Permit, Reply, Server};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
@@ -189,7 +189,8 @@ impl Endpoint {
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
     ///
-    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends.
+    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends. A
+    /// round of a single-use tool that finishes its step without its client counts until then.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
         self.set(|settings| settings.running = places(most))
@@ -243,20 +244,21 @@ impl Endpoint {
             return Err(Refusal::TooLarge);
         }
         // Bodies take memory, so that there may be as many as requests may run.
-        let permit = permit(&settings.running)?;
+        let permit = Permit::new(permit(&settings.running)?);
         let body = tokio::time::timeout(settings.arrival, read(body, &mut head, largest, &settings.budget)).await;
         let body = body.map_err(|_| Refusal::TooSlow)??;
         if is_deeper(&body, settings.json_depth) {
             return Err(Refusal::TooDeep);
         }
-        let context = self.context(&head, identity).received(received.into());
+        // A round that goes on without its connection is a request that runs, and takes its permit along.
+        let context = self.context(&head, identity).received(received.into()).permit(&permit);
         let size = body.len();
         let reply = self.server.handle(body, context).await;
         let place = if self.is_subscription(&head, &reply) {
             // What it listens for was in the body, and stays.
-            (self::permit(&settings.subscribed)?, settings.budget.room(size)?)
+            (Some(self::permit(&settings.subscribed)?), settings.budget.room(size)?)
         } else {
-            (permit, Room::default())
+            (permit.into_inner(), Room::default())
         };
         Ok(respond(reply, settings, place))
     }

@@ -90,7 +90,11 @@ fn parse_error(message: &str) -> String {
     serde_json::to_string(&error).expect("an error is JSON")
 }
 
-pub(super) fn respond(reply: Reply, settings: &Settings, place: (OwnedSemaphorePermit, Room)) -> Response<Body> {
+pub(super) fn respond(
+    reply: Reply,
+    settings: &Settings,
+    place: (Option<OwnedSemaphorePermit>, Room),
+) -> Response<Body> {
     match reply {
         Reply::Message { body, error } => {
             let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, settings.revision));

@@ -2,19 +2,30 @@
 //!
 //! The server is this test binary again, so that nothing else is in its memory.
 
-#![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 
 mod support;
 
+use std::convert::Infallible;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use bytes::Bytes;
+use http::{Request, Version};
+use http_body::{Body, Frame};
+use hyper::client::conn::http2::handshake;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use mrtr_http::{Endpoint, Serve};
 use mrtr_server::Server;
 use serde_json::json;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use support::message::{Post, request};
@@ -120,27 +131,92 @@ fn discover() -> Post {
     Post::of(&request("server/discover", json!({})))
 }
 
-/// Sends half of a body on each of many connections, and gives what the server took at most, and what it kept.
-async fn half_sent(bodies: &[(&str, String)]) -> (usize, usize) {
+/// What a server took at most while this was held, and what it kept when it no longer was.
+async fn measured<T>(hold: impl AsyncFnOnce(SocketAddr) -> T) -> (usize, usize) {
     let server = Process::start();
     let mut wire = Wire::connect(server.address).await;
     wire.send(discover().text()).await;
     assert_eq!(wire.response().await.status, 200);
     let (before, files) = (server.memory("VmRSS"), server.files());
-    let mut wires = Vec::new();
-    for (framing, body) in bodies.iter().cycle().take(CONNECTIONS) {
-        let mut wire = Wire::connect(server.address).await;
-        wire.send(format!("{}{framing}\r\n\r\n{body}", discover().head())).await;
-        wires.push(wire);
-    }
+    let held = hold(server.address).await;
     until("all is read", || server.unread() == 0).await;
     let most = server.memory("VmHWM").saturating_sub(before);
-    drop(wires);
+    drop(held);
     until("all connections are closed", || server.files() <= files).await;
     wire.send(discover().text()).await;
     assert_eq!(wire.response().await.status, 200);
     let left = server.memory("VmRSS").saturating_sub(before);
     (most, left)
+}
+
+/// Half of a body on each of many connections.
+async fn half_sent(bodies: &[(&str, String)], address: SocketAddr) -> Vec<Wire> {
+    let mut wires = Vec::new();
+    for (framing, body) in bodies.iter().cycle().take(CONNECTIONS) {
+        let mut wire = Wire::connect(address).await;
+        wire.send(format!("{}{framing}\r\n\r\n{body}", discover().head())).await;
+        wires.push(wire);
+    }
+    wires
+}
+
+/// Half of a body on each of many streams of HTTP/2, on a few connections.
+async fn half_sent_on_streams(address: SocketAddr) -> JoinSet<()> {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let mut held = JoinSet::new();
+    for _ in 0..CONNECTIONS / STREAMS {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let (mut sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
+        held.spawn(async { drop(connection.await) });
+        for _ in 0..STREAMS {
+            let head = discover().headers.into_iter().filter(|(name, _)| name != "Host");
+            let request = Request::post("http://localhost/mcp").version(Version::HTTP_2);
+            let request = head.fold(request, |request, (name, value)| request.header(name, value));
+            let body = Half { left: SENT / PIECE, ended: Arc::clone(&sent) };
+            let answering = sender.send_request(request.body(body).unwrap());
+            held.spawn(async { drop(answering.await) });
+        }
+        // Its connection goes with it.
+        held.spawn(async {
+            std::future::pending::<()>().await;
+            drop(sender);
+        });
+    }
+    until("all is sent, or refused", || sent.load(Ordering::SeqCst) == CONNECTIONS / STREAMS * STREAMS).await;
+    held
+}
+
+const STREAMS: usize = 100;
+const PIECE: usize = 10_000;
+
+/// A body that says when half of it was sent, or when no more is wanted, and never ends.
+struct Half {
+    left: usize,
+    ended: Arc<AtomicUsize>,
+}
+
+impl Body for Half {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left == 0 {
+            return Poll::Pending;
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            self.ended.fetch_add(1, Ordering::SeqCst);
+        }
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b' '; PIECE])))))
+    }
+}
+
+impl Drop for Half {
+    fn drop(&mut self) {
+        if self.left > 0 {
+            self.ended.fetch_add(1, Ordering::SeqCst);
+        }
+    }
 }
 
 /// Whether what is measured can be.
@@ -171,12 +247,17 @@ async fn ht_8_half_sent_bodies_take_what_the_budget_says_and_give_it_back() {
         // Just over what does not count.
         vec![length(FREE + 100), chunks(FREE + 100, 1)],
     ];
-    let (_, without) = half_sent(&[length(0)]).await;
-    for shape in &shapes {
-        let (most, left) = half_sent(shape).await;
-        let (framing, body) = &shape[0];
-        let shown = format!("{framing}, {} bytes: {most} bytes at most, {left} bytes left", body.len());
+    let (_, without) = measured(async |address| half_sent(&[length(0)], address).await).await;
+    let fits = |what: &str, (most, left): (usize, usize)| {
+        let shown = format!("{what}: {most} bytes at most, {left} bytes left");
+        println!("{shown}");
         assert!(most <= MOST, "{shown}; there may be {MOST}");
         assert!(left <= without + LEFT, "{shown}; without bodies, {without} are");
+    };
+    for shape in &shapes {
+        let (framing, body) = &shape[0];
+        let what = format!("{framing}, {} bytes", body.len());
+        fits(&what, measured(async |address| half_sent(shape, address).await).await);
     }
+    fits("HTTP/2", measured(half_sent_on_streams).await);
 }

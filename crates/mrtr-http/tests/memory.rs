@@ -26,9 +26,9 @@ use mrtr_server::Server;
 use serde_json::json;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 use support::message::{Post, request};
+use support::until;
 use support::wire::Wire;
 
 /// All that the defaults are, divided by eight: so is what is allowed for.
@@ -117,28 +117,18 @@ impl Drop for Process {
     }
 }
 
-/// Waits until something is so, and fails if it never is.
-async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let waiting = async {
-        while !is_so() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    timeout(Duration::from_secs(60), waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
-}
-
 fn discover() -> Post {
     Post::of(&request("server/discover", json!({})))
 }
 
 /// What a server took at most while this was held, and what it kept when it no longer was.
-async fn measured<T>(hold: impl AsyncFnOnce(SocketAddr) -> T) -> (usize, usize) {
+async fn measured<T>(send: impl AsyncFnOnce(SocketAddr) -> T) -> (usize, usize) {
     let server = Process::start();
     let mut wire = Wire::connect(server.address).await;
     wire.send(discover().text()).await;
     assert_eq!(wire.response().await.status, 200);
     let (before, files) = (server.memory("VmRSS"), server.files());
-    let held = hold(server.address).await;
+    let held = send(server.address).await;
     until("all is read", || server.unread() == 0).await;
     let most = server.memory("VmHWM").saturating_sub(before);
     drop(held);
@@ -169,9 +159,9 @@ async fn half_sent_on_streams(address: SocketAddr) -> JoinSet<()> {
         let (mut sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await.unwrap();
         held.spawn(async { drop(connection.await) });
         for _ in 0..STREAMS {
-            let head = discover().headers.into_iter().filter(|(name, _)| name != "Host");
+            let headers = discover().headers.into_iter().filter(|(name, _)| name != "Host");
             let request = Request::post("http://localhost/mcp").version(Version::HTTP_2);
-            let request = head.fold(request, |request, (name, value)| request.header(name, value));
+            let request = headers.fold(request, |request, (name, value)| request.header(name, value));
             let body = Half { left: SENT / PIECE, ended: Arc::clone(&sent) };
             let answering = sender.send_request(request.body(body).unwrap());
             held.spawn(async { drop(answering.await) });

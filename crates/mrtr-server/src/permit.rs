@@ -60,15 +60,15 @@ pub(crate) enum Held<'h> {
     /// It is the transport's still.
     Lent(&'h dyn Lend),
     /// It was taken over, and goes with the last who has it.
-    Kept { _until_dropped: Arc<dyn Any + Send + Sync> },
+    Kept(Arc<dyn Any + Send + Sync>),
 }
 
 impl Held<'_> {
     /// Takes it over, unless that was done before.
     pub(crate) fn into_owned(self) -> Option<Held<'static>> {
         match self {
-            Self::Lent(permit) => permit.take().map(|held| Held::Kept { _until_dropped: held }),
-            Self::Kept { _until_dropped } => Some(Held::Kept { _until_dropped }),
+            Self::Lent(permit) => permit.take().map(Held::Kept),
+            Self::Kept(held) => Some(Held::Kept(held)),
         }
     }
 }

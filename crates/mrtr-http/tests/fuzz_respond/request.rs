@@ -58,7 +58,7 @@ impl Draft {
         let (changes, _) = changes.as_chunks::<4>();
         for &[verb, high, low, byte] in changes.iter().take(16) {
             // As a part of the whole: a long one can be changed anywhere.
-            let at = (text.len() + 1) * usize::from(u16::from_be_bytes([high, low])) >> 16;
+            let at = ((text.len() + 1) * usize::from(u16::from_be_bytes([high, low]))) >> 16;
             match verb % 5 {
                 0 => text[at..].iter_mut().take(1).for_each(|place| *place = byte),
                 1 => text[at..].iter_mut().take(1).for_each(|place| *place ^= 1 << (byte % 8)),

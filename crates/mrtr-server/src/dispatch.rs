@@ -221,8 +221,11 @@ impl Request<'_> {
     /// told which versions there are.
     fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
         let is_older = self.method == "initialize" && !self.context.revision.has(Feature::Sessions);
-        let names_them = error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-        if is_older && !names_them { unknown_method(&self.method) } else { error }
+        if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
+            return error;
+        }
+        let versions = unknown_method(&self.method).message;
+        ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
     /// The metadata, with everything in it looked at.

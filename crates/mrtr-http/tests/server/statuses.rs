@@ -225,19 +225,20 @@ async fn er_2_initialize_is_told_the_versions_whatever_it_lacks() {
     let modern = request("initialize", legacy.clone());
     let broken = request("initialize", json!({ "_meta": 7 }));
     let older = json!({ VERSION: "2025-11-25" });
+    // Each is refused for what it lacks first, as any other request.
     let posts = [
-        Post::plain(bare.to_string()),
-        Post::plain(json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize" }).to_string()),
-        Post::of(&bare),
-        Post::of(&bare).with("MCP-Protocol-Version", "2025-11-25"),
-        Post::plain(modern.to_string()),
-        Post::of(&modern),
-        Post::of(&modern).with("Mcp-Method", "ping"),
-        Post::of(&broken),
+        (Post::plain(bare.to_string()), 400, -32602),
+        (Post::plain(json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize" }).to_string()), 400, -32602),
+        (Post::of(&bare), 400, -32602),
+        (Post::of(&bare).with("MCP-Protocol-Version", "2025-11-25"), 400, -32602),
+        (Post::of(&broken), 400, -32602),
+        (Post::plain(modern.to_string()), 400, -32020),
+        (Post::of(&modern).with("Mcp-Method", "ping"), 400, -32020),
+        (Post::of(&modern), 404, -32601),
     ];
-    for post in posts {
+    for (post, status, code) in posts {
         let response = site.answer(&post).await;
-        assert_eq!((response.status, response.code()), (404, Some(-32601)), "{:?}: {response:?}", post.headers);
+        assert_eq!((response.status, response.code()), (status, Some(code)), "{:?}: {response:?}", post.headers);
         let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(message.contains("2026-07-28"), "{message}");
     }

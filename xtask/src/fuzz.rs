@@ -32,7 +32,7 @@ struct Target {
 const TARGETS: [Target; 2] = [
     Target { name: "open", folder: "crates/mrtr-state/fuzz", longest: 0 },
     // A body that is too large for the target's endpoint.
-    Target { name: "respond", folder: "crates/mrtr-http/fuzz", longest: 192 << 10 },
+    Target { name: "respond", folder: "crates/mrtr-http/fuzz", longest: 128 << 10 },
 ];
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {

@@ -52,7 +52,7 @@ fn endpoint() -> Endpoint {
 }
 
 /// Enough for a body to be gathered in several parts, and no more: long bodies are slow. There is room for one.
-pub(super) const LIMIT: usize = 160 << 10;
+pub(super) const LIMIT: usize = 96 << 10;
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime needs nothing")

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::{Principal, Timestamp};
 
+use crate::permit::{Held, Permit};
+
 /// What a transport knows of a request besides its body.
 ///
 /// ```
@@ -21,6 +23,7 @@ pub struct Context<'h> {
     pub(crate) tenant: Option<String>,
     pub(crate) capabilities: Option<Arc<ClientCapabilities>>,
     pub(crate) received: Option<Timestamp>,
+    permit: Option<Held<'h>>,
 }
 
 impl<'h> Context<'h> {
@@ -71,10 +74,19 @@ impl<'h> Context<'h> {
         self
     }
 
-    /// The same for work that outlives the request's own headers.
+    /// What the request holds of its transport: work that goes on without its connection keeps it until it ends.
+    #[must_use]
+    pub fn permit<T: Send + Sync + 'static>(mut self, permit: &'h Permit<T>) -> Self {
+        self.permit = Some(Held::Lent(permit));
+        self
+    }
+
+    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
-        let Self { revision, headers, caller, tenant, capabilities, received } = self;
-        Context { revision, headers: headers.map(Headers::into_owned), caller, tenant, capabilities, received }
+        let Self { revision, headers, caller, tenant, capabilities, received, permit } = self;
+        let headers = headers.map(Headers::into_owned);
+        let permit = permit.and_then(Held::into_owned);
+        Context { revision, headers, caller, tenant, capabilities, received, permit }
     }
 }
 

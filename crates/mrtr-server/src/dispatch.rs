@@ -132,7 +132,7 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
     fn check(&self, server: &Server) -> Result<Declared, Refused> {
-        let declared = self.declared().map_err(Refused::early)?;
+        let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
         self.check_known(server)?;
         if let Some(member) = self.named_by() {
             let name = self.params.text(member).map_err(invalid_params)?;
@@ -240,6 +240,17 @@ impl Request<'_> {
         };
         self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.method))?;
         Ok(declared)
+    }
+
+    /// A client of older revisions begins with `initialize`, and with no metadata or headers: whatever it lacks, it is
+    /// told which versions there are.
+    fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
+        let is_older = self.method == "initialize" && !self.context.revision.has(Feature::Sessions);
+        if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
+            return error;
+        }
+        let versions = unknown_method(&self.method).message;
+        ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
     /// The metadata, with everything in it looked at.

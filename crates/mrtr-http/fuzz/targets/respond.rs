@@ -9,7 +9,9 @@ use std::{env, fs, path::Path};
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(init: write_seeds(), |input: &[u8]| body::check(input));
+fuzz_target!(init: write_seeds(), |input: &[u8]| {
+    body::check(input);
+});
 
 /// Puts the seeds into the corpus, which is the folder that libFuzzer is told of first.
 fn write_seeds() {

@@ -12,13 +12,13 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::mounts::Mounts;
 use super::patient::Patient;
 use super::respond::Unread;
-use super::serve::Patience;
+use super::serve::{Patience, Serve};
 
 /// Takes connections until told to stop, and then lets what runs come to its end.
 pub(super) async fn accept(
@@ -42,11 +42,7 @@ pub(super) async fn accept(
                         place = Arc::clone(&places).acquire_owned() => place.expect("nobody closes it"),
                         () = told_to_stop(&mut stopped) => break,
                     };
-                    let serving = serve(stream, Arc::clone(&mounts), patience, graceful.watcher());
-                    connections.spawn(async move {
-                        serving.await;
-                        drop(place);
-                    });
+                    connections.spawn(serve(stream, Arc::clone(&mounts), patience, graceful.watcher(), place));
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
@@ -98,8 +94,14 @@ async fn end(graceful: GracefulShutdown, mounts: &Mounts) {
     }
 }
 
-/// Serves one connection.
-async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watcher: Watcher) {
+/// Serves one connection, which has its place until then.
+async fn serve(
+    stream: TcpStream,
+    mounts: Arc<Mounts>,
+    patience: Patience,
+    watcher: Watcher,
+    _place: OwnedSemaphorePermit,
+) {
     let _ = stream.set_nodelay(true);
     let unread = Arc::new(AtomicBool::new(false));
     let begun = Arc::new(AtomicBool::new(false));
@@ -117,9 +119,9 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
         })
     };
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(HEAD_BYTES);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(Serve::HEAD_LIMIT);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience.head).max_header_list_size(HEAD_BYTES_H2);
-    builder.http2().initial_connection_window_size(WINDOW).initial_stream_window_size(WINDOW);
+    builder.http2().initial_connection_window_size(Serve::HTTP2_WINDOW).initial_stream_window_size(Serve::HTTP2_WINDOW);
     let connection = builder.serve_connection(io, service).into_owned();
     // Until it is known which HTTP a client speaks, nobody but us looks at the clock.
     let too_late = async {
@@ -138,10 +140,5 @@ async fn serve(stream: TcpStream, mounts: Arc<Mounts>, patience: Patience, watch
     }
 }
 
-/// The longest head of a request: nothing long belongs there.
-const HEAD_BYTES: usize = 64 << 10;
 const HEAD_BYTES_H2: u32 = 64 << 10;
-
-/// How much of all bodies on a connection of HTTP/2 may come before anybody reads it. Nothing else bounds that: places
-/// and budget are taken when a body is read, after its head was looked at.
-const WINDOW: u32 = 256 << 10;
+const _: () = assert!(HEAD_BYTES_H2 as usize == Serve::HEAD_LIMIT);

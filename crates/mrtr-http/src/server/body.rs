@@ -42,7 +42,7 @@ struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
     /// Given back when the stream ends.
-    _place: (OwnedSemaphorePermit, Room),
+    _place: (Option<OwnedSemaphorePermit>, Room),
 }
 
 impl Body {
@@ -54,7 +54,7 @@ impl Body {
         Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, place: (OwnedSemaphorePermit, Room)) -> Self {
+    pub(super) fn events(messages: ReplyStream, every: Duration, place: (Option<OwnedSemaphorePermit>, Room)) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self(Kind::Events(Box::new(Events { messages, keep_alive, _place: place })))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::endpoint::places;
+use super::endpoint::{Endpoint, places};
 use super::respond::Refusal;
 
 /// Bytes to be held at a time. Nobody waits for them: of two bodies that each wait for the other, none would end.
@@ -26,7 +26,7 @@ impl Budget {
 
     /// The largest body that there can ever be room for.
     pub(super) fn largest(&self) -> usize {
-        self.most.saturating_add(FREE)
+        self.most.max(FREE)
     }
 
     /// Room for this many bytes.
@@ -38,7 +38,7 @@ impl Budget {
 
     /// Makes room for this many bytes in all.
     pub(super) fn extend(&self, room: &mut Room, bytes: usize) -> Result<(), Refusal> {
-        let missing = bytes.saturating_sub(FREE).saturating_sub(room.bytes());
+        let missing = counted(bytes).saturating_sub(room.bytes());
         if missing == 0 {
             return Ok(());
         }
@@ -55,6 +55,14 @@ impl Budget {
 impl Room {
     fn bytes(&self) -> usize {
         self.0.as_ref().map_or(0, OwnedSemaphorePermit::num_permits)
+    }
+
+    /// Gives back what is not needed for this many bytes in all.
+    pub(super) fn shrink(&mut self, bytes: usize) {
+        if let Some(taken) = &mut self.0 {
+            let excess = taken.num_permits().saturating_sub(counted(bytes));
+            drop(taken.split(excess));
+        }
     }
 
     /// The body, which gives its room back when nobody holds it any more: a round may outlive its connection.
@@ -77,33 +85,44 @@ impl AsRef<[u8]> for Held {
     }
 }
 
-/// What does not count of each body. There are only so many of them, so this much is bounded anyway; and few requests
-/// are longer, so that most touch nothing here, and are served while large ones that come slowly have taken the rest.
-pub(super) const FREE: usize = 16 << 10;
+/// How much of a body of this size counts: all of it or nothing.
+fn counted(bytes: usize) -> usize {
+    if bytes > FREE { bytes } else { 0 }
+}
+
+/// A body of this size does not count.
+pub(super) const FREE: usize = Endpoint::UNCOUNTED_BODY;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const MOST: usize = 10 * FREE;
+
     #[test]
     fn ht_8_room_is_given_back_with_the_last_of_a_body() {
-        let budget = Budget::new(100);
-        let room = budget.room(FREE + 60).expect("there is room");
-        let body = room.hold(Bytes::from(vec![b' '; FREE + 60]));
+        let budget = Budget::new(MOST);
+        let room = budget.room(6 * FREE).expect("there is room");
+        let body = room.hold(Bytes::from(vec![b' '; 6 * FREE]));
         let part = body.slice(..1);
         drop(body);
-        assert!(matches!(budget.room(FREE + 41), Err(Refusal::Overloaded)));
-        assert!(budget.room(FREE + 40).is_ok(), "what is left can be had");
+        assert!(matches!(budget.room(4 * FREE + 1), Err(Refusal::Overloaded)));
+        assert!(budget.room(4 * FREE).is_ok(), "what is left can be had");
         drop(part);
-        assert!(budget.room(FREE + 100).is_ok());
+        assert!(budget.room(MOST).is_ok());
     }
 
     #[test]
     fn ht_8_what_does_not_fit_takes_nothing() {
-        let budget = Budget::new(100);
-        let mut room = budget.room(FREE + 60).expect("there is room");
-        assert!(matches!(budget.extend(&mut room, FREE + 101), Err(Refusal::Overloaded)));
-        assert!(budget.extend(&mut room, FREE + 100).is_ok(), "a body may go on to take all of it");
+        let budget = Budget::new(MOST);
+        let mut room = budget.room(6 * FREE).expect("there is room");
+        assert!(matches!(budget.extend(&mut room, MOST + 1), Err(Refusal::Overloaded)));
+        assert!(budget.extend(&mut room, MOST).is_ok(), "a body may go on to take all of it");
         assert!(budget.room(FREE).is_ok(), "a small one is taken all the same");
+        assert!(matches!(budget.room(FREE + 1), Err(Refusal::Overloaded)));
+        room.shrink(4 * FREE);
+        assert!(budget.room(6 * FREE).is_ok(), "what is not needed is given back");
+        room.shrink(FREE);
+        assert!(budget.room(MOST).is_ok());
     }
 }

@@ -12,7 +12,7 @@ use http::{Request, Response};
 use mrtr_schema::{
     ClientCapabilities, ElicitationCapability, Feature, JsonObject, Revision, RootsCapability, SamplingCapability,
 };
-use mrtr_server::{Context, Reply, Server};
+use mrtr_server::{Context, Permit, Reply, Server};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
@@ -61,6 +61,28 @@ pub(super) struct Settings {
 }
 
 impl Endpoint {
+    /// The size of a body, unless [`body_limit`](Self::body_limit) says otherwise.
+    pub const DEFAULT_BODY_LIMIT: usize = 4 << 20;
+    /// How many bytes of bodies are held at a time, unless [`body_budget`](Self::body_budget) says otherwise: as many as
+    /// a small machine has to spare, 64 of the largest bodies.
+    pub const DEFAULT_BODY_BUDGET: usize = 256 << 20;
+    /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
+    /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
+    /// that come slowly have taken all of it.
+    pub const UNCOUNTED_BODY: usize = 4 << 10;
+    /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
+    /// clients read anyway.
+    pub const DEFAULT_JSON_DEPTH: usize = 128;
+    /// How long a body may take to arrive, unless [`arrival`](Self::arrival) says otherwise.
+    pub const DEFAULT_ARRIVAL: Duration = Duration::from_secs(10);
+    /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a small
+    /// machine can hold in memory.
+    pub const DEFAULT_CONCURRENCY: usize = 4096;
+    /// How many subscriptions there are at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
+    pub const DEFAULT_SUBSCRIPTIONS: usize = 4096;
+    /// How long a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
+    pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
+
     /// Serves whoever the authenticator lets in.
     ///
     /// ```
@@ -91,13 +113,13 @@ impl Endpoint {
             capabilities: Arc::new(everything()),
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
-            body_limit: 4 << 20,
-            budget: Budget::new(DEFAULT_BUDGET),
-            json_depth: DEFAULT_DEPTH,
-            arrival: Duration::from_secs(10),
-            keep_alive: Duration::from_secs(15),
-            running: places(DEFAULT_CONCURRENCY),
-            subscribed: places(DEFAULT_CONCURRENCY),
+            body_limit: Self::DEFAULT_BODY_LIMIT,
+            budget: Budget::new(Self::DEFAULT_BODY_BUDGET),
+            json_depth: Self::DEFAULT_JSON_DEPTH,
+            arrival: Self::DEFAULT_ARRIVAL,
+            keep_alive: Self::DEFAULT_KEEP_ALIVE,
+            running: places(Self::DEFAULT_CONCURRENCY),
+            subscribed: places(Self::DEFAULT_SUBSCRIPTIONS),
         };
         Self { server, settings: Arc::new(settings) }
     }
@@ -144,10 +166,10 @@ impl Endpoint {
 
     /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
     ///
-    /// Counted as they arrive, until the round is answered; with a stream or a subscription, until that ends. Of each
-    /// body the first 16 KiB do not count: [`concurrency`](Self::concurrency) and
-    /// [`subscriptions`](Self::subscriptions) bound those, and a few large bodies that come slowly keep no small one
-    /// out. A body that is larger than the whole budget is over the limit.
+    /// Counted as memory is taken for what arrives, in parts of 64 KiB, and given back when the round is answered; with
+    /// a stream or a subscription, when that ends. A body of up to 4 KiB does not count:
+    /// [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, and a few large bodies
+    /// that come slowly keep no small one out. A body that is larger than the whole budget is over the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
         self.set(|settings| settings.budget = Budget::new(bytes))
@@ -167,7 +189,8 @@ impl Endpoint {
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
     ///
-    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends.
+    /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends. A
+    /// round of a single-use tool that finishes its step without its client counts until then.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
         self.set(|settings| settings.running = places(most))
@@ -213,7 +236,7 @@ impl Endpoint {
     {
         let received = SystemTime::now();
         let settings = &self.settings;
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         head::check(&head, &settings.allowed)?;
         let identity = settings.authenticator.authenticate(&head).await.map_err(Refusal::Unauthenticated)?;
         let largest = settings.body_limit.min(settings.budget.largest());
@@ -221,20 +244,21 @@ impl Endpoint {
             return Err(Refusal::TooLarge);
         }
         // Bodies take memory, so that there may be as many as requests may run.
-        let permit = permit(&settings.running)?;
-        let body = tokio::time::timeout(settings.arrival, read(body, largest, &settings.budget)).await;
+        let permit = Permit::new(permit(&settings.running)?);
+        let body = tokio::time::timeout(settings.arrival, read(body, &mut head, largest, &settings.budget)).await;
         let body = body.map_err(|_| Refusal::TooSlow)??;
         if is_deeper(&body, settings.json_depth) {
             return Err(Refusal::TooDeep);
         }
-        let context = self.context(&head, identity).received(received.into());
+        // A round that goes on without its connection is a request that runs, and takes its permit along.
+        let context = self.context(&head, identity).received(received.into()).permit(&permit);
         let size = body.len();
         let reply = self.server.handle(body, context).await;
         let place = if self.is_subscription(&head, &reply) {
             // What it listens for was in the body, and stays.
-            (self::permit(&settings.subscribed)?, settings.budget.room(size)?)
+            (Some(self::permit(&settings.subscribed)?), settings.budget.room(size)?)
         } else {
-            (permit, Room::default())
+            (permit.into_inner(), Room::default())
         };
         Ok(respond(reply, settings, place))
     }
@@ -270,15 +294,6 @@ pub(super) fn places(most: usize) -> Arc<Semaphore> {
 fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
     Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
 }
-
-/// As many requests at a time as a small machine can hold in memory.
-const DEFAULT_CONCURRENCY: usize = 4096;
-
-/// As many bytes of bodies at a time as a small machine has to spare: 64 of the largest.
-const DEFAULT_BUDGET: usize = 256 << 20;
-
-/// As deep as the JSON that servers and clients read anyway.
-const DEFAULT_DEPTH: usize = 128;
 
 /// All that a client of an older revision can be asked for.
 fn everything() -> ClientCapabilities {

@@ -17,8 +17,14 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Refusal> {
     if !is_json(&head.headers) {
         return Err(Refusal::NotJson);
     }
+    if is_encoded(&head.headers) {
+        return Err(Refusal::Encoded);
+    }
     if !accepts_both(&head.headers) {
         return Err(Refusal::NotAcceptable);
+    }
+    if has_two_credentials(&head.headers) {
+        return Err(Refusal::TwoCredentials);
     }
     Ok(())
 }
@@ -26,8 +32,27 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Refusal> {
 fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return false };
-    value == "application/json"
-        || value.to_str().is_ok_and(|value| essence(value).eq_ignore_ascii_case("application/json"))
+    value == "application/json" || value.to_str().is_ok_and(is_json_in_utf8)
+}
+
+fn is_json_in_utf8(value: &str) -> bool {
+    essence(value).eq_ignore_ascii_case("application/json")
+        && parameters(value).all(|(name, value)| {
+            let value = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value);
+            // RFC 8259 has no other one for JSON; some write it without the hyphen.
+            !name.eq_ignore_ascii_case("charset") || ["utf-8", "utf8"].iter().any(|it| value.eq_ignore_ascii_case(it))
+        })
+}
+
+/// Whether a body is encoded, or twice: it is read as it stands.
+fn is_encoded(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
+    !values.all(|value| value.as_bytes().trim_ascii().eq_ignore_ascii_case(b"identity"))
+}
+
+/// Each could be believed by a different reader: a proxy, an authenticator.
+fn has_two_credentials(headers: &HeaderMap) -> bool {
+    headers.get_all(header::AUTHORIZATION).iter().nth(1).is_some()
 }
 
 /// Whether the client takes a reply of either kind: which one comes is not known yet.
@@ -49,9 +74,14 @@ fn accepts(headers: &HeaderMap, group: &str, kind: &str) -> bool {
 
 /// A weight of zero says that this is not taken.
 fn is_refused(range: &str) -> bool {
-    let mut parameters = range.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
-    let weight = parameters.find(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
-    weight.is_some_and(|(_, weight)| weight.trim().parse() == Ok(0.0_f32))
+    let weight = parameters(range).find(|(name, _)| name.eq_ignore_ascii_case("q"));
+    weight.is_some_and(|(_, weight)| weight.parse() == Ok(0.0_f32))
+}
+
+/// The parameters of a media type, with their values as they stand.
+fn parameters(value: &str) -> impl Iterator<Item = (&str, &str)> {
+    let all = value.split(';').skip(1).filter_map(|parameter| parameter.split_once('='));
+    all.map(|(name, value)| (name.trim(), value.trim()))
 }
 
 /// A media type without its parameters.

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use bytes::BufMut;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
@@ -65,10 +66,25 @@ impl Patient {
 }
 
 impl AsyncRead for Patient {
+    /// Reads no more at once than the reader's buffer is to hold.
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
+        if buffer.remaining() <= READ_AT_ONCE {
+            return Pin::new(&mut self.stream).poll_read(cx, buffer);
+        }
+        loop {
+            ready!(self.stream.poll_read_ready(cx))?;
+            match self.stream.try_read_buf(&mut buffer.limit(READ_AT_ONCE)) {
+                Ok(_) => return Poll::Ready(Ok(())),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
     }
 }
+
+/// Each connection keeps a buffer for its next read, which grows for as long as reads fill it. If none is larger than
+/// this, the buffer stays within twice as much.
+const READ_AT_ONCE: usize = 8 << 10;
 
 impl AsyncWrite for Patient {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {

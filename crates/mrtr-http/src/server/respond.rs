@@ -17,7 +17,9 @@ pub(super) enum Refusal {
     ForeignOrigin,
     NotPost,
     NotJson,
+    Encoded,
     NotAcceptable,
+    TwoCredentials,
     Unauthenticated(Challenge),
     TooLarge,
     TooSlow,
@@ -40,6 +42,7 @@ impl Refusal {
         };
         let extra = match self {
             Self::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
+            Self::Encoded => Some((header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
             Self::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.value)),
             Self::Overloaded => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
             // What is left of the body is not read, so nothing else may come on this connection. HTTP/2 has no such
@@ -62,10 +65,14 @@ impl Refusal {
                 (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
             }
             Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),
-            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be `application/json`.\n"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be `application/json`, in UTF-8.\n"),
+            Self::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must not be compressed or encoded.\n"),
             Self::NotAcceptable => {
                 (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
             }
+            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would say
+            // that other credentials might do.
+            Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
             Self::Unauthenticated(challenge) if challenge.is_known => (StatusCode::FORBIDDEN, "This is not allowed.\n"),
             Self::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Say who you are.\n"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.\n"),
@@ -83,7 +90,11 @@ fn parse_error(message: &str) -> String {
     serde_json::to_string(&error).expect("an error is JSON")
 }
 
-pub(super) fn respond(reply: Reply, settings: &Settings, place: (OwnedSemaphorePermit, Room)) -> Response<Body> {
+pub(super) fn respond(
+    reply: Reply,
+    settings: &Settings,
+    place: (Option<OwnedSemaphorePermit>, Room),
+) -> Response<Body> {
     match reply {
         Reply::Message { body, error } => {
             let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, settings.revision));

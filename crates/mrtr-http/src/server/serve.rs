@@ -85,12 +85,30 @@ pub(super) struct Patience {
 }
 
 impl Serve {
+    /// How many connections there are at a time, unless [`connections`](Self::connections) says otherwise: enough for as
+    /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What nobody
+    /// has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
+    pub const DEFAULT_CONNECTIONS: usize = 16_384;
+    /// How long a head may take, unless [`head_time`](Self::head_time) says otherwise.
+    pub const DEFAULT_HEAD_TIME: Duration = Duration::from_secs(10);
+    /// How long a client may take to read, unless [`stall_time`](Self::stall_time) says otherwise.
+    pub const DEFAULT_STALL_TIME: Duration = Duration::from_secs(30);
+    /// How long an end may take, unless [`grace`](Self::grace) says otherwise.
+    pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+    /// The size of a head: nothing long belongs there.
+    pub const HEAD_LIMIT: usize = 64 << 10;
+    /// How many headers a request may have.
+    pub const MOST_HEADERS: usize = 100;
+    /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
+    /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
+    pub const HTTP2_WINDOW: u32 = 256 << 10;
+
     /// This endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
         let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
         let patience =
-            Patience { head: Duration::from_secs(10), stall: Duration::from_secs(30), grace: Duration::from_secs(30) };
-        Self { mounts, runtimes: None, connections: DEFAULT_CONNECTIONS, patience }
+            Patience { head: Self::DEFAULT_HEAD_TIME, stall: Self::DEFAULT_STALL_TIME, grace: Self::DEFAULT_GRACE };
+        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, patience }
     }
 
     /// Another endpoint at a path of its own.
@@ -215,10 +233,6 @@ impl Bound {
         }
     }
 }
-
-/// Enough for as many requests and subscriptions as an endpoint takes, and as many that are kept for the next request.
-/// What nobody has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
-const DEFAULT_CONNECTIONS: usize = 16_384;
 
 /// A listening socket; one of several that share an address if `shared`.
 fn listener(address: SocketAddr, shared: bool) -> io::Result<TcpListener> {

@@ -6,26 +6,29 @@ mod fixture;
 mod request;
 
 use http::StatusCode;
+use mrtr_http::Endpoint;
 use mrtr_schema::Envelope;
 
-use fixture::{Answer, answer};
+use fixture::{Answer, LIMIT, answer};
 use request::Draft;
 
-/// Panics where something that must hold does not.
-pub(crate) fn check(input: &[u8]) {
-    let [part, pieces, rest @ ..] = input else { return };
-    let draft = match part % 3 {
+/// Panics where something that must hold does not. Gives how long the body was, and the status it got.
+pub(crate) fn check(input: &[u8]) -> Option<(usize, u16)> {
+    let [part, pieces, rest @ ..] = input else { return None };
+    let draft = match part % 4 {
         0 => Draft::with_body(rest),
         1 => Draft::of(rest),
-        _ => Draft::changed(rest),
+        2 => Draft::genuine().changed(rest),
+        _ => Draft::padded(rest),
     };
-    if let Some(request) = draft.request(usize::from(*pieces) + 1) {
-        is_clear(&answer(request));
-    }
-    // Whatever it was, it has left its place to the next one.
-    let next = Draft::genuine().request(1).expect("it is genuine");
-    let Answer { status, first, .. } = answer(next);
+    let size = draft.body().len();
+    let answered = draft.request(usize::from(*pieces) + 1).map(answer);
+    answered.iter().for_each(is_clear);
+    // Whatever it was, it has left its place to the next one; and its room, if it took any.
+    let next = if size > Endpoint::UNCOUNTED_BODY { Draft::genuine().filled(LIMIT) } else { Draft::genuine() };
+    let Answer { status, first, .. } = answer(next.request(1).expect("it is genuine"));
     assert_eq!(status, StatusCode::OK, "{}", String::from_utf8_lossy(&first));
+    answered.map(|answer| (size, answer.status.as_u16()))
 }
 
 /// A refusal with its reason, a message, or a stream that begins with one.
@@ -51,7 +54,7 @@ fn is_clear(answer: &Answer) {
 }
 
 /// What is refused before it is a message.
-const REFUSED: [u16; 5] = [403, 405, 406, 413, 415];
+const REFUSED: [u16; 6] = [400, 403, 405, 406, 413, 415];
 
 /// Inputs to start from.
 pub(crate) fn seeds() -> Vec<Vec<u8>> {
@@ -60,5 +63,13 @@ pub(crate) fn seeds() -> Vec<Vec<u8>> {
         texts.iter().filter_map(|text| text.split_once("\n\n")).map(|(_, body)| [&[0, 0], body.as_bytes()].concat());
     let whole = texts.iter().map(|text| [&[1, 2], text.as_bytes()].concat());
     let changes = (0..6_u8).map(|verb| vec![2, 0, verb, 0, 40 * verb, b'A']);
-    bodies.chain(whole).chain(changes).collect()
+    // From a few kilobytes to more than is taken, whole and in pieces, as they are and with a change near the end.
+    let sizes = [0, 8, 0x15, 0x40, 0x80, 0xa0, 0xc0, 0xff];
+    let padded = sizes.into_iter().flat_map(|high| {
+        let whole = [3, 0, high, 0x55, 0];
+        [whole.to_vec(), [3, 6, high, 0x55, 1].to_vec(), [&whole[..], &[0, 255, 250, b'A']].concat()]
+    });
+    // And in full, so that a change can be anywhere.
+    let large = [20_000, 80_000].map(|size| [&[0, 3][..], Draft::genuine().filled(size).body()].concat());
+    bodies.chain(whole).chain(changes).chain(padded).chain(large).collect()
 }

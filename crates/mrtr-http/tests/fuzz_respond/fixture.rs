@@ -47,11 +47,12 @@ fn endpoint() -> Endpoint {
         .tool(Tool::new("hello", hello))
         .prompt(Prompt::new("hello", hello))
         .resource(Resource::new("test://guide", "guide", hello));
-    Endpoint::anonymous(server.build().expect("it can be built")).concurrency(1).subscriptions(1).body_limit(LIMIT)
+    let endpoint = Endpoint::anonymous(server.build().expect("it can be built")).concurrency(1).subscriptions(1);
+    endpoint.body_limit(LIMIT).body_budget(LIMIT)
 }
 
-/// Long bodies are slow and find nothing new.
-const LIMIT: usize = 16 << 10;
+/// Enough for a body to be gathered in several parts, and no more: long bodies are slow. There is room for one.
+pub(super) const LIMIT: usize = 96 << 10;
 
 fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime needs nothing")

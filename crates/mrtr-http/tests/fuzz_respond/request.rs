@@ -27,12 +27,38 @@ impl Draft {
         Self(text)
     }
 
-    /// The genuine one with up to 16 changes, each told by four bytes: what is done, where, and with which byte.
-    pub(super) fn changed(changes: &[u8]) -> Self {
-        let Self(mut text) = Self::genuine();
+    /// The genuine one with a body of up to 128 KiB, and changes. The first three bytes say how long it is and with what
+    /// it is filled.
+    pub(super) fn padded(told: &[u8]) -> Self {
+        let [high, low, filling, changes @ ..] = told else { return Self::genuine() };
+        let size = 2 * usize::from(u16::from_be_bytes([*high, *low]));
+        let draft = match filling % 3 {
+            0 => Self::genuine().filled(size),
+            1 => Self::genuine().argued(&"x".repeat(size)),
+            _ => Self::genuine().argued(&"\\u00fc\\n".repeat(size / 8)),
+        };
+        draft.changed(changes)
+    }
+
+    /// With spaces after its body, so that this is so long.
+    pub(super) fn filled(self, size: usize) -> Self {
+        let missing = size.saturating_sub(self.body().len());
+        Self([self.0, vec![b' '; missing]].concat())
+    }
+
+    /// With this as an argument that nobody asked for.
+    fn argued(self, text: &str) -> Self {
+        let whole = String::from_utf8(self.0).expect("it is genuine");
+        Self(whole.replace("\"arguments\":{}", &format!("\"arguments\":{{\"x\":\"{text}\"}}")).into_bytes())
+    }
+
+    /// With up to 16 changes, each told by four bytes: what is done, where, and with which byte.
+    pub(super) fn changed(self, changes: &[u8]) -> Self {
+        let Self(mut text) = self;
         let (changes, _) = changes.as_chunks::<4>();
         for &[verb, high, low, byte] in changes.iter().take(16) {
-            let at = usize::from(u16::from_be_bytes([high, low])) % (text.len() + 1);
+            // As a part of the whole: a long one can be changed anywhere.
+            let at = ((text.len() + 1) * usize::from(u16::from_be_bytes([high, low]))) >> 16;
             match verb % 5 {
                 0 => text[at..].iter_mut().take(1).for_each(|place| *place = byte),
                 1 => text[at..].iter_mut().take(1).for_each(|place| *place ^= 1 << (byte % 8)),
@@ -42,6 +68,10 @@ impl Draft {
             }
         }
         Self(text)
+    }
+
+    pub(super) fn body(&self) -> &[u8] {
+        self.0.get(end_of_head(&self.0) + 2..).unwrap_or_default()
     }
 
     /// The request, if HTTP has one like it, with its body in so many pieces.
@@ -54,7 +84,7 @@ impl Draft {
             let colon = line.iter().position(|byte| *byte == b':')?;
             request = request.header(&line[..colon], line[colon + 1..].trim_ascii());
         }
-        let body = self.0.get(end + 2..).unwrap_or_default();
+        let body = self.body();
         let size = body.len().div_ceil(pieces).max(1);
         let body = body.chunks(size).map(Bytes::copy_from_slice).collect();
         request.body(Pieces(body)).ok()

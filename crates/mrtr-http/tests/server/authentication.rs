@@ -80,3 +80,17 @@ async fn anonymous_is_nobody() {
     let again = retry(message, &asked, "address", &json!({ "street": "Here" }));
     assert_eq!(site.answer(&Post::of(&again)).await.json()["result"]["content"][0]["text"], "nobody");
 }
+
+/// Whichever of them a proxy looked at, the authenticator may look at the other one.
+#[tokio::test]
+async fn two_credentials_are_none() {
+    for site in [site(), Site::of(Server::builder("test", "1.0.0").tool(Tool::new("who", who)).build().unwrap())] {
+        let message = call("who", json!({}));
+        for other in ["Bearer ann@acme", "Bearer mallory@acme", "Basic eDp5", ""] {
+            let post = as_caller(&message, "ann@acme").also("authorization", other);
+            let refused = site.answer(&post).await;
+            assert_eq!((refused.status, refused.header("www-authenticate")), (400, None), "{other}");
+        }
+        assert_eq!(site.answer(&as_caller(&message, "ann@acme")).await.status, 200);
+    }
+}

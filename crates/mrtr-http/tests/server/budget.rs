@@ -15,8 +15,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::shutdown::pay;
-use crate::support::Site;
 use crate::support::message::{Post, call, request, retry, watched};
+use crate::support::{Site, until};
 use crate::tools::{self, Gate};
 
 /// Room for one of [`LARGE`] and not for two, beside what does not count.
@@ -95,9 +95,7 @@ async fn ht_8_a_round_without_its_connection_still_holds_its_body() {
     drop(wire);
     assert_eq!(site.answer(&large("hello")).await.status, 503);
     gate.open();
-    while server.detached() > 0 {
-        tokio::task::yield_now().await;
-    }
+    until("the round has ended", || server.detached() == 0).await;
     assert_eq!(site.answer(&large("hello")).await.status, 200);
 }
 
@@ -141,10 +139,10 @@ async fn ht_8_a_client_that_is_sent_away_in_the_middle_of_a_body_reads_why() {
 /// Of two bodies that fill the budget together, the one that wants more goes, and the other one may go on.
 #[tokio::test]
 async fn ht_8_bodies_do_not_wait_for_each_other() {
-    let endpoint = Endpoint::anonymous(tools::server()).body_budget(BUDGET);
+    let endpoint = Endpoint::anonymous(tools::server()).body_budget(2 * (FREE + PART));
     let ((one, its_body), (other, other_body)) = (slow(), slow());
     let (mut one, mut other) = (pin!(endpoint.respond(one)), pin!(endpoint.respond(other)));
-    let piece = Bytes::from(vec![b' '; BUDGET / 2 + FREE]);
+    let piece = Bytes::from(vec![b' '; FREE + PART]);
     for (sender, responding) in [(&its_body, &mut one), (&other_body, &mut other)] {
         sender.send(piece.clone()).unwrap();
         assert!(poll(responding.as_mut()).is_none(), "more may come");
@@ -174,8 +172,10 @@ async fn ht_8_a_body_that_breaks_off_gives_its_room_back() {
     assert_eq!(endpoint.respond(whole()).await.status(), 200);
 }
 
-/// What does not count of each body.
-const FREE: usize = 16 << 10;
+/// A body of up to this size does not count.
+const FREE: usize = Endpoint::UNCOUNTED_BODY;
+/// How much is taken of the budget at a time.
+const PART: usize = 64 << 10;
 
 /// A request whose body comes as it is sent here.
 fn slow() -> (Request<Slow>, mpsc::UnboundedSender<Bytes>) {

@@ -1,5 +1,6 @@
 //! Headers that say what the body says: compared with it, decoded, and refused where they differ.
 
+use mrtr_schema::InputSchema;
 use mrtr_server::{Server, Tool};
 use serde_json::{Value, json};
 
@@ -89,6 +90,45 @@ async fn ht_3_an_argument_and_its_header_agree() {
     assert_eq!(code(&site, order(&json!("tea"))).await, Some(-32020), "missing");
     let twice = order(&json!("tea")).with("Mcp-Param-Item", "tea").also("mcp-param-item", "coffee");
     assert_eq!(code(&site, twice).await, Some(-32020), "twice");
+}
+
+#[tokio::test]
+async fn ht_3_a_header_is_named_as_it_was_declared_and_called_missing_if_it_is() {
+    let site = Site::of(tools::server());
+    let cases = [
+        (order(&json!("tea")), "Mcp-Param-Item is missing"),
+        (order(&json!("tea")).with("mcp-param-item", "coffee"), "Mcp-Param-Item is not what the body says"),
+        (order(&json!("tea")).with("MCP-PARAM-ITEM", "=?base64?!?="), "Mcp-Param-Item is not what the body says"),
+        (Post::of(&call("order", json!({}))).with("Mcp-Param-Item", "x"), "Mcp-Param-Item is not what the body says"),
+    ];
+    for (post, message) in cases {
+        let response = site.answer(&post).await;
+        assert_eq!((response.status, response.code()), (400, Some(-32020)));
+        assert_eq!(response.json()["error"]["message"], message, "{:?}", post.headers);
+    }
+}
+
+#[tokio::test]
+async fn ht_3_arguments_of_every_kind_and_depth_are_compared() {
+    let schema = json!({ "type": "object", "properties": {
+        "count": { "type": "integer", "x-mcp-header": "Count" },
+        "urgent": { "type": "boolean", "x-mcp-header": "Urgent" },
+        "to": { "type": "object", "properties": { "city": { "type": "string", "x-mcp-header": "City" } } },
+    } });
+    let tool = Tool::new("send", tools::hello).define(|tool| {
+        tool.input_schema = InputSchema::parse(&schema.to_string()).unwrap();
+    });
+    let site = Site::of(Server::builder("test", "1.0.0").tool(tool).build().unwrap());
+    let send = || Post::of(&call("send", json!({ "count": 2, "urgent": true, "to": { "city": "Oslo" } })));
+    let right = [("Mcp-Param-Count", "2"), ("Mcp-Param-Urgent", "true"), ("Mcp-Param-City", "Oslo")];
+    let all = || right.iter().fold(send(), |post, (name, value)| post.with(name, value));
+    assert_eq!(code(&site, all()).await, None);
+    for (name, _) in right {
+        assert_eq!(code(&site, all().without(name)).await, Some(-32020), "{name} is missing");
+        assert_eq!(code(&site, all().with(name, "other")).await, Some(-32020), "{name}");
+    }
+    let nulls = Post::of(&call("send", json!({ "count": null, "to": {} })));
+    assert_eq!(code(&site, nulls).await, None, "what is null or absent has no header");
 }
 
 #[tokio::test]

@@ -92,7 +92,7 @@ async fn ht_8_a_connection_takes_so_much_that_nobody_has_read() {
     let mut wire = site.connect().await;
     let settings = [0, 0, 0, 4, 0, 0, 0, 0, 0];
     wire.send([b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".as_slice(), &settings].concat()).await;
-    let window = 256_u32 << 10;
+    let window = Serve::HTTP2_WINDOW;
     let settings = frame(&mut wire, SETTINGS).await;
     let initial = settings.chunks(6).find(|setting| setting[..2] == [0, 4]).unwrap();
     assert_eq!(initial[2..], window.to_be_bytes(), "of a stream");

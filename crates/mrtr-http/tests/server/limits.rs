@@ -26,6 +26,28 @@ async fn ht_8_a_body_that_says_it_is_too_large_is_not_read() {
     assert_eq!(wire.head().await.status, 413, "it is not told to continue");
 }
 
+/// Once beyond what the budget does not count, where a body is gathered in parts.
+#[tokio::test]
+async fn ht_8_a_body_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() {
+    for limit in [1000, 300_000] {
+        let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(limit)));
+        for (size, status) in [(limit, 200), (limit + 1, 413), (limit - 1, 200)] {
+            let mut post = hello();
+            post.body.push_str(&" ".repeat(size - post.body.len()));
+            assert_eq!(site.answer(&post).await.status, status, "{size} bytes of {limit}");
+            let mut wire = site.connect().await;
+            wire.send(format!("{}Transfer-Encoding: chunked\r\n\r\n", post.head())).await;
+            for piece in post.body.as_bytes().chunks(limit / 3) {
+                wire.send(format!("{:x}\r\n", piece.len())).await;
+                wire.send(piece).await;
+                wire.send("\r\n").await;
+            }
+            wire.send("0\r\n\r\n").await;
+            assert_eq!(wire.response().await.status, status, "{size} bytes of {limit} in pieces");
+        }
+    }
+}
+
 #[tokio::test]
 async fn ht_8_a_body_in_pieces_is_cut_off_at_the_limit() {
     let site = Site::start(Serve::new(Endpoint::anonymous(tools::server()).body_limit(1000)));
@@ -113,8 +135,13 @@ async fn ht_8_a_head_has_a_limit() {
     let site = Site::of(tools::server());
     let response = site.answer(&hello().with("X-Long", &"x".repeat(100 << 10))).await;
     assert_eq!(response.status, 431);
-    let many = (0..200).fold(hello(), |post, number| post.with(&format!("X-{number}"), "x"));
-    assert_eq!(site.answer(&many).await.status, 431);
+    let filled = |bytes: usize| hello().with("X-Long", &"x".repeat(bytes - hello().text().len()));
+    assert_eq!(site.answer(&filled(Serve::HEAD_LIMIT - 1000)).await.status, 200);
+    assert_eq!(site.answer(&filled(Serve::HEAD_LIMIT + 1000)).await.status, 431);
+    // The length of the body is a header as well.
+    let more = |count| (hello().headers.len() + 1..count).fold(hello(), |post, n| post.with(&format!("X-{n}"), "x"));
+    assert_eq!(site.answer(&more(Serve::MOST_HEADERS)).await.status, 200);
+    assert_eq!(site.answer(&more(Serve::MOST_HEADERS + 1)).await.status, 431);
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod authentication;
 mod axum_router;
 mod budget;
 mod connections;
+mod detached;
 mod headers;
 mod hostile;
 mod http2;

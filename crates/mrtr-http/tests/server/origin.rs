@@ -1,10 +1,12 @@
 //! Whom a request is for and which page sent it: this machine, unless more is said.
 
+use std::net::SocketAddr;
+
 use mrtr_http::{Endpoint, Serve};
 use serde_json::json;
 
-use crate::support::Site;
 use crate::support::message::{Post, call};
+use crate::support::{Site, within};
 use crate::tools;
 
 fn post() -> Post {
@@ -96,8 +98,14 @@ async fn ht_4_others_are_allowed_by_name() {
 
 #[tokio::test]
 async fn ht_4_serve_takes_no_address_that_others_reach() {
-    for address in ["0.0.0.0:0", "[::]:0"] {
-        let refused = mrtr_http::serve(address, tools::server()).await.unwrap_err();
-        assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput, "{address}");
+    let (loopback, all) = (SocketAddr::from(([127, 0, 0, 1], 0)), SocketAddr::from(([0, 0, 0, 0], 0)));
+    let all_v6: SocketAddr = "[::]:0".parse().unwrap();
+    // Of several, the first that can be had would be taken; which one that is must not decide who may call.
+    let addresses =
+        [vec![all], vec![all_v6], vec![loopback, all], vec![all, loopback], vec![loopback, all_v6, loopback]];
+    for addresses in addresses {
+        // A server that took them would serve until it is dropped.
+        let refused = within("a refusal", mrtr_http::serve(&*addresses, tools::server())).await.unwrap_err();
+        assert_eq!(refused.kind(), std::io::ErrorKind::InvalidInput, "{addresses:?}");
     }
 }

@@ -49,7 +49,13 @@ fn rows() -> Vec<Row> {
         head("foreign origin", |post| post.with("Origin", "https://evil.example"), 403),
         head("not POST", |post| Post { method: "GET", ..post }, 405),
         head("no JSON", |post| post.with("Content-Type", "text/plain"), 415),
+        head("compressed", |post| post.with("Content-Encoding", "gzip"), 415),
         head("no stream accepted", |post| post.with("Accept", "application/json"), 406),
+        head(
+            "two credentials",
+            |post| post.with("Authorization", "Bearer good").also("Authorization", "Bearer x"),
+            400,
+        ),
         head("nobody", |post| post.without("Authorization"), 401),
         head("too large", |post| Post { body: post.body + &" ".repeat(4096), ..post }, 413),
         post("not JSON", |post| Post { body: post.body.replacen('{', "", 1), ..post }, 400, -32700),
@@ -158,6 +164,7 @@ async fn ht_7_each_refusal_says_what_to_do() {
     let of = |what: &str| spoilt(&[rows.iter().find(|row| row.what == what).unwrap()]);
 
     assert_eq!(site.answer(&of("not POST")).await.header("allow"), Some("POST"));
+    assert_eq!(site.answer(&of("compressed")).await.header("accept-encoding"), Some("identity"));
     assert_eq!(site.answer(&of("nobody")).await.header("www-authenticate"), Some("Bearer realm=\"test\""));
     assert_eq!(site.answer(&of("too large")).await.header("connection"), Some("close"));
 
@@ -206,6 +213,41 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
         let names_it = response.json()["error"]["message"].as_str().unwrap().contains("2026-07-28");
         assert_eq!(names_it, method == "initialize", "{method}");
     }
+}
+
+/// What clients of older revisions begin with has neither metadata nor headers.
+#[tokio::test]
+async fn er_2_initialize_is_told_the_versions_whatever_it_lacks() {
+    let site = Site::of(tools::server());
+    let legacy =
+        json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
+    let bare = json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize", "params": legacy });
+    let modern = request("initialize", legacy.clone());
+    let broken = request("initialize", json!({ "_meta": 7 }));
+    let older = json!({ VERSION: "2025-11-25" });
+    // Each is refused for what it lacks first, as any other request.
+    let posts = [
+        (Post::plain(bare.to_string()), 400, -32602),
+        (Post::plain(json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize" }).to_string()), 400, -32602),
+        (Post::of(&bare), 400, -32602),
+        (Post::of(&bare).with("MCP-Protocol-Version", "2025-11-25"), 400, -32602),
+        (Post::of(&broken), 400, -32602),
+        (Post::plain(modern.to_string()), 400, -32020),
+        (Post::of(&modern).with("Mcp-Method", "ping"), 400, -32020),
+        (Post::of(&modern), 404, -32601),
+    ];
+    for (post, status, code) in posts {
+        let response = site.answer(&post).await;
+        assert_eq!((response.status, response.code()), (status, Some(code)), "{:?}: {response:?}", post.headers);
+        let message = response.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("2026-07-28"), "{message}");
+    }
+    let response = site.answer(&Post::of(&request("initialize", json!({ "_meta": older })))).await;
+    assert_eq!((response.status, response.code()), (400, Some(-32022)));
+    assert_eq!(response.json()["error"]["data"]["supported"], json!(["2026-07-28"]));
+    // Other methods are told what they lack.
+    let other = json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/list" });
+    assert_eq!(site.answer(&Post::plain(other.to_string())).await.code(), Some(-32602));
 }
 
 static PANICS: AtomicBool = AtomicBool::new(true);
@@ -266,6 +308,17 @@ async fn ht_1_media_types_are_compared_as_media_types() {
     let post = Post::of(&call("hello", json!({})));
     let cases = [
         ("Content-Type", "Application/JSON; charset=utf-8", 200),
+        ("Content-Type", "application/json;x=y ; Charset = \"UTF-8\"", 200),
+        ("Content-Type", "application/json; charset=utf8", 200),
+        ("Content-Type", "application/json; charset=utf-16", 415),
+        ("Content-Type", "application/json; charset=\"iso-8859-1\"", 415),
+        ("Content-Type", "application/json; charset=utf-8; charset=utf-16", 415),
+        ("Content-Type", "application/json; charset=", 415),
+        ("Content-Encoding", "identity", 200),
+        ("Content-Encoding", "Identity", 200),
+        ("Content-Encoding", "gzip", 415),
+        ("Content-Encoding", "identity, gzip", 415),
+        ("Content-Encoding", "x-unknown", 415),
         ("Content-Type", "application/json-seq", 415),
         ("Content-Type", "", 415),
         ("Accept", "*/*", 200),
@@ -282,6 +335,8 @@ async fn ht_1_media_types_are_compared_as_media_types() {
     assert_eq!(site.answer(&twice).await.status, 200);
     assert_eq!(site.answer(&post.clone().without("Accept")).await.status, 406);
     assert_eq!(site.answer(&post.clone().without("Content-Type")).await.status, 415);
+    let encodings = post.clone().also("Content-Encoding", "identity").also("Content-Encoding", "br");
+    assert_eq!(site.answer(&encodings).await.status, 415);
     assert_eq!(site.answer(&post.also("Content-Type", "text/plain")).await.status, 415, "which of the two?");
 }
 

@@ -8,8 +8,8 @@ use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::single_use::MemorySingleUse;
 use serde_json::{Value, json};
 
-use crate::support::Site;
 use crate::support::message::{Post, call, request, retry, watched};
+use crate::support::{Site, until};
 use crate::tools::{self, Address, Gate};
 
 #[tokio::test]
@@ -128,7 +128,8 @@ async fn ht_5_a_single_use_tool_finishes_its_step_when_the_connection_is_gone() 
     let store = MemorySingleUse::new(std::time::SystemTime::UNIX_EPOCH.into());
     let server = Server::builder("test", "1.0.0").state(gate.clone()).tool(Tool::new("pay", pay).single_use(store));
     let server = server.build().unwrap();
-    let site = Site::start(Serve::new(Endpoint::anonymous(server.clone()).concurrency(1)));
+    // One connection at a time: as soon as the next one is served, the server has noticed that this one is gone.
+    let site = Site::start(Serve::new(Endpoint::anonymous(server.clone())).connections(1));
 
     let first = call("pay", json!({}));
     let asked = site.answer(&Post::of(&first)).await.json();
@@ -137,17 +138,11 @@ async fn ht_5_a_single_use_tool_finishes_its_step_when_the_connection_is_gone() 
     wire.send(Post::of(&paying).text()).await;
     gate.reached().await;
     drop(wire);
-    // As soon as its place is free, the server has noticed.
-    let discover = Post::of(&request("server/discover", json!({})));
-    while site.answer(&discover).await.status == 503 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    assert_eq!(site.answer(&Post::of(&request("server/discover", json!({})))).await.status, 200);
     assert_eq!((gate.passed(), server.detached()), (0, 1));
     gate.open();
     gate.dropped().await;
-    while server.detached() > 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the round has ended", || server.detached() == 0).await;
     assert_eq!(gate.passed(), 1, "the step is done, and the next one was not begun");
 
     gate.open();

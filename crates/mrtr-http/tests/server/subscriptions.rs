@@ -1,6 +1,7 @@
 //! `subscriptions/listen`: acknowledged first, told what was asked for, and given a result at the end.
 
 use mrtr_http::{Endpoint, Serve};
+use mrtr_server::{Prompt, Resource};
 use serde_json::{Value, json};
 
 use crate::support::Site;
@@ -45,6 +46,32 @@ async fn ht_6_a_subscription_is_acknowledged_told_and_ended() {
 }
 
 #[tokio::test]
+async fn ht_6_every_notification_says_which_subscription_it_is_for() {
+    let server = tools::builder(&Gate::default()).prompt(Prompt::new("hello", tools::hello)).resource(Resource::new(
+        "test://guide",
+        "guide",
+        tools::hello,
+    ));
+    let server = server.build().unwrap();
+    let site = Site::of(server.clone());
+    let filter = json!({
+        "toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true,
+        "resourceSubscriptions": ["test://guide"],
+    });
+    let (mut wire, first) = listen(&site, "all of it", filter.clone()).await;
+    assert_eq!(first["params"]["notifications"], filter);
+    server.changes().tools_changed();
+    server.changes().prompts_changed();
+    server.changes().resources_changed();
+    server.changes().resource_updated("test://guide");
+    for method in ["tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated"] {
+        let told = wire.event().await.unwrap();
+        assert_eq!(told["method"], format!("notifications/{method}"));
+        assert_eq!(told.pointer(ID), Some(&json!("all of it")), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn ht_6_each_subscriber_hears_what_it_asked_for() {
     let server = tools::server();
     let site = Site::of(server.clone());
@@ -80,9 +107,16 @@ async fn ht_6_subscriptions_do_not_take_the_places_of_requests() {
 
 #[tokio::test]
 async fn ht_6_what_a_server_says_of_itself_may_be_kept_for_so_long() {
-    let site = Site::of(tools::builder(&Gate::default()).build().unwrap());
-    for method in ["server/discover", "tools/list"] {
-        let result = site.answer(&Post::of(&request(method, json!({})))).await.json()["result"].clone();
+    let server = tools::builder(&Gate::default()).prompt(Prompt::new("hello", tools::hello)).resource(Resource::new(
+        "test://guide",
+        "guide",
+        tools::hello,
+    ));
+    let site = Site::of(server.build().unwrap());
+    let methods = ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"];
+    let reading = ("resources/read", json!({ "uri": "test://guide" }));
+    for (method, params) in methods.map(|method| (method, json!({}))).into_iter().chain([reading]) {
+        let result = site.answer(&Post::of(&request(method, params))).await.json()["result"].clone();
         assert!(result["ttlMs"].is_u64(), "{method}: {result}");
         assert!(["public", "private"].contains(&result["cacheScope"].as_str().unwrap()), "{method}: {result}");
         assert_eq!(result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "test", "{method}");

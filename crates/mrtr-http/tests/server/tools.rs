@@ -8,6 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::sync::Semaphore;
 
+use crate::support::within;
+
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct Order {
     /// Mirrored in a header.
@@ -57,12 +59,12 @@ impl Gate {
 
     /// Waits until somebody waits at it.
     pub(crate) async fn reached(&self) {
-        self.0.reached.acquire().await.unwrap().forget();
+        within("a tool at the gate", self.0.reached.acquire()).await.unwrap().forget();
     }
 
     /// Waits until somebody who waited at it is gone.
     pub(crate) async fn dropped(&self) {
-        self.0.dropped.acquire().await.unwrap().forget();
+        within("the end of a tool at the gate", self.0.dropped.acquire()).await.unwrap().forget();
     }
 
     /// How many wait at it.

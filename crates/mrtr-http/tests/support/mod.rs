@@ -7,11 +7,30 @@ pub(crate) mod scripted;
 pub(crate) mod wire;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use mrtr_http::{Endpoint, Serve};
 use mrtr_server::Server;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+/// Waits for something that comes at once, or fails: a test must not hang.
+pub(crate) async fn within<F: Future>(what: &str, waiting: F) -> F::Output {
+    tokio::time::timeout(WATCHDOG, waiting).await.unwrap_or_else(|_| panic!("this never came: {what}"))
+}
+
+/// Waits until something is so, or fails.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    within(what, waiting).await;
+}
+
+/// Shorter than any time that the server itself waits for, such as a claim's 30 seconds.
+const WATCHDOG: Duration = Duration::from_secs(20);
 
 /// A server on a socket of this machine.
 pub(crate) struct Site {

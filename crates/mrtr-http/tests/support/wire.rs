@@ -6,6 +6,8 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
+use super::within;
+
 /// A connection.
 pub(crate) struct Wire(BufReader<TcpStream>);
 
@@ -45,7 +47,7 @@ impl Wire {
             }
         } else if let Some(length) = response.header("content-length") {
             response.body.resize(length.parse().unwrap(), 0);
-            self.0.read_exact(&mut response.body).await.unwrap();
+            within("a body", self.0.read_exact(&mut response.body)).await.unwrap();
         }
         response
     }
@@ -71,7 +73,7 @@ impl Wire {
     /// A line without its end; empty at the end of the connection.
     pub(crate) async fn line(&mut self) -> String {
         let mut line = String::new();
-        self.0.read_line(&mut line).await.unwrap();
+        within("a line", self.0.read_line(&mut line)).await.unwrap();
         line.trim_end().to_owned()
     }
 
@@ -79,7 +81,7 @@ impl Wire {
     pub(crate) async fn chunk(&mut self) -> Option<Vec<u8>> {
         let length = usize::from_str_radix(&self.line().await, 16).unwrap();
         let mut chunk = vec![0; length];
-        self.0.read_exact(&mut chunk).await.unwrap();
+        within("a chunk", self.0.read_exact(&mut chunk)).await.unwrap();
         assert_eq!(self.line().await, "");
         (length > 0).then_some(chunk)
     }
@@ -89,7 +91,9 @@ impl Wire {
         loop {
             let chunk = String::from_utf8(self.chunk().await?).unwrap();
             if let Some(data) = chunk.strip_prefix("event: message\ndata: ") {
-                return Some(serde_json::from_str(data.strip_suffix("\n\n").unwrap()).unwrap());
+                let data = data.strip_suffix("\n\n").unwrap();
+                assert!(!data.contains(['\n', '\r']), "a line break ends the data of an event: {data:?}");
+                return Some(serde_json::from_str(data).unwrap());
             }
             assert_eq!(chunk, ": keep-alive\n\n");
         }
@@ -98,14 +102,14 @@ impl Wire {
     /// So many bytes.
     pub(crate) async fn bytes(&mut self, count: usize) -> Vec<u8> {
         let mut bytes = vec![0; count];
-        self.0.read_exact(&mut bytes).await.unwrap();
+        within("so many bytes", self.0.read_exact(&mut bytes)).await.unwrap();
         bytes
     }
 
     /// All that comes until the connection ends, well or not.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         let mut rest = Vec::new();
-        let _ = self.0.read_to_end(&mut rest).await;
+        let _ = within("the end of the connection", self.0.read_to_end(&mut rest)).await;
         rest
     }
 }

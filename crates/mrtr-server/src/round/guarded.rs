@@ -78,7 +78,7 @@ async fn redeem_detached(
     let call = Call::read(server, tool, &request, &capabilities)?;
     let redemption = call.redemption()?;
     let clock = &*server.0.shared.clock;
-    match claim(guard, &redemption, clock).await? {
+    match claim(guard, &redemption, clock, gone).await? {
         Redeemed::Mine(holder, records) => call.hold(guard, holder, records, gone).await,
         Redeemed::Before(result) if !guard.refuse_replays => {
             metrics::replayed();
@@ -101,10 +101,19 @@ enum Redeemed {
     Otherwise,
 }
 
-/// Claims, and waits for whoever is before us.
-async fn claim(guard: &Guard, redemption: &Redemption, clock: &dyn Clock) -> Result<Redeemed, ErrorObject> {
+/// Claims, and waits for the round that has the claim, unless the client is gone: then nothing has begun, and nothing
+/// need be finished.
+async fn claim(
+    guard: &Guard,
+    redemption: &Redemption,
+    clock: &dyn Clock,
+    gone: &Gone,
+) -> Result<Redeemed, ErrorObject> {
     let deadline = clock.now() + LEASE;
     loop {
+        if gone.flag.load(Ordering::Acquire) {
+            return Err(internal_error());
+        }
         let now = clock.now();
         let claimed = guard.store.claim(redemption, LEASE, now).await.map_err(|error| unguarded(&error))?;
         let running = match claimed {
@@ -123,6 +132,7 @@ async fn claim(guard: &Guard, redemption: &Redemption, clock: &dyn Clock) -> Res
         tokio::select! {
             ended = guard.store.ended(&running) => ended.map_err(|error| unguarded(&error))?,
             () = clock.sleep(lapse) => {}
+            () = gone.noticed.notified() => {}
         }
     }
 }

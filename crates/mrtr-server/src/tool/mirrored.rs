@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::HeaderClaim;
 
-/// The arguments that are mirrored: where they are, and in which header, in lower case and without its prefix.
+/// The arguments that are mirrored: where they are, and in which header, as it was declared: without its prefix.
 pub(super) struct Mirrored(Vec<(Vec<String>, String)>);
 
 impl Mirrored {
@@ -32,16 +32,14 @@ impl Mirrored {
         let arguments: Value = arguments.to().unwrap_or_default();
         for (path, header) in &self.0 {
             let said = path.iter().try_fold(&arguments, |value, member| value.get(member)).and_then(text);
-            let claimed = claims.iter().find(|(name, _)| *name == **header).map(|(_, claim)| claim);
-            let matches = match (claimed, &said) {
-                (None | Some(HeaderClaim::Missing), None) => true,
-                (Some(HeaderClaim::Text(claimed)), Some(said)) => claimed == said,
-                _ => false,
+            let claimed = claims.iter().find(|(name, _)| name.eq_ignore_ascii_case(header)).map(|(_, claim)| claim);
+            let reason = match (claimed, &said) {
+                (None | Some(HeaderClaim::Missing), None) => continue,
+                (None | Some(HeaderClaim::Missing), Some(_)) => "is missing",
+                (Some(HeaderClaim::Text(claimed)), Some(said)) if claimed == said => continue,
+                (Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable), _) => "is not what the body says",
             };
-            if !matches {
-                let message = format!("Mcp-Param-{header} is not what the body says");
-                return Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, message));
-            }
+            return Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("Mcp-Param-{header} {reason}")));
         }
         Ok(())
     }
@@ -51,7 +49,7 @@ fn collect(schema: &Value, path: &mut Vec<String>, found: &mut Vec<(Vec<String>,
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         path.push(name.clone());
         if let Some(header) = property.get(KEYWORD).and_then(Value::as_str) {
-            found.push((path.clone(), header.to_ascii_lowercase()));
+            found.push((path.clone(), header.to_owned()));
         }
         collect(property, path, found);
         path.pop();

@@ -33,6 +33,7 @@ async fn discover(server: &Server) -> Value {
 async fn ht_6_a_server_says_its_versions_capabilities_and_name() {
     let discovered = discover(&builder().tool(Tool::new("tool", done)).build().unwrap()).await;
     assert_eq!(discovered["supportedVersions"], json!(["2026-07-28"]));
+    assert_eq!(discovered["capabilities"], json!({ "tools": { "listChanged": true }, "logging": {} }));
     let name = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
     assert_eq!(*name, json!({ "name": "whole", "version": "1.0.0" }));
     assert_eq!(discovered.get("instructions"), None);

@@ -1,8 +1,12 @@
 //! HT-6: subscriptions hear what they asked for, and nothing else, until the server ends them.
 
-use mrtr_schema::SubscriptionFilter;
+use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
+use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
 use mrtr_server::testing::Listening;
-use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool};
+use mrtr_server::{
+    Context, Extension, ExtensionNotice, ExtensionNotices, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool,
+};
 use serde_json::{Value, json};
 
 use crate::support::{builder, client};
@@ -179,4 +183,45 @@ async fn older_revisions_have_no_such_method() {
         let call = call.request("subscriptions/listen", json!({ "notifications": {} })).await;
         assert_eq!(call.expect_error().code.as_i64(), -32601);
     }
+}
+
+/// An extension that tells every subscriber one thing.
+struct Weather;
+
+#[async_trait]
+impl Extension for Weather {
+    fn name(&self) -> &'static str {
+        "com.example/weather"
+    }
+
+    fn capability(&self, _: Revision) -> Option<JsonObject> {
+        Some(JsonObject::default())
+    }
+
+    async fn handle(
+        &self,
+        _: &str,
+        _: &RawParams<'_>,
+        _: &Context<'_>,
+        _: &ClientCapabilities,
+    ) -> Result<Json, ProtocolError> {
+        Err(ProtocolError::invalid_params("it has no methods"))
+    }
+
+    fn listen(&self, _: &SubscriptionFilter, _: &Context<'_>, _: &ClientCapabilities) -> Option<ExtensionNotices> {
+        let params = json!({ "kelvin": 290, "_meta": { "forged": true } }).into();
+        let notice = ExtensionNotice { method: "com.example/weather/changed", params };
+        let notices = stream::once(async { notice }).boxed();
+        Some(ExtensionNotices { acknowledged: SubscriptionFilter::new(), notices })
+    }
+}
+
+#[tokio::test]
+async fn ht_6_what_an_extension_tells_says_which_subscription_it_is_for() {
+    let server = builder().extension(Weather).build().unwrap();
+    let mut listening = mrtr_server::testing::Client::new(&server).listen(SubscriptionFilter::new()).await;
+    listening.next().await.unwrap();
+    let told = listening.next().await.unwrap();
+    assert_eq!((&told["method"], &told["params"]["kelvin"]), (&json!("com.example/weather/changed"), &json!(290)));
+    assert_eq!(told["params"]["_meta"], json!({ "io.modelcontextprotocol/subscriptionId": 1 }));
 }

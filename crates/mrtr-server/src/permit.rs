@@ -1,0 +1,74 @@
+//! What a request holds of its transport for as long as it runs.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Something that a request holds of its transport for as long as it runs, such as one of so many places.
+///
+/// The transport lends it to the server with [`Context::permit`](crate::Context::permit). A round that goes on without
+/// its connection takes it over, and so does a reply that is a stream; either drops it when it ends. Until then it costs
+/// nothing: a plain call leaves it where it is.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_server::{Context, Permit};
+/// use tokio::sync::Semaphore;
+///
+/// let places = Arc::new(Semaphore::new(1));
+/// let permit = Permit::new(Arc::clone(&places).try_acquire_owned()?);
+/// let context = Context::new().permit(&permit);
+/// // After `server.handle(body, context).await`:
+/// assert!(permit.into_inner().is_some(), "nothing has taken it over");
+/// # Ok::<(), tokio::sync::TryAcquireError>(())
+/// ```
+pub struct Permit<T>(Mutex<Option<T>>);
+
+impl<T> Permit<T> {
+    /// Holds this.
+    pub fn new(held: T) -> Self {
+        Self(Mutex::new(Some(held)))
+    }
+
+    /// What is held, unless something that goes on has taken it over.
+    pub fn into_inner(self) -> Option<T> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> fmt::Debug for Permit<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permit").finish_non_exhaustive()
+    }
+}
+
+/// A permit of any kind, to be taken over once.
+pub(crate) trait Lend: fmt::Debug + Sync {
+    fn take(&self) -> Option<Arc<dyn Any + Send + Sync>>;
+}
+
+impl<T: Send + Sync + 'static> Lend for Permit<T> {
+    fn take(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some(Arc::new(held))
+    }
+}
+
+/// What a context has of a permit.
+#[derive(Debug, Clone)]
+pub(crate) enum Held<'h> {
+    /// It is the transport's still.
+    Lent(&'h dyn Lend),
+    /// It was taken over, and goes with the last who has it.
+    Kept(Arc<dyn Any + Send + Sync>),
+}
+
+impl Held<'_> {
+    /// Takes it over, unless that was done before.
+    pub(crate) fn into_owned(self) -> Option<Held<'static>> {
+        match self {
+            Self::Lent(permit) => permit.take().map(Held::Kept),
+            Self::Kept(held) => Some(Held::Kept(held)),
+        }
+    }
+}

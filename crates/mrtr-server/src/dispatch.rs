@@ -1,7 +1,10 @@
 //! The path of a message: taken apart, checked in the order of the protocol, and handed to its method.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use mrtr_schema::{
@@ -15,7 +18,7 @@ use crate::declared::{self, Declared};
 use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
-use crate::run::{Contained, Panicked};
+use crate::run::{Panicked, contain};
 use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, echo, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
@@ -104,8 +107,13 @@ impl<'a> Admitted<'a> {
 
     async fn answer(&self, server: &Server) -> Reply {
         let Self { id, request, declared } = self;
-        let answered = Contained::new(request.answer(server, id, &declared.capabilities)).await;
-        let answered = answered.unwrap_or_else(|Panicked(text)| {
+        // Where it stands: it is large, and not to be moved into something that contains it.
+        let mut answering = pin!(request.answer(server, id, &declared.capabilities));
+        let answered = poll_fn(|cx| match contain(|| answering.as_mut().poll(cx)) {
+            Ok(polled) => polled.map(Ok),
+            Err(panicked) => Poll::Ready(Err(panicked)),
+        });
+        let answered = answered.await.unwrap_or_else(|Panicked(text)| {
             tracing::error!(
                 method = &*echo::name(&request.method),
                 panic = &*echo::logged(&text),

@@ -17,7 +17,8 @@ use foldhash::HashMap;
 use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use branches::BranchId;
-pub(crate) use contained::{Contained, Panicked};
+use contained::Contained;
+pub(crate) use contained::{Panicked, contain};
 pub(crate) use core::{Admission, Begin, Evaluation, Run, Start, park};
 use deadline::Deadline;
 pub(crate) use place::Within;
@@ -299,18 +300,27 @@ where
         }
     })
     .await;
-    // A step that the handler has let out of its hands is waited for: it has no effect after the reply.
+    if !run.closes_at_rest() {
+        outlast_steps(&run, &mut deadline).await;
+    }
+    if let Err(panicked) = handler.as_mut().clear() {
+        run.panicked_at_its_end(&panicked);
+    }
+    if run.has_last_entries() {
+        let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
+        if deadline.bound(run.record_dropped()).await.is_none() {
+            run.is_overdue();
+        }
+    }
+    run.finish(returned)
+}
+
+/// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
+/// flow.
+async fn outlast_steps(run: &Run, deadline: &mut Deadline<'_>) {
     let idle = poll_fn(|cx| if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending });
     if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
         run.is_overdue();
     }
     run.close();
-    if let Err(panicked) = handler.as_mut().clear() {
-        run.panicked_at_its_end(&panicked);
-    }
-    let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
-    if deadline.bound(run.record_dropped()).await.is_none() {
-        run.is_overdue();
-    }
-    run.finish(returned)
 }

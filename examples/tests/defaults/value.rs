@@ -15,7 +15,7 @@ pub(crate) fn count(count: impl TryInto<u64, Error: fmt::Debug>) -> Value {
     Value::Count(count.try_into().unwrap())
 }
 
-pub(crate) fn bytes(bytes: usize) -> Value {
+pub(crate) fn bytes(bytes: impl TryInto<u64, Error: fmt::Debug>) -> Value {
     Value::Bytes(bytes.try_into().unwrap())
 }
 

@@ -175,6 +175,18 @@ impl Run {
         self.context.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Acquire))
     }
 
+    /// Closes the flow if no step is under way, and says whether it did.
+    pub(super) fn closes_at_rest(&self) -> bool {
+        let mut state = self.state();
+        state.over = state.in_flight == 0;
+        state.over
+    }
+
+    /// Whether there is something left that the sink must be told.
+    pub(super) fn has_last_entries(&self) -> bool {
+        self.context.sink.is_some() && !self.state().dropped.is_empty()
+    }
+
     /// Closes the flow: whatever still holds it has no effect any more, and what its handler drops now, the runner
     /// dropped.
     pub(super) fn close(&self) {

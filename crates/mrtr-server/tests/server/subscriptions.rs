@@ -169,7 +169,7 @@ async fn a_subscription_does_not_keep_its_server_alive() {
     let reply = {
         let params = json!({ "notifications": {}, "_meta": crate::support::meta() });
         let body = json!({ "jsonrpc": "2.0", "id": "s", "method": "subscriptions/listen", "params": params });
-        server.handle(body.to_string().into(), mrtr_server::Context::new()).await
+        server.handle(body.to_string().into(), Context::new()).await
     };
     drop(server);
     let last: Value = serde_json::from_str(&reply.last().await.unwrap()).unwrap();
@@ -178,7 +178,7 @@ async fn a_subscription_does_not_keep_its_server_alive() {
 
 #[tokio::test]
 async fn older_revisions_have_no_such_method() {
-    for revision in [mrtr_schema::Revision::Draft202602, mrtr_schema::Revision::Sep2322] {
+    for revision in [Revision::Draft202602, Revision::Sep2322] {
         let call = client(&server()).speaking(revision);
         let call = call.request("subscriptions/listen", json!({ "notifications": {} })).await;
         assert_eq!(call.expect_error().code.as_i64(), -32601);

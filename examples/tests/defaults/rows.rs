@@ -1,0 +1,91 @@
+//! The defaults, each with its value from the crate that has it and the places that state it.
+
+use mrtr_client::Limits;
+use mrtr_http::{Endpoint, HttpTransport, Serve};
+use mrtr_server::{Builder, SamplingTools};
+use mrtr_state::{Lifetimes, MemorySingleUse};
+
+use crate::value::{Value, bytes, count, time};
+
+/// A default: its name, its value, and where a document states it.
+pub(crate) struct Row {
+    pub(crate) setting: &'static str,
+    pub(crate) value: Value,
+    /// A document, and a phrase of it with the value as `{}`.
+    pub(crate) said: &'static [(&'static str, &'static str)],
+}
+
+const fn row(setting: &'static str, value: Value, said: &'static [(&'static str, &'static str)]) -> Row {
+    Row { setting, value, said }
+}
+
+pub(crate) const CLIENT: &str = "crates/mrtr-client/README.md";
+const LIMITS: &str = "crates/mrtr-client/src/limits.rs";
+pub(crate) const HTTP: &str = "crates/mrtr-http/README.md";
+const ENDPOINT: &str = "crates/mrtr-http/src/server/endpoint.rs";
+const SERVE: &str = "crates/mrtr-http/src/server/serve.rs";
+const SERVER: &str = "crates/mrtr-server/README.md";
+const STATE: &str = "crates/mrtr-state/README.md";
+const MEMORY: &str = "crates/mrtr-state/src/single_use/memory.rs";
+const LIFETIMES: &str = "crates/mrtr-state/src/lifetimes.rs";
+const FORMAT: &str = "docs/STATE_FORMAT.md";
+const SECURITY: &str = "docs/SECURITY.md";
+
+/// The order is that of the table. To add one, add a line here and there.
+#[rustfmt::skip]
+pub(crate) fn rows() -> Vec<Row> {
+    let (limits, lifetimes) = (Limits::default(), Lifetimes::default());
+    vec![
+        row("mrtr_client::Limits::rounds", count(limits.rounds), &[(CLIENT, "{} rounds"), (LIMITS, "nothing new aside. {} by default")]),
+        row("mrtr_client::Limits::state_only_rounds", count(limits.state_only_rounds), &[(CLIENT, "{} replies in a row that ask nothing"), (LIMITS, "the server is busy. {} by default")]),
+        row("mrtr_client::Limits::backoff", time(limits.backoff), &[(LIMITS, "by half. {} by default")]),
+        row("mrtr_client::Limits::exchange", time(limits.exchange), &[(CLIENT, "{} for each exchange"), (LIMITS, "the server may take. {} by default")]),
+        row("mrtr_client::Limits::questions", count(limits.questions), &[(CLIENT, "{} questions at once"), (LIMITS, "ask for at once. {} by default")]),
+        row("mrtr_client::Limits::state_bytes", bytes(limits.state_bytes), &[(CLIENT, "{} of state"), (LIMITS, "state that is taken, in bytes. {} by default")]),
+        row("mrtr_client::Limits::reply_bytes", bytes(limits.reply_bytes), &[(CLIENT, "{} of reply"), (LIMITS, "reply that is taken, in bytes. {} by default")]),
+        row("mrtr_client::Limits::poll", time(limits.poll), &[(LIMITS, "whose server does not say. {} by default")]),
+        row("mrtr_client::Limits::looks", count(limits.looks), &[(LIMITS, "look at a task. {} times by default")]),
+        row("mrtr_client::Limits::event_bytes", bytes(limits.event_bytes), &[(CLIENT, "who does not read them | {},"), (LIMITS, "longer by itself. {} by default")]),
+        row("mrtr_client::Limits::EVENTS", count(Limits::EVENTS), &[(CLIENT, " {} events | `Limits::event_bytes`; the oldest are missed |"), (LIMITS, "wait for one reader: {}.")]),
+        row("mrtr_client::Limits::cache_bytes", bytes(limits.cache_bytes), &[(CLIENT, "with what was asked for them | {},"), (LIMITS, "nothing more is kept. {} by default")]),
+        row("mrtr_client::Limits::CACHED_RESULTS", count(Limits::CACHED_RESULTS), &[(CLIENT, " {} results | `Limits::cache_bytes`; nothing more is kept |"), (LIMITS, "results are kept: {}.")]),
+        row("mrtr_client::Limits::list_bytes", bytes(limits.list_bytes), &[(CLIENT, "| all pages of a list | {} | `Limits::list_bytes`; the list ends with an error |"), (LIMITS, "with their cursors. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_BODY_LIMIT", bytes(Endpoint::DEFAULT_BODY_LIMIT), &[(HTTP, "| size of a body | {} | `Endpoint::body_limit`; 413 |"), (ENDPOINT, "at most this many bytes. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_BODY_BUDGET", bytes(Endpoint::DEFAULT_BODY_BUDGET), &[(HTTP, "| bytes of bodies at a time | {} | `Endpoint::body_budget`; 503 |"), (ENDPOINT, "what does not fit is sent away for a second. {} by default")]),
+        row("mrtr_http::Endpoint::UNCOUNTED_BODY", bytes(Endpoint::UNCOUNTED_BODY), &[(HTTP, "One of up to {} does not count"), (HTTP, "the budget and {} for each request and subscription"), (ENDPOINT, "A body of up to {} does not count")]),
+        row("mrtr_http::Endpoint::DEFAULT_JSON_DEPTH", count(Endpoint::DEFAULT_JSON_DEPTH), &[(HTTP, "| depth of JSON | {} | `Endpoint::json_depth`; 400 |"), (ENDPOINT, "nested at most this deep. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_ARRIVAL", time(Endpoint::DEFAULT_ARRIVAL), &[(HTTP, "| time for a body | {} | `Endpoint::arrival`; 408 |"), (ENDPOINT, "for a body to arrive. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_CONCURRENCY", count(Endpoint::DEFAULT_CONCURRENCY), &[(HTTP, "| requests at a time | {} | `Endpoint::concurrency`; 503 |"), (ENDPOINT, "others are sent away for a second. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_SUBSCRIPTIONS", count(Endpoint::DEFAULT_SUBSCRIPTIONS), &[(HTTP, "| subscriptions at a time | {} | `Endpoint::subscriptions`; 503 |"), (ENDPOINT, "this many subscriptions at a time. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_KEEP_ALIVE", time(Endpoint::DEFAULT_KEEP_ALIVE), &[(HTTP, "| quiet on a stream | {} | `Endpoint::keep_alive`; a comment |"), (ENDPOINT, "quiet streams after this long. {} by default")]),
+        row("mrtr_http::Serve::DEFAULT_CONNECTIONS", count(Serve::DEFAULT_CONNECTIONS), &[(HTTP, "| connections at a time | {} | `Serve::connections`; others wait |"), (SERVE, "on all threads together. {} by default")]),
+        row("mrtr_http::Serve::DEFAULT_HEAD_TIME", time(Serve::DEFAULT_HEAD_TIME), &[(HTTP, "| time for a head, and between requests | {} | `Serve::head_time`; closed |"), (SERVE, "or one that is kept. {} by default")]),
+        row("mrtr_http::Serve::DEFAULT_STALL_TIME", time(Serve::DEFAULT_STALL_TIME), &[(HTTP, "| time for a client to read | {} | `Serve::stall_time`; closed |"), (SERVE, "to read what it is sent. {} by default")]),
+        row("mrtr_http::Serve::DEFAULT_GRACE", time(Serve::DEFAULT_GRACE), &[(HTTP, "| time to end | {} | `Serve::grace` |"), (SERVE, "for what runs. {} by default")]),
+        row("mrtr_http::Serve::HEAD_LIMIT", bytes(Serve::HEAD_LIMIT), &[(HTTP, "| size of a head | {},"), (HTTP, "at most {} more for a head")]),
+        row("mrtr_http::Serve::MOST_HEADERS", count(Serve::MOST_HEADERS), &[(HTTP, " {} headers | 431 |")]),
+        row("mrtr_http::Serve::HTTP2_WINDOW", bytes(Serve::HTTP2_WINDOW), &[(HTTP, "on HTTP/2 {} of what nobody has read yet")]),
+        row("mrtr_http::HttpTransport::ANNOTATION_BYTES", bytes(HttpTransport::ANNOTATION_BYTES), &[(HTTP, "takes {} at most (`HttpTransport::ANNOTATION_BYTES`)")]),
+        row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
+        row("mrtr_server::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/sampling.rs", "turns at most. {} by default")]),
+        row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
+        row("mrtr_server::DEFAULT_RUN_DEADLINE", time(mrtr_server::DEFAULT_RUN_DEADLINE), &[(SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/run_context.rs", "the tool says otherwise: {}.")]),
+        row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
+        row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
+        row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),
+        row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[]),
+        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(FORMAT, "at most {} by default")]),
+        row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
+    ]
+}
+
+/// What documents state that follows from rows, and is none itself.
+#[rustfmt::skip]
+pub(crate) fn consequences() -> Vec<Row> {
+    let uncounted = Endpoint::UNCOUNTED_BODY * (Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS);
+    vec![
+        row("what bodies take at most", bytes(Endpoint::DEFAULT_BODY_BUDGET + uncounted), &[(HTTP, " {} by default. What a handler makes of them")]),
+        row("the largest bodies in a budget", count(Endpoint::DEFAULT_BODY_BUDGET / Endpoint::DEFAULT_BODY_LIMIT), &[(ENDPOINT, "{} of the largest bodies")]),
+        row("how long an entry outlives its token", time(2 * mrtr_state::ALLOWED_SKEW), &[(STATE, "kept until {} after its token has expired"), (FORMAT, "until {} after the token has expired"), (FORMAT, "until {} after the token's expiry")]),
+    ]
+}

@@ -1,6 +1,91 @@
 //! Maps by names that the author of a server chose.
 
+use foldhash::HashMap;
 use indexmap::IndexMap;
 
 /// A map by names that the author chose, in their order. No stranger adds to it, so that a hash which is quick will do.
 pub(crate) type ByName<V> = IndexMap<String, V, foldhash::fast::RandomState>;
+
+/// What a run keeps by name. Most runs come by a few names, which are quicker looked through than hashed.
+#[derive(Debug)]
+pub(crate) struct Names<V> {
+    entries: Vec<(String, V)>,
+    /// Where each of them is, once there are more than a few.
+    places: Option<Box<HashMap<String, usize>>>,
+}
+
+impl<V> Names<V> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), places: None }
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&V> {
+        self.place(name).map(|place| &self.entries[place].1)
+    }
+
+    /// What is kept under a name, which is this if nothing was.
+    pub(crate) fn get_or_insert(&mut self, name: &str, value: V) -> &mut V {
+        let place = self.place(name).unwrap_or_else(|| self.push(name.to_owned(), value));
+        &mut self.entries[place].1
+    }
+
+    /// Keeps something under a name, and says whether nothing was.
+    pub(crate) fn insert_new(&mut self, name: &str, value: V) -> bool {
+        let is_new = !self.contains(name);
+        if is_new {
+            self.push(name.to_owned(), value);
+        }
+        is_new
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|(name, _)| name.as_str())
+    }
+
+    fn place(&self, name: &str) -> Option<usize> {
+        match &self.places {
+            None => self.entries.iter().position(|(other, _)| other == name),
+            Some(places) => places.get(name).copied(),
+        }
+    }
+
+    fn push(&mut self, name: String, value: V) -> usize {
+        let place = self.entries.len();
+        self.entries.push((name, value));
+        if place >= FEW {
+            let added = if self.places.is_none() { 0 } else { place };
+            let added = self.entries.iter().enumerate().skip(added);
+            let added = added.map(|(place, (name, _))| (name.clone(), place));
+            self.places.get_or_insert_default().extend(added);
+        }
+        place
+    }
+}
+
+const FEW: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_names_and_many_are_kept_alike() {
+        let mut names = Names::new();
+        for number in 0..3 * FEW {
+            for name in 0..=number {
+                let is_new = names.insert_new(&name.to_string(), name);
+                assert_eq!(is_new, name == number, "{name} of {number}");
+            }
+            assert!(!names.contains("other"));
+        }
+        *names.get_or_insert("3", 0) += 100;
+        assert_eq!((names.get("3"), names.get("20"), names.get("other")), (Some(&103), Some(&20), None));
+        assert_eq!(*names.get_or_insert("other", 7), 7);
+        let all: Vec<_> = names.names().collect();
+        assert_eq!((all.len(), all[0], all[3 * FEW]), (3 * FEW + 1, "0", "other"));
+    }
+}

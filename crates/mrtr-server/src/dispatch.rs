@@ -1,10 +1,8 @@
 //! The path of a message: taken apart, checked in the order of the protocol, and handed to its method.
 
 use std::borrow::Cow;
-use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::Poll;
 
 use bytes::Bytes;
 use mrtr_schema::{
@@ -18,7 +16,7 @@ use crate::declared::{self, Declared};
 use crate::middleware::Call;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
-use crate::run::{Panicked, contain};
+use crate::run::{Contained, Panicked};
 use crate::{Context, Middleware, ProtocolError, Reply, Server, catalog, echo, flows, round, subscription};
 
 /// Answers one message. Where the request wants to hear of progress or logs, the answer may be a stream.
@@ -63,7 +61,7 @@ async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, de
 fn stream_from(
     first: String,
     notifications: mpsc::Receiver<String>,
-    response: std::pin::Pin<Box<dyn Future<Output = String> + Send>>,
+    response: Pin<Box<dyn Future<Output = String> + Send>>,
 ) -> Reply {
     use futures_util::{StreamExt, stream};
     let rest = ReplyStream::until_response(notifications, response);
@@ -107,21 +105,7 @@ impl<'a> Admitted<'a> {
 
     async fn answer(&self, server: &Server) -> Reply {
         let Self { id, request, declared } = self;
-        // Where it stands: it is large, and not to be moved into something that contains it.
-        let mut answering = pin!(request.answer(server, id, &declared.capabilities));
-        let answered = poll_fn(|cx| match contain(|| answering.as_mut().poll(cx)) {
-            Ok(polled) => polled.map(Ok),
-            Err(panicked) => Poll::Ready(Err(panicked)),
-        });
-        let answered = answered.await.unwrap_or_else(|Panicked(text)| {
-            tracing::error!(
-                method = &*echo::name(&request.method),
-                panic = &*echo::logged(&text),
-                "a request panicked"
-            );
-            Err(internal_error())
-        });
-        match answered {
+        match request.answer(server, id, &declared.capabilities).await {
             Ok(reply) => reply,
             Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
         }
@@ -186,7 +170,7 @@ impl Request<'_> {
             None => self.result(server, capabilities).await.map(|result| Reply::result(id, result)),
         };
         for middleware in passed.iter().rev() {
-            middleware.after(&call, answered.as_ref().map(drop)).await;
+            contained("middleware", middleware.after(&call, answered.as_ref().map(drop))).await.ok();
         }
         answered
     }
@@ -208,7 +192,8 @@ impl Request<'_> {
             "ping" => catalog::ping(server, revision),
             method => match server.0.extensions.iter().find(|extension| extension.owns(method, revision)) {
                 Some(extension) => {
-                    let answer = extension.handle(method, &self.params, self.context, capabilities).await;
+                    let answer = extension.handle(method, &self.params, self.context, capabilities);
+                    let answer = contained(extension.name(), answer).await?;
                     server.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
                 }
                 None => Err(unknown_method(method)),
@@ -319,11 +304,27 @@ impl Request<'_> {
     }
 }
 
+/// Runs code that was added to the server. If it panics, the caller gets an internal error, and the log the rest. It
+/// stands in a box, so that nothing large is moved.
+pub(crate) async fn contained<T>(
+    who: &str,
+    code: Pin<Box<dyn Future<Output = T> + Send + '_>>,
+) -> Result<T, ErrorObject> {
+    Contained::new(code).await.map_err(|Panicked(text)| {
+        tracing::error!(who, panic = &*echo::logged(&text), "what was added to the server panicked");
+        internal_error()
+    })
+}
+
 /// Asks middleware in turn: who let the request through, and the refusal if one did not.
 async fn pass<'a>(all: &'a [Arc<dyn Middleware>], call: &Call<'_>) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
     for (place, middleware) in all.iter().enumerate() {
-        if let Err(refusal) = middleware.before(call).await {
-            return (&all[..place], Some(refusal.into_object()));
+        let refusal = match contained("middleware", middleware.before(call)).await {
+            Ok(passed) => passed.map_err(ProtocolError::into_object).err(),
+            Err(error) => Some(error),
+        };
+        if refusal.is_some() {
+            return (&all[..place], refusal);
         }
     }
     (all, None)

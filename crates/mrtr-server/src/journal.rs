@@ -64,18 +64,12 @@ pub(crate) struct Entries {
 /// What became of a question.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum AnswerEntry {
-    /// The client answered.
+    /// The client answered this, to these words.
     #[serde(rename = "g")]
-    Given {
-        /// The answer as it came.
-        #[serde(rename = "v")]
-        response: Box<RawValue>,
-        /// The wording that it was an answer to, as in [`Asked`].
-        #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
-        wording: Option<u32>,
-        #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
-        pinned: Option<String>,
-    },
+    Given(Wording, Box<RawValue>),
+    /// The client answered this, and it counts for the exact words alone.
+    #[serde(rename = "p")]
+    Pinned(Wording, Box<RawValue>, String),
     /// It was asked once, need not be answered, and was not.
     #[serde(rename = "n")]
     Skipped,
@@ -93,8 +87,8 @@ pub(crate) enum AnswerEntry {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
-    /// A short digest of the wording, if the engine made it. It tells mistakes, not attacks.
-    pub(crate) wording: Option<u32>,
+    /// A short digest of the wording.
+    pub(crate) wording: Wording,
     /// The digest of the wording, if the answer counts for that wording alone.
     pub(crate) pinned: Option<String>,
 }
@@ -103,6 +97,18 @@ impl Asked {
     /// Where one question is asked in two places, it is pinned if one of them wants that.
     pub(crate) fn pin(&mut self, other: Self) {
         self.pinned = self.pinned.take().or(other.pinned);
+    }
+}
+
+/// A digest of a question's wording, of 24 bits: it tells mistakes, not attacks. 0 where the engine did not word it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Wording(pub(crate) u32);
+
+impl Wording {
+    /// Whether both are known, and differ.
+    pub(crate) fn differs(self, other: Self) -> bool {
+        self != other && self != Self::default() && other != Self::default()
     }
 }
 
@@ -128,11 +134,22 @@ pub(crate) enum StepEntry {
 
 impl AnswerEntry {
     pub(crate) fn given(response: Box<RawValue>, Asked { wording, pinned }: Asked) -> Self {
-        Self::Given { response, wording, pinned }
+        match pinned {
+            None => Self::Given(wording, response),
+            Some(pinned) => Self::Pinned(wording, response, pinned),
+        }
+    }
+
+    /// The answer, unless there is none.
+    pub(crate) fn response(&self) -> Option<&RawValue> {
+        match self {
+            Self::Given(_, response) | Self::Pinned(_, response, _) => Some(response),
+            Self::Skipped => None,
+        }
     }
 
     pub(crate) fn size(&self) -> usize {
-        if let Self::Given { response, .. } = self { response.get().len() } else { 0 }
+        self.response().map_or(0, |response| response.get().len())
     }
 }
 
@@ -197,7 +214,7 @@ impl Journal {
 
     /// Whether a question was answered; it may also be settled without an answer, left out or found done.
     pub(crate) fn has_answer(&self, key: &str) -> bool {
-        matches!(self.entries().answers.get(key), Some(AnswerEntry::Given { .. }))
+        self.entries().answers.get(key).and_then(AnswerEntry::response).is_some()
     }
 
     pub(crate) fn remove_answer(&mut self, key: &str) -> Option<AnswerEntry> {

@@ -107,7 +107,8 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn prepare(&self, watch: Option<Watch>) -> Result<Prepared<'_>, ErrorObject> {
+    /// In a box: it is large, and handed on from one future to the next.
+    fn prepare(&self, watch: Option<Watch>) -> Result<Box<Prepared<'_>>, ErrorObject> {
         let now = self.server.0.shared.clock.now();
         let binding = self.binding()?;
         let opened = self.open(&binding, now)?;
@@ -130,7 +131,7 @@ impl<'a> Round<'a> {
             context.sink = Some(sink);
             context.gone = Some(gone);
         }
-        Ok(Prepared { binding, descent, pending, journal, context })
+        Ok(Box::new(Prepared { binding, descent, pending, journal, context }))
     }
 
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
@@ -198,12 +199,12 @@ impl<'a> Round<'a> {
         };
         let FlowState { pending, mut journal } = opened.into_payload();
         for question in &pending {
-            match self.answers.as_ref().and_then(|answers| answers.get(&question.key)) {
+            match self.answers.as_ref().and_then(|answers| answers.get(question.key())) {
                 Some(answer) => {
                     metrics::answered();
-                    journal.answer(&*question.key, answer.to_owned(), question.asked());
+                    journal.answer(question.key(), answer.to_owned(), question.asked());
                 }
-                None if question.optional => journal.skip(&*question.key),
+                None if question.is_optional() => journal.skip(question.key()),
                 None => {}
             }
         }
@@ -213,12 +214,12 @@ impl<'a> Round<'a> {
     /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
     async fn run<R: Product>(
         &self,
-        prepared: Prepared<'_>,
+        prepared: Box<Prepared<'_>>,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<Concluded, ErrorObject> {
-        let Prepared { binding, descent, pending, journal, context } = prepared;
+        let Prepared { binding, descent, pending, journal, context } = *prepared;
         let running = Running::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);

@@ -13,16 +13,15 @@ use std::task::Poll;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use foldhash::HashMap;
 use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use branches::BranchId;
-use contained::Contained;
-pub(crate) use contained::{Panicked, contain};
+pub(crate) use contained::{Contained, Panicked};
 pub(crate) use core::{Admission, Begin, Evaluation, Run, Start, park};
 use deadline::Deadline;
 pub(crate) use place::Within;
 
+use crate::by_name::Names;
 use crate::flow::Flow;
 use crate::inputs::Inputs;
 use crate::{Asked, Failure, Journal, Output, RunContext};
@@ -83,17 +82,17 @@ pub struct Ran<T> {
 }
 
 /// The questions that a run came by, by name: answered, open, left out or found done.
-#[derive(Debug, Default)]
-pub(crate) struct Met(HashMap<String, Option<u64>>);
+#[derive(Debug)]
+pub(crate) struct Met(Names<Option<u64>>);
 
 impl Met {
     pub(crate) fn contains(&self, key: &str) -> bool {
-        self.0.contains_key(key)
+        self.0.contains(key)
     }
 
     /// Those that have an answer, in an order of their own.
     pub(crate) fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
-        let mut answered: Vec<_> = self.0.keys().map(String::as_str).filter(|key| journal.has_answer(key)).collect();
+        let mut answered: Vec<_> = self.0.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();
         answered
     }

@@ -299,7 +299,12 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
             Evaluation::Given(_, answered) if asked.pinned.is_some() && answered.pinned != asked.pinned => {
                 self.ask_in_new_words(asked)
             }
-            Evaluation::Given(_, answered) if !self.run.fits_wording(&self.key, &answered, &asked) => Progress::Parked,
+            Evaluation::Given(_, answered)
+                if answered.wording.differs(asked.wording)
+                    && !self.run.takes_other_wording(&self.key, &answered, &asked) =>
+            {
+                Progress::Parked
+            }
             Evaluation::Given(response, _) => self.take(response, asked),
         }
     }

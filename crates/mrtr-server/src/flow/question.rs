@@ -16,6 +16,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::Answered;
+use crate::journal::Wording;
 use crate::run::Run;
 use crate::run_context::KnownForm;
 use crate::{Asked, RunContext, echo};
@@ -59,7 +60,7 @@ pub(super) struct Fingerprint {
     /// Tells it apart from another question of the same name in this run, whose answer may be of another type.
     pub(super) identity: u64,
     /// What is kept with its answer, for later runs.
-    pub(super) wording: u32,
+    pub(super) wording: Wording,
 }
 
 impl Fingerprint {
@@ -68,13 +69,13 @@ impl Fingerprint {
         let mut hasher = foldhash::fast::FixedState::default().build_hasher();
         TypeId::of::<Q>().hash(&mut hasher);
         hasher.write_u64(wording);
-        let short = u32::try_from(wording >> 32).expect("half of it");
-        Self { identity: hasher.finish(), wording: short }
+        let short = u32::try_from(wording >> 40).expect("24 bits of it");
+        Self { identity: hasher.finish(), wording: Wording(short) }
     }
 
     /// What is kept with the answer.
     pub(super) fn asked(&self) -> Asked {
-        Asked { wording: Some(self.wording), pinned: None }
+        Asked { wording: self.wording, pinned: None }
     }
 }
 

@@ -202,7 +202,7 @@ impl UrlAsk<'_> {
     async fn ask_again(self, found: Evaluation, asked: Asked) -> Result<(), FlowError> {
         let run: &Run = &self.flow.run;
         if let Evaluation::Given(response, answered) = found {
-            if !run.fits_wording(&self.key, &answered, &asked) {
+            if answered.wording.differs(asked.wording) && !run.takes_other_wording(&self.key, &answered, &asked) {
                 return pending().await;
             }
             match self.question.read(&response, run.context.revision.lenient()) {

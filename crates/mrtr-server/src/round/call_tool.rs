@@ -7,7 +7,7 @@ use tracing::Instrument;
 
 use super::{Concluded, Round, Watch, guarded};
 use crate::descent::Descent;
-use crate::dispatch::{Request, invalid_params};
+use crate::dispatch::{Request, contained, invalid_params};
 use crate::extension::{Host, ToolCall};
 use crate::product::Product;
 use crate::tool::PreparedTool;
@@ -86,7 +86,9 @@ impl<'a> Call<'a> {
         }
         let call = self.tool_call(journal.clone(), descent);
         for extension in extensions {
-            if let Some(taken) = extension.take_over(&call).await.map_err(ProtocolError::into_object)? {
+            if let Some(taken) =
+                contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
+            {
                 return self.round.server.adopt(&taken, self.round.revision()).map(Some);
             }
         }
@@ -97,7 +99,10 @@ impl<'a> Call<'a> {
         let round = &self.round;
         let call = self.tool_call(journal, descent);
         for extension in &round.server.0.extensions {
-            if let Some(taken) = extension.continue_as_task(&call).await.map_err(ProtocolError::into_object)? {
+            if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
+                .await?
+                .map_err(ProtocolError::into_object)?
+            {
                 round.concluded("into_task");
                 return round.server.adopt(&taken, round.revision());
             }

@@ -3,6 +3,7 @@
 use mrtr_state::JsonPayload;
 use serde::{Deserialize, Serialize};
 
+use crate::journal::Wording;
 use crate::run::Question;
 use crate::{Asked, Journal};
 
@@ -21,28 +22,39 @@ impl JsonPayload for FlowState {
     const KIND: &'static str = "mrtr/flow";
 }
 
-/// A question that a reply asks.
+/// A question that a reply asks: its key, its wording, and what else there is to it.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Pending {
-    #[serde(rename = "k")]
-    pub(super) key: String,
-    /// How it was worded, as in [`Asked`].
-    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
-    wording: Option<u32>,
+pub(super) struct Pending(String, Wording, #[serde(default, skip_serializing_if = "Option::is_none")] Option<Terms>);
+
+/// What most questions do not have.
+#[derive(Debug, Serialize, Deserialize)]
+struct Terms {
+    /// The digest of its wording, if the answer counts for that alone.
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pinned: Option<String>,
     /// Whether the flow goes on without an answer.
     #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) optional: bool,
+    optional: bool,
 }
 
 impl Pending {
     pub(super) fn of(question: &Question) -> Self {
         let Asked { wording, pinned } = question.asked.clone();
-        Self { key: question.key.clone(), wording, pinned, optional: question.optional }
+        let terms = Terms { pinned, optional: question.optional };
+        let terms = (terms.optional || terms.pinned.is_some()).then_some(terms);
+        Self(question.key.clone(), wording, terms)
+    }
+
+    pub(super) fn key(&self) -> &str {
+        &self.0
     }
 
     pub(super) fn asked(&self) -> Asked {
-        Asked { wording: self.wording, pinned: self.pinned.clone() }
+        Asked { wording: self.1, pinned: self.2.as_ref().and_then(|terms| terms.pinned.clone()) }
+    }
+
+    /// Whether the flow goes on without an answer.
+    pub(super) fn is_optional(&self) -> bool {
+        self.2.as_ref().is_some_and(|terms| terms.optional)
     }
 }

@@ -17,22 +17,28 @@ pub(super) fn warn<R>(outcome: &Outcome<R>, met: &Met, pending: &[Pending], answ
     if !matches!(outcome, Outcome::Waiting(_) | Outcome::Done(_)) {
         return;
     }
-    let answered = |key: &str| answers.is_some_and(|answers| answers.get(key).is_some());
-    let gone = pending.iter().map(|question| question.key.as_str()).filter(|key| !met.contains(key));
-    let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(|key| answered(key));
-    if !unread.is_empty() {
-        tracing::warn!(keys = ?unread, "answers matched no question of this run, though the round before asked for them");
+    let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
+    if pending.iter().any(|question| !met.contains(question.key())) {
+        let gone = pending.iter().filter(|question| !met.contains(question.key()));
+        let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
+        warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
+        warn_of(&unasked, "questions that the round before asked were not asked any more");
     }
-    if !unasked.is_empty() {
-        tracing::warn!(keys = ?unasked, "questions that the round before asked were not asked any more");
-    }
+    let Some(answers) = answers else { return };
     // Without a state, any answer may be one that the client gives before it is asked.
-    let was_asked = |key: &str| match pending {
-        [] => met.contains(key),
-        pending => pending.iter().any(|question| question.key == key),
+    let asked_for = match pending {
+        [] => answers.iter().filter(|(key, _)| met.contains(key)).count(),
+        pending => pending.iter().filter(is_answered).count(),
     };
-    let strangers = answers.into_iter().flat_map(RawMembers::iter).filter(|(key, _)| !was_asked(key)).count();
+    let strangers = answers.len() - asked_for;
     if strangers > 0 {
         tracing::warn!(answers = strangers, "the client sent answers that this flow did not ask for; they are ignored");
+    }
+}
+
+fn warn_of(questions: &[&Pending], what: &'static str) {
+    if !questions.is_empty() {
+        let keys: Vec<_> = questions.iter().map(|question| question.key()).collect();
+        tracing::warn!(?keys, "{what}");
     }
 }

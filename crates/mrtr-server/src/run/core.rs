@@ -8,7 +8,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
-use foldhash::{HashMap, HashMapExt, HashSet, HashSetExt};
 use futures_util::task::AtomicWaker;
 use serde_json::value::RawValue;
 
@@ -16,7 +15,7 @@ use super::branches::{BranchId, Branches};
 use super::contained::{Contained, Panicked, contain};
 use super::place::{self, Within};
 use super::{Met, Outcome, Question, Ran, SinkError};
-use crate::by_name::ByName;
+use crate::by_name::{ByName, Names};
 use crate::journal::PER_ENTRY;
 use crate::{Failure, FlowError, Journal, RunContext, ToolError};
 
@@ -39,14 +38,15 @@ struct State {
     /// How many it may take.
     limit: usize,
     /// Open questions, in the order in which they were asked.
-    open: ByName<OpenQuestion>,
+    open: ByName<Box<OpenQuestion>>,
     /// How many questions were opened so far, also such as were withdrawn.
     asked: usize,
     branches: Branches,
     /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
     /// up by hand has no meaning yet.
-    read: HashMap<String, Option<u64>>,
-    steps: HashSet<String>,
+    read: Names<Option<u64>>,
+    /// The steps and races of this run, and whether each was begun in it.
+    steps: Names<bool>,
     /// How many steps and checks must end before the run may.
     in_flight: usize,
     /// What besides steps the run waits for before it may end, in words.
@@ -115,8 +115,8 @@ impl Run {
             open: ByName::default(),
             asked: 0,
             branches: Branches::default(),
-            read: HashMap::new(),
-            steps: HashSet::new(),
+            read: Names::new(),
+            steps: Names::new(),
             in_flight: 0,
             waits: Vec::new(),
             given_up: Vec::new(),
@@ -197,7 +197,7 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let met = Met(std::mem::take(&mut state.read));
+        let met = Met(std::mem::replace(&mut state.read, Names::new()));
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
@@ -439,7 +439,7 @@ impl State {
     fn steps_under_way(&self) -> Vec<&str> {
         let entries = self.journal.entries().steps.iter();
         entries
-            .filter(|(name, entry)| entry.is_started() && self.steps.contains(*name))
+            .filter(|(name, entry)| entry.is_started() && self.steps.get(name) == Some(&true))
             .map(|(name, _)| &**name)
             .collect()
     }
@@ -458,5 +458,9 @@ impl State {
 }
 
 fn is_name(name: &str) -> bool {
+    // Most are short, and of letters that take a byte each.
+    if name.len() <= 128 && name.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
+        return !name.is_empty();
+    }
     (1..=128).contains(&name.chars().count()) && !name.chars().any(char::is_control)
 }

@@ -33,14 +33,18 @@ impl Run {
             Admission::Park => return Evaluation::Park,
             Admission::Closed => return Evaluation::Closed,
         }
-        if *state.read.entry(key.to_owned()).or_default().get_or_insert(fingerprint) != fingerprint {
+        if *state.read.get_or_insert(key, None).get_or_insert(fingerprint) != fingerprint {
             let text = format!("two different questions are asked as `{key}`");
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Evaluation::Park;
         }
         match state.journal.entries().answers.get(key) {
-            Some(AnswerEntry::Given { response, wording, pinned }) => {
-                return Evaluation::Given(response.clone(), Asked { wording: *wording, pinned: pinned.clone() });
+            Some(AnswerEntry::Given(wording, response)) => {
+                return Evaluation::Given(response.clone(), Asked { wording: *wording, pinned: None });
+            }
+            Some(AnswerEntry::Pinned(wording, response, pinned)) => {
+                let asked = Asked { wording: *wording, pinned: Some(pinned.clone()) };
+                return Evaluation::Given(response.clone(), asked);
             }
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
@@ -77,7 +81,9 @@ impl Run {
         let mut state = self.state();
         state.must_carry |= must_carry;
         state.branches.opened(branch);
-        if let Some(OpenQuestion { question: open, more, .. }) = state.open.get_mut(&question.key) {
+        if let Some(OpenQuestion { question: open, more, .. }) =
+            state.open.get_mut(&question.key).map(|open| &mut **open)
+        {
             open.optional &= question.optional;
             open.valid_for = open.valid_for.max(question.valid_for);
             open.asked.pin(question.asked);
@@ -89,7 +95,8 @@ impl Run {
         }
         state.asked += 1;
         let told = self.context.sink.as_ref().map(|sink| (sink, question.clone()));
-        state.open.insert(question.key.clone(), OpenQuestion { question, branch, more: Vec::new() });
+        let key = question.key.clone();
+        state.open.insert(key, Box::new(OpenQuestion { question, branch, more: Vec::new() }));
         drop(state);
         if let Some((sink, question)) = told {
             sink.asked(&question);
@@ -115,19 +122,16 @@ impl Run {
         });
     }
 
-    /// Compares the wording that an answer was given to with the one that is asked now, where both are known: a flow
-    /// that is not the same in every run puts answers to questions that they do not belong to. False if the tool
-    /// refuses that.
-    pub(crate) fn fits_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
-        let (Some(answered), Some(asked)) = (answered.wording, asked.wording) else { return true };
-        if answered == asked {
-            return true;
-        }
+    /// An answer was given to another wording than is asked now: a flow that is not the same in every run puts answers to
+    /// questions that they do not belong to. False if the tool refuses that.
+    #[cold]
+    pub(crate) fn takes_other_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+        let (answered, asked) = (answered.wording, asked.wording);
         tracing::warn!(
             flow = %self.context.flow_id(),
             key,
-            answered = format!("{answered:08x}"),
-            asked = format!("{asked:08x}"),
+            answered = format!("{:06x}", answered.0),
+            asked = format!("{:06x}", asked.0),
             "an answer was given to another wording of its question"
         );
         if self.context.strict {
@@ -211,10 +215,9 @@ impl Run {
     /// An answer as it came, for the low road.
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
         let mut state = self.state();
-        state.read.entry(key.to_owned()).or_default();
+        state.read.get_or_insert(key, None);
         match state.journal.entries().answers.get(key) {
-            Some(AnswerEntry::Given { response, .. }) => Some(response.clone()),
-            Some(AnswerEntry::Skipped) => None,
+            Some(entry) => entry.response().map(ToOwned::to_owned),
             None => {
                 let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
                 Self::accept_loose(&mut state, key, response.clone());

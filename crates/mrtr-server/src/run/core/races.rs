@@ -26,7 +26,7 @@ impl Run {
             Admission::Park => return Start::Park,
             Admission::Closed => return Start::Closed,
         }
-        let mistake = if state.steps.insert(name.to_owned()) {
+        let mistake = if state.steps.insert_new(name, false) {
             match state.journal.entries().steps.get(name) {
                 None => return Start::Open,
                 Some(StepEntry::Value(winner)) => match winner.get().parse() {

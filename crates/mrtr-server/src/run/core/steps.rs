@@ -29,7 +29,7 @@ impl Run {
             Admission::Park => return Begin::Park,
             Admission::Closed => return Begin::Closed,
         }
-        if !state.steps.insert(name.to_owned()) {
+        if !state.steps.insert_new(name, false) {
             state.ending = Some(Ending::Failed(Failure::misuse(format!("two steps are named `{name}`"))));
             return Begin::Park;
         }
@@ -43,16 +43,13 @@ impl Run {
                 state.given_up.push(name.to_owned());
                 Begin::Park
             }
-            Some(StepEntry::Started) if !idempotent => {
-                // It is not under way.
-                state.steps.remove(name);
-                Begin::Interrupted
-            }
+            Some(StepEntry::Started) if !idempotent => Begin::Interrupted,
             Some(StepEntry::Started) | None => {
                 if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
                     state.size += cost(name, 0);
                 }
                 state.in_flight += 1;
+                *state.steps.get_or_insert(name, true) = true;
                 Begin::Start
             }
             Some(entry) => Begin::Recorded(entry.clone()),
@@ -67,7 +64,11 @@ impl Run {
     pub(crate) fn finish_step(&self, name: &str, entry: StepEntry) {
         let mut state = self.state();
         let size = entry.size();
-        let before = state.journal.entries_mut().steps.insert(name.to_owned(), entry);
+        let steps = &mut state.journal.entries_mut().steps;
+        let before = match steps.get_mut(name) {
+            Some(started) => Some(std::mem::replace(started, entry)),
+            None => steps.insert(name.to_owned(), entry),
+        };
         let freed = before.map_or(0, |entry| cost(name, entry.size()));
         self.check_size(&mut state, "step", name, size, freed);
     }

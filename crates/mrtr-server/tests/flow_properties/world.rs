@@ -18,7 +18,6 @@ struct Inner {
     visited: HashSet<String>,
     /// The flow of the run, for what no handler may do with it.
     flow: Option<Arc<Flow>>,
-    misused: bool,
 }
 
 /// One run of the handler.
@@ -34,6 +33,8 @@ pub(crate) struct Run {
     pub(crate) asked: Vec<String>,
     /// In which words.
     pub(crate) wordings: Vec<(String, String)>,
+    /// Whether the handler did what none may do.
+    pub(crate) misused: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -99,11 +100,11 @@ impl World {
     }
 
     pub(crate) fn misused(&self) {
-        self.inner().misused = true;
+        self.inner().runs.last_mut().unwrap().misused = true;
     }
 
     pub(crate) fn was_misused(&self) -> bool {
-        self.inner().misused
+        self.inner().runs.last().unwrap().misused
     }
 
     pub(crate) fn enter(&self, flow: &str) {

@@ -216,14 +216,12 @@ impl Run {
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
         let mut state = self.state();
         state.read.get_or_insert(key, None);
-        match state.journal.entries().answers.get(key) {
-            Some(entry) => entry.response().map(ToOwned::to_owned),
-            None => {
-                let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
-                Self::accept_loose(&mut state, key, response.clone());
-                Some(response)
-            }
+        if let Some(entry) = state.journal.entries().answers.get(key) {
+            return entry.response().map(ToOwned::to_owned);
         }
+        let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
+        Self::accept_loose(&mut state, key, response.clone());
+        Some(response)
     }
 }
 

@@ -170,7 +170,8 @@ impl Request<'_> {
             None => self.result(server, capabilities).await.map(|result| Reply::result(id, result)),
         };
         for middleware in passed.iter().rev() {
-            contained("middleware", middleware.after(&call, answered.as_ref().map(drop))).await.ok();
+            let outcome = answered.as_ref().map(drop);
+            contained("middleware", Box::pin(async { middleware.after(&call, outcome).await })).await.ok();
         }
         answered
     }
@@ -319,7 +320,7 @@ pub(crate) async fn contained<T>(
 /// Asks middleware in turn: who let the request through, and the refusal if one did not.
 async fn pass<'a>(all: &'a [Arc<dyn Middleware>], call: &Call<'_>) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
     for (place, middleware) in all.iter().enumerate() {
-        let refusal = match contained("middleware", middleware.before(call)).await {
+        let refusal = match contained("middleware", Box::pin(async { middleware.before(call).await })).await {
             Ok(passed) => passed.map_err(ProtocolError::into_object).err(),
             Err(error) => Some(error),
         };

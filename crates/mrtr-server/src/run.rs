@@ -83,16 +83,20 @@ pub struct Ran<T> {
 
 /// The questions that a run came by, by name: answered, open, left out or found done.
 #[derive(Debug)]
-pub(crate) struct Met(Names<Option<u64>>);
+pub(crate) struct Met {
+    questions: Names<Option<u64>>,
+    /// Whether a race was run: it does not look at what lost.
+    pub(crate) raced: bool,
+}
 
 impl Met {
     pub(crate) fn contains(&self, key: &str) -> bool {
-        self.0.contains(key)
+        self.questions.contains(key)
     }
 
     /// Those that have an answer, in an order of their own.
     pub(crate) fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
-        let mut answered: Vec<_> = self.0.names().filter(|key| journal.has_answer(key)).collect();
+        let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();
         answered
     }
@@ -274,7 +278,9 @@ where
     let run = Arc::new(Run::new(journal, context));
     let flow = Flow::new(Arc::clone(&run));
     let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
-    let mut handler = pin!(Contained::new(handler(flow)));
+    let mut handler = pin!(Contained::new(async { handler(flow).await }));
+    // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
+    let given_up = Closing(&run);
     let mut seen = 0;
     let returned = poll_fn(|cx| {
         loop {
@@ -302,6 +308,7 @@ where
     if !run.closes_at_rest() {
         outlast_steps(&run, &mut deadline).await;
     }
+    std::mem::forget(given_up);
     if let Err(panicked) = handler.as_mut().clear() {
         run.panicked_at_its_end(&panicked);
     }
@@ -312,6 +319,15 @@ where
         }
     }
     run.finish(returned)
+}
+
+/// Closes the flow when it is dropped.
+struct Closing<'a>(&'a Run);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 /// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the

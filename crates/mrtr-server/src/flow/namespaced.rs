@@ -157,6 +157,12 @@ where
     /// Asks again, unless whoever was sent to the page refused to go there.
     async fn ask(self, found: Evaluation, asked: Asked) -> Result<I::Response, FlowError> {
         let Self { run, key, question, valid_for, .. } = self;
+        if let Evaluation::Given(_, answered) = &found
+            && answered.wording.differs(asked.wording)
+            && !run.takes_other_wording(&key, answered, &asked)
+        {
+            return pending().await;
+        }
         match request(run, &question) {
             Ok(request) => {
                 if let (InputRequest::Elicit(_), Evaluation::Given(answer, _)) = (&request, &found) {

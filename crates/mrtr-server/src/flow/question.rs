@@ -10,7 +10,9 @@ use mrtr_schema::{
     NamespacedInputRequest, Root, SchemaCheck, Wire,
 };
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -176,7 +178,7 @@ impl QuestionKind for SamplingQuestion {
     }
 
     fn wording(&self) -> u64 {
-        serde_json::to_vec(&self.0).map_or(0, |params| xxh3_64(&params))
+        digest_of(&self.0)
     }
 }
 
@@ -282,8 +284,41 @@ where
     }
 
     fn wording(&self) -> u64 {
-        let params = serde_json::to_vec(&self.params).unwrap_or_default();
-        xxh3_64_with_seed(&params, xxh3_64(I::METHOD.as_str().as_bytes()))
+        digest_of(&(I::METHOD.as_str(), &self.params))
+    }
+}
+
+/// A digest of what something says, in whatever order it says it: a map of the application's may have another in each
+/// run, and is the same for all that.
+fn digest_of(value: &impl Serialize) -> u64 {
+    let mut text = Vec::new();
+    if let Ok(value) = serde_json::to_value(value) {
+        write_in_order(&value, &mut text);
+    }
+    xxh3_64(&text)
+}
+
+fn write_in_order(value: &Value, text: &mut Vec<u8>) {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members.iter().collect();
+            members.sort_unstable_by_key(|(name, _)| *name);
+            text.push(b'{');
+            for (name, value) in members {
+                write_in_order(&Value::from(name.as_str()), text);
+                write_in_order(value, text);
+            }
+            text.push(b'}');
+        }
+        Value::Array(elements) => {
+            text.push(b'[');
+            for element in elements {
+                write_in_order(element, text);
+                text.push(b',');
+            }
+            text.push(b']');
+        }
+        leaf => text.extend_from_slice(leaf.to_string().as_bytes()),
     }
 }
 

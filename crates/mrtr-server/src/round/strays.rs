@@ -18,7 +18,7 @@ pub(super) fn warn<R>(outcome: &Outcome<R>, met: &Met, pending: &[Pending], answ
         return;
     }
     let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
-    if pending.iter().any(|question| !met.contains(question.key())) {
+    if !met.raced && pending.iter().any(|question| !met.contains(question.key())) {
         let gone = pending.iter().filter(|question| !met.contains(question.key()));
         let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
         warn_of(&unread, "answers matched no question of this run, though the round before asked for them");

@@ -53,6 +53,10 @@ struct State {
     waits: Vec<String>,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
     given_up: Vec<String>,
+    /// Branches in which something waits for the end of the run because a question was open.
+    held_up: Vec<BranchId>,
+    /// Whether a race was run: what lost was asked for and is not looked at.
+    raced: bool,
     /// Steps that the handler dropped, and of which the sink has not been told yet.
     dropped: Vec<String>,
     /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
@@ -120,6 +124,8 @@ impl Run {
             in_flight: 0,
             waits: Vec::new(),
             given_up: Vec::new(),
+            held_up: Vec::new(),
+            raced: false,
             dropped: Vec::new(),
             misused: None,
             stepped: false,
@@ -197,7 +203,7 @@ impl Run {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let met = Met(std::mem::replace(&mut state.read, Names::new()));
+        let met = Met { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
@@ -240,7 +246,7 @@ impl Run {
     /// The handler panicked. If it did so past an open question, that counts as little as what it might have returned.
     pub(super) fn panicked(&self, Panicked(text): &Panicked) {
         let mut state = self.state();
-        if state.passed_over == PassedOver::ByHandler {
+        if state.passed_over == PassedOver::ByHandler && !state.open.is_empty() {
             tracing::warn!(
                 panic = &*crate::echo::logged(text),
                 "the handler panicked after it had dropped an open question"
@@ -374,7 +380,7 @@ impl Run {
     /// Lets something begin that is no question: not in a branch that is held by one.
     fn admit_beginning(&self, state: &mut State, what: impl FnOnce() -> String) -> Admission {
         match self.admit(state, what) {
-            Admission::To(branch) if state.branches.is_held(branch) => Admission::Park,
+            Admission::To(branch) if state.holds_up(branch) => Admission::Park,
             admission => admission,
         }
     }
@@ -426,6 +432,15 @@ impl State {
             self.ending = Some(Ending::Yielded);
         }
         !self.used_loose
+    }
+
+    /// Whether something must wait for the end of the run because a question is open in its branch.
+    fn holds_up(&mut self, branch: BranchId) -> bool {
+        let held = self.branches.is_held(branch);
+        if held {
+            self.held_up.push(branch);
+        }
+        held
     }
 
     /// What a run that is overdue was waiting for, in words for the caller.

@@ -175,3 +175,81 @@ async fn a_plain_select_of_a_step_and_a_question_asks_the_question_and_warns() {
     assert_eq!(effects.all(), ["did"]);
     assert!(log.text().contains("dropped an open question") && log.text().contains("`flow.race`"), "{}", log.text());
 }
+
+#[tokio::test]
+async fn what_waited_for_a_question_that_lost_goes_on_in_the_next_round() {
+    async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {
+        let found = async {
+            yield_now().await;
+            effects.work("found").await
+        };
+        let race = flow.race((flow.elicit::<Name>("name", "Who?"), flow.step("look_up", found)));
+        match how {
+            0 => {
+                let (raced, beside) = tokio::join!(race, flow.step("beside", effects.work("beside")).into_future());
+                raced?;
+                Ok(beside?)
+            }
+            _ => {
+                let (mut race, mut raced) = (race, None);
+                let beside = flow.branch(async { flow.join((flow.step("beside", effects.work("beside")),)).await });
+                tokio::select! {
+                    biased;
+                    ended = &mut race => raced = Some(ended),
+                    () = std::future::ready(()) => {}
+                }
+                let race = async {
+                    match raced {
+                        Some(raced) => raced,
+                        None => race.await,
+                    }
+                };
+                let (beside, raced) = tokio::join!(flow.join((beside,)), race);
+                raced?;
+                Ok(beside?.0?.0)
+            }
+        }
+    }
+    for how in 0..2 {
+        let effects = Effects::default();
+        let seen = effects.clone();
+        let call = call(move |flow| handler(flow, seen.clone(), how)).await;
+        call.expect_asked(&[]);
+        assert_eq!(call.send().await.expect_text(), "beside", "{how}");
+        assert_eq!(effects.all(), ["found", "beside"], "{how}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_was_dropped_in_a_branch_that_lost_holds_nothing_up() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let drops = flow.branch(async {
+            tokio::select! { biased; _ = flow.elicit::<Name>("name", "Who?") => {} () = std::future::ready(()) => {} }
+            flow.step("inner", effects.work("inner")).await
+        });
+        let found = async {
+            yield_now().await;
+            effects.work("found").await
+        };
+        let raced = flow.race((flow.step("look_up", found), drops)).await?;
+        assert!(matches!(raced, Race2::First(_)));
+        Ok(flow.step("after", effects.work("after")).await?)
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    assert_eq!(call(move |flow| handler(flow, seen.clone())).await.expect_text(), "after");
+    assert_eq!(effects.all(), ["found", "after"]);
+}
+
+#[tokio::test]
+async fn a_race_that_looks_at_its_winner_alone_is_not_warned_of() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        flow.race((flow.elicit::<Name>("name", "Who?"), flow.elicit::<Age>("age", "How old?"))).await?;
+        Ok("raced".into())
+    }
+    let call = call(handler).await;
+    let log = Log::start();
+    let call = call.accept("name", json!({ "name": "Ada" })).accept("age", json!({ "years": 36 })).send().await;
+    assert_eq!(call.expect_text(), "raced");
+    assert_eq!(log.text(), "");
+}

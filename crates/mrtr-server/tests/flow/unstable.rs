@@ -1,10 +1,14 @@
 //! Flows that are not the same in every run: what the log says of them, and what a strict tool refuses.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mrtr_schema::{Method, NamespacedInput};
 use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, Tool};
+use mrtr_server::{Failure, Flow, Server, Tool};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::support::{Age, Log, Name, begin, call, client_of, tool};
@@ -63,6 +67,36 @@ async fn a_flow_that_is_the_same_in_every_run_is_not_warned_of_and_strict_lets_i
     let call = call.accept("name", json!({ "name": "Ada" })).send().await;
     let call = call.accept("age", json!({ "years": 36 })).send().await;
     assert_eq!(call.expect_text(), "Ada 0 36");
+    assert_eq!(log.text(), "");
+}
+
+/// An input that is asked with a map.
+struct Door;
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Chosen {
+    door: u8,
+}
+
+impl NamespacedInput for Door {
+    const METHOD: Method = Method::from_static("com.example/door");
+    type Params = HashMap<String, u8>;
+    type Response = Chosen;
+}
+
+#[tokio::test]
+async fn a_map_is_the_same_wording_in_whatever_order_a_run_has_it() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let doors: HashMap<String, u8> = (0..50).map(|door| (format!("door {door}"), door)).collect();
+        let chosen = flow.ask::<Door>("door", doors).await?;
+        flow.elicit::<Name>("name", "Who?").await?;
+        Ok(chosen.door.to_string())
+    }
+    let log = Log::start();
+    let server = Server::builder("test", "1").input::<Door>().tool(tool(handler).strict()).build().unwrap();
+    let client = Client::new(&server).declaring_extension("com.example/door");
+    let call = begin(&client).await.answer_raw("door", json!({ "door": 7 })).send().await;
+    call.expect_asked(&["name"]);
     assert_eq!(log.text(), "");
 }
 

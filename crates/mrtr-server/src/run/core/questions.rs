@@ -107,7 +107,7 @@ impl Run {
     /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.
     pub(crate) fn withdraw(&self, branch: BranchId) {
         let mut state = self.state();
-        let State { open, branches, .. } = &mut *state;
+        let State { open, branches, passed_over, .. } = &mut *state;
         branches.withdraw(branch);
         open.retain(|_, open| {
             let asked_in = std::iter::once(open.branch).chain(open.more.drain(..));
@@ -120,6 +120,10 @@ impl Run {
             open.more = stay;
             stays.is_some()
         });
+        // One that was dropped unanswered stays open, unless this took it back.
+        if open.is_empty() {
+            *passed_over = PassedOver::No;
+        }
     }
 
     /// An answer was given to another wording than is asked now: a flow that is not the same in every run puts answers to

@@ -1,6 +1,6 @@
 //! Races in a run: who won is an entry, and stays so.
 
-use super::{Admission, Ending, Run};
+use super::{Admission, Ending, Run, State};
 use crate::Failure;
 use crate::journal::StepEntry;
 use crate::run::Entry;
@@ -28,7 +28,10 @@ impl Run {
         }
         let mistake = if state.steps.insert_new(name, false) {
             match state.journal.entries().steps.get(name) {
-                None => return Start::Open,
+                None => {
+                    state.raced = true;
+                    return Start::Open;
+                }
                 Some(StepEntry::Value(winner)) => match winner.get().parse() {
                     Ok(winner) if winner < members => return Start::Won(winner),
                     _ => format!("no member won the race `{name}`, by what was recorded"),
@@ -50,6 +53,13 @@ impl Run {
             self.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
         }
         self.finish_step(name, entry);
+        let mut state = self.state();
+        let State { held_up, branches, ending, .. } = &mut *state;
+        if held_up.iter().any(|branch| !branches.is_withdrawn(*branch)) {
+            // What waited for a question that is not asked any more does not notice. The next run knows who won, and
+            // comes by without being held up.
+            ending.get_or_insert(Ending::Yielded);
+        }
         Some(())
     }
 }

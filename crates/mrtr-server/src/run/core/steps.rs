@@ -24,7 +24,7 @@ impl Run {
     pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> Begin {
         let mut state = self.state();
         match self.admit_name(&mut state, "step", name) {
-            Admission::To(branch) if state.branches.is_held(branch) => return Begin::Park,
+            Admission::To(branch) if state.holds_up(branch) => return Begin::Park,
             Admission::To(_) => {}
             Admission::Park => return Begin::Park,
             Admission::Closed => return Begin::Closed,
@@ -126,10 +126,13 @@ impl Run {
     pub(crate) fn become_task(&self) -> Admission {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, || "`into_task`".to_owned());
-        let begins = matches!(admission, Admission::To(_)) && state.open.is_empty();
-        // A task keeps its journal elsewhere, so that no state has to hold it.
-        if begins && (!state.used_loose || state.settles_loose()) {
-            state.ending = Some(Ending::IntoTask);
+        if let Admission::To(branch) = admission {
+            if !state.open.is_empty() {
+                state.held_up.push(branch);
+            } else if !state.used_loose || state.settles_loose() {
+                // A task keeps its journal elsewhere, so that no state has to hold it.
+                state.ending = Some(Ending::IntoTask);
+            }
         }
         match admission {
             Admission::Closed => Admission::Closed,

@@ -17,7 +17,7 @@ use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use branches::BranchId;
 pub(crate) use contained::{Contained, Panicked};
-pub(crate) use core::{Admission, Begin, Evaluation, Run, Start, park};
+pub(crate) use core::{Admission, Begin, Ending, Evaluation, Run, Start, park};
 use deadline::Deadline;
 pub(crate) use place::Within;
 

@@ -411,8 +411,11 @@ impl<Q: QuestionKind + Unpin, M: Mode + Unpin> Future for Asking<'_, Q, M> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         // An open question never returns: its run ends with it, and the runner does not need to be woken for that.
-        if let AskingState::Open(_) | AskingState::Parked = self.state {
-            return Poll::Pending;
+        match self.state {
+            AskingState::New => {}
+            // It lost a race and is awaited all the same: it is asked anew, where it is now.
+            AskingState::Open(branch) if self.ask.run.is_withdrawn(branch) => {}
+            AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
         match self.ask.evaluate() {
             Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),

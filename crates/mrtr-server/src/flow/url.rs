@@ -1,7 +1,8 @@
 //! Asking a person to visit a URL: consent first, and then until it is done.
 
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use mrtr_schema::{Dialect, ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, Url, Wire};
@@ -11,7 +12,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::ask::{Ask, Asking, Required};
 use super::question::{Fingerprint, QuestionKind, sealed, with_note};
 use super::{Answered, Flow};
-use crate::run::{BranchId, Evaluation, Question, Run, Within};
+use crate::run::{BranchId, Ending, Evaluation, Question, Run, Within};
 use crate::{Asked, FlowError};
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
@@ -237,7 +238,14 @@ impl<'a> OpenQuestion<'a> {
         let key = question.key.clone();
         let branch = run.open(question, true);
         let _open = OpenQuestion { run, key, branch };
-        pending().await
+        poll_fn(|_| {
+            // It lost a race and is awaited all the same: the next run asks it anew, where it is then.
+            if run.is_withdrawn(branch) {
+                run.end(Ending::Yielded);
+            }
+            Poll::Pending
+        })
+        .await
     }
 }
 

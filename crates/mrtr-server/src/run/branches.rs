@@ -62,6 +62,14 @@ impl Branches {
         std::iter::successors(Some(id), |id| self.get(*id).parent).any(|id| self.get(id).withdrawn)
     }
 
+    /// The branch in which code of this one goes on: itself, or the one around it where it lost a race and is polled
+    /// all the same.
+    pub(super) fn living(&self, id: BranchId) -> BranchId {
+        let up = std::iter::successors(Some(id), |id| self.get(*id).parent);
+        let lost = up.filter(|id| self.get(*id).withdrawn).last();
+        lost.map_or(id, |lost| self.get(lost).parent.unwrap_or(BranchId::BODY))
+    }
+
     fn for_each_up(&mut self, from: BranchId, change: impl Fn(&mut Branch)) {
         let mut next = Some(from);
         while let Some(id) = next {

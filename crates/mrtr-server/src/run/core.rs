@@ -159,7 +159,9 @@ impl Run {
     /// A branch for a member of a join, under the branch that polls it first.
     pub(crate) fn fork(&self) -> BranchId {
         let parent = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
-        self.state().branches.fork(parent)
+        let mut state = self.state();
+        let parent = state.branches.living(parent);
+        state.branches.fork(parent)
     }
 
     /// How many questions were opened, if there is nothing to wait for but answers. The waker is kept for what happens
@@ -362,7 +364,7 @@ impl Run {
                 Admission::Park
             }
             Some(_) if self.stops(state) => Admission::Park,
-            Some((branch, Within::Handler)) => Admission::To(branch),
+            Some((branch, Within::Handler)) => Admission::To(state.branches.living(branch)),
         }
     }
 

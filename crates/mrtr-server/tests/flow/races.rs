@@ -178,45 +178,42 @@ async fn a_plain_select_of_a_step_and_a_question_asks_the_question_and_warns() {
 
 #[tokio::test]
 async fn what_waited_for_a_question_that_lost_goes_on_in_the_next_round() {
-    async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {
+    async fn handler(flow: Flow, effects: Effects, kept: bool) -> Result<String, Failure> {
         let found = async {
             yield_now().await;
             effects.work("found").await
         };
         let race = flow.race((flow.elicit::<Name>("name", "Who?"), flow.step("look_up", found)));
-        match how {
-            0 => {
-                let (raced, beside) = tokio::join!(race, flow.step("beside", effects.work("beside")).into_future());
-                raced?;
-                Ok(beside?)
-            }
-            _ => {
-                let (mut race, mut raced) = (race, None);
-                let beside = flow.branch(async { flow.join((flow.step("beside", effects.work("beside")),)).await });
-                tokio::select! {
-                    biased;
-                    ended = &mut race => raced = Some(ended),
-                    () = std::future::ready(()) => {}
-                }
-                let race = async {
-                    match raced {
-                        Some(raced) => raced,
-                        None => race.await,
-                    }
-                };
-                let (beside, raced) = tokio::join!(flow.join((beside,)), race);
-                raced?;
-                Ok(beside?.0?.0)
-            }
+        let beside = flow.step("beside", effects.work("beside"));
+        if !kept {
+            let (raced, beside) = tokio::join!(race, beside.into_future());
+            raced?;
+            return Ok(beside?);
         }
+        let (mut race, mut raced) = (race, None);
+        tokio::select! {
+            biased;
+            ended = &mut race => raced = Some(ended),
+            () = std::future::ready(()) => {}
+        }
+        let race = async {
+            match raced {
+                Some(raced) => raced,
+                None => race.await,
+            }
+        };
+        // A join that begins where a question is open is held with all its members.
+        let (beside, raced) = tokio::join!(flow.join((beside,)), race);
+        raced?;
+        Ok(beside?.0)
     }
-    for how in 0..2 {
+    for kept in [false, true] {
         let effects = Effects::default();
         let seen = effects.clone();
-        let call = call(move |flow| handler(flow, seen.clone(), how)).await;
+        let call = call(move |flow| handler(flow, seen.clone(), kept)).await;
         call.expect_asked(&[]);
-        assert_eq!(call.send().await.expect_text(), "beside", "{how}");
-        assert_eq!(effects.all(), ["found", "beside"], "{how}");
+        assert_eq!(call.send().await.expect_text(), "beside", "{kept}");
+        assert_eq!(effects.all(), ["found", "beside"], "{kept}");
     }
 }
 
@@ -252,4 +249,49 @@ async fn a_race_that_looks_at_its_winner_alone_is_not_warned_of() {
     let call = call.accept("name", json!({ "name": "Ada" })).accept("age", json!({ "years": 36 })).send().await;
     assert_eq!(call.expect_text(), "raced");
     assert_eq!(log.text(), "");
+}
+
+#[tokio::test]
+async fn a_join_that_outlives_the_branch_it_began_in_asks_where_it_goes_on() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let (send, go) = tokio::sync::oneshot::channel::<()>();
+        let asks = flow.branch(async {
+            go.await.ok();
+            flow.roots("roots").await
+        });
+        let mut join = Box::pin(flow.join((asks,)));
+        // It begins in a branch that loses.
+        flow.race((flow.branch(async { (&mut join).await.is_ok() }), flow.branch(async {}))).await?;
+        send.send(()).unwrap();
+        tokio::select! { biased; _ = &mut join => {} () = std::future::ready(()) => {} }
+        drop(join);
+        let scope = flow.scope("again");
+        scope.race((scope.branch(async {}), scope.branch(std::future::pending::<()>()))).await?;
+        Ok(flow.step("pay", effects.work("pay")).await?)
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    call(move |flow| handler(flow, seen.clone())).await.expect_asked(&["roots"]);
+    assert_eq!(effects.count(), 0);
+}
+
+#[tokio::test]
+async fn a_question_that_outlives_its_race_is_asked_after_it() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut name = flow.elicit::<Name>("name", "Who?").into_future();
+        let found = async {
+            yield_now().await;
+            effects.work("found").await
+        };
+        let waits = flow.branch(async { (&mut name).await.is_ok() });
+        match flow.race((flow.step("look_up", found), waits)).await? {
+            Race2::First(found) => Ok(format!("{found} {}", name.await?.name)),
+            Race2::Second(_) => Ok("asked".into()),
+        }
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    call.expect_asked(&["name"]);
+    assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "found Ada");
 }

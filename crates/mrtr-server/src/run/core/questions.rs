@@ -79,6 +79,7 @@ impl Run {
     pub(crate) fn open(&self, question: Question, must_carry: bool) -> BranchId {
         let branch = here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         let mut state = self.state();
+        let branch = state.branches.living(branch);
         state.must_carry |= must_carry;
         state.branches.opened(branch);
         if let Some(OpenQuestion { question: open, more, .. }) =
@@ -102,6 +103,11 @@ impl Run {
             sink.asked(&question);
         }
         branch
+    }
+
+    /// Whether what was asked in a branch is asked no more.
+    pub(crate) fn is_withdrawn(&self, branch: BranchId) -> bool {
+        self.state().branches.is_withdrawn(branch)
     }
 
     /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.

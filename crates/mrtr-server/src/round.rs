@@ -301,7 +301,7 @@ impl<'a> Round<'a> {
         descent: &Descent,
     ) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
-        // The time at which it goes out: what the round did before must not count against whoever answers.
+        // The time at which it goes out: what the round did before must not count against the client.
         let now = self.server.0.shared.clock.now();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();

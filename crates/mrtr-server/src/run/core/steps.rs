@@ -95,7 +95,7 @@ impl Run {
             let Some(step) = self.state().dropped.first().cloned() else { return Some(()) };
             let outcome = serde_json::to_string(&StepEntry::Dropped).expect("an entry is JSON");
             let recorded = sink.record(Entry::StepFinished { step: &step, outcome: &outcome }).await;
-            // Only now: whoever records may be dropped half-way, and then the next one does it.
+            // Only now: the step that records may be dropped half-way, and then the next one does it.
             self.state().dropped.retain(|dropped| *dropped != step);
             recorded.map_err(|error| self.sink_failed(&step, error)).ok()?;
         }

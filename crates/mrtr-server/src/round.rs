@@ -305,7 +305,7 @@ impl<'a> Round<'a> {
         let now = self.server.0.shared.clock.now();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
-        let longest = questions.iter().map(|question| question.valid_for.unwrap_or(usual)).max();
+        let longest = questions.iter().map(|question| question.patience(usual)).max();
         let stamp = |lineage: Lineage| match longest.filter(|longest| *longest != usual) {
             Some(longest) => Stamp::of(lineage.lasting_until(now + longest)).valid_for(longest),
             None => Stamp::of(lineage),

@@ -128,12 +128,24 @@ pub struct Question {
     pub valid_for: Option<Duration>,
     /// How it is worded: to be kept with its answer.
     pub asked: Asked,
+    /// Whether one of the places that ask it waits as long as usual, though another said how long.
+    pub(crate) as_usual: bool,
 }
 
 impl Question {
     /// One that a handler put together itself.
     fn by_hand((key, request): (String, InputRequest)) -> Self {
-        Self { key, request, optional: false, valid_for: None, asked: Asked::default() }
+        Self { key, request, optional: false, valid_for: None, asked: Asked::default(), as_usual: false }
+    }
+
+    /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the
+    /// places that ask it.
+    pub(crate) fn patience(&self, usual: Duration) -> Duration {
+        match self.valid_for {
+            Some(valid_for) if self.as_usual => valid_for.max(usual),
+            Some(valid_for) => valid_for,
+            None => usual,
+        }
     }
 
     /// Whether its answer makes no sense without the state it was asked with.

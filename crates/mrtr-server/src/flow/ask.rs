@@ -353,6 +353,7 @@ impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
             optional: M::OPTIONAL,
             valid_for: self.options.valid_for,
             asked,
+            as_usual: false,
         };
         let must_carry = question.asked.pinned.is_some() || M::OPTIONAL || question.needs_state();
         Progress::Open(self.run.open(question, must_carry))

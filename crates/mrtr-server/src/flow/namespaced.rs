@@ -172,7 +172,8 @@ where
                         Ok(ElicitAction::Accept) | Err(_) => {}
                     }
                 }
-                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked }).await
+                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked, as_usual: false })
+                    .await
             }
             Err(reason) => {
                 run.misuse(format!("the question `{key}` cannot be asked: {reason}"));

@@ -138,6 +138,9 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
     }
     let (first, output) = poll_fn(|cx| poll_all(&mut slots, run, cx)).await;
     if won.is_none() {
+        if !run.is_at_home() {
+            return Err(FlowError::Closed);
+        }
         let winner = slots.remove(first);
         for branch in slots.iter().filter_map(Slot::branch) {
             run.withdraw(branch);

@@ -215,7 +215,8 @@ impl UrlAsk<'_> {
         match self.question.request(None) {
             Ok(request) => {
                 let (key, valid_for) = (self.key, self.valid_for);
-                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked }).await
+                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked, as_usual: false })
+                    .await
             }
             Err(reason) => {
                 run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));

@@ -115,7 +115,9 @@ async fn claim(
             return Err(internal_error());
         }
         let now = clock.now();
-        let claimed = guard.store.claim(redemption, LEASE, now).await.map_err(|error| unguarded(&error))?;
+        // To the end, also when the client goes: a claim that was dropped half-way may stand, and keep retries waiting.
+        let claimed = in_time(clock, guard.store.claim(redemption, LEASE, now)).await;
+        let claimed = claimed.map_err(|error| unguarded(&error))?;
         let running = match claimed {
             Claim::Taken(holder, records) => return Ok(Redeemed::Mine(holder, records)),
             Claim::Committed(result) => {
@@ -134,6 +136,16 @@ async fn claim(
             () = clock.sleep(lapse) => {}
             () = gone.noticed.notified() => {}
         }
+    }
+}
+
+/// What a store says, unless it takes longer than a claim stands: a store that hangs must not keep the round, and the
+/// client's request with it.
+async fn in_time<T>(clock: &dyn Clock, verb: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
+    tokio::select! {
+        biased;
+        done = verb => done,
+        () = clock.sleep(LEASE) => Err(GuardError::Store(format!("the store took longer than {LEASE:?}").into())),
     }
 }
 
@@ -202,8 +214,8 @@ impl Call<'_> {
         };
         // An error is no reply to keep: whoever comes again goes on from the record, if there is one.
         let kept = match &answer {
-            Ok(result) => guard.store.commit(&holder, result.as_bytes(), clock.now()).await,
-            Err(_) => guard.store.release(&holder, clock.now()).await.map(drop),
+            Ok(result) => in_time(&*clock, guard.store.commit(&holder, result.as_bytes(), clock.now())).await,
+            Err(_) => in_time(&*clock, guard.store.release(&holder, clock.now())).await.map(drop),
         };
         if let Err(error) = kept {
             return Err(unguarded(&error));

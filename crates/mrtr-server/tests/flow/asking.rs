@@ -143,6 +143,9 @@ async fn a_question_may_take_longer_or_shorter_than_usual() {
         let name = match which {
             0 => name.valid_for(HOUR * 48).await?,
             1 => name.valid_for(HOUR / 6).await?,
+            // Asked in two places, it may be answered as late as the more patient one says.
+            2 => flow.join((name.valid_for(HOUR / 6), flow.elicit::<Name>("name", "Who?"))).await?.0,
+            3 => flow.join((flow.elicit::<Name>("name", "Who?"), name.valid_for(HOUR * 2))).await?.0,
             // The other question may still be answered as late as ever.
             _ => flow.join((name.valid_for(HOUR / 6), flow.roots("roots"))).await?.0,
         };
@@ -150,6 +153,8 @@ async fn a_question_may_take_longer_or_shorter_than_usual() {
     }
     for (which, minutes, opens) in
         [(0, 47 * 60, true), (0, 49 * 60, false), (1, 9, true), (1, 11, false), (2, 59, true), (2, 61, false)]
+            .into_iter()
+            .chain([(3, 119, true), (3, 121, false), (4, 59, true), (4, 61, false)])
     {
         let clock = FixedClock::default();
         let tool = tool(move |flow| handler(flow, which));

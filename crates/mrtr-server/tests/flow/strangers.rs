@@ -1,5 +1,6 @@
 //! A flow in the wrong hands: a spawned task, another thread, what is left when the run has ended.
 
+use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ async fn a_spawned_task_that_asks_or_does_ends_the_run_with_an_error_that_says_s
         });
         spawned.await?;
         // It is told at once, and the run ends whatever the handler does.
-        std::future::pending::<()>().await;
+        pending::<()>().await;
         Ok("went on".into())
     }
     for how in 0..4 {
@@ -109,4 +110,31 @@ async fn a_step_that_a_handler_lets_out_of_its_hands_ends_before_the_reply() {
     let (call, ()) = tokio::join!(timeout(PATIENCE, calling), async { send.send(()).unwrap() });
     assert_eq!(call.expect("a reply").expect_text(), "done");
     assert_eq!(effects.all(), ["act"], "it happened before the reply");
+}
+
+#[tokio::test]
+async fn a_race_that_a_handler_lets_out_of_its_hands_is_won_by_no_member() {
+    async fn handler(flow: Flow, go: oneshot::Receiver<()>, effects: Effects) -> Result<String, Failure> {
+        let flow = Arc::new(flow);
+        let mut racing = Box::pin({
+            let flow = Arc::clone(&flow);
+            async move {
+                let work = async {
+                    go.await.ok();
+                    effects.work("act").await
+                };
+                flow.race((flow.step("act", work), flow.step("never", pending::<Result<(), Failure>>()))).await
+            }
+        });
+        // Begun here, and then given away.
+        tokio::select! { biased; _ = &mut racing => {} () = std::future::ready(()) => {} }
+        let spawned = tokio::spawn(racing);
+        Ok(format!("{:?}", spawned.await?))
+    }
+    let (effects, (send, go)) = (Effects::default(), oneshot::channel());
+    let (seen, go) = (effects.clone(), Mutex::new(Some(go)));
+    let calling = call(move |flow| handler(flow, go.lock().unwrap().take().unwrap(), seen.clone()));
+    let (call, ()) = tokio::join!(timeout(PATIENCE, calling), async { send.send(()).unwrap() });
+    assert_eq!(call.expect("a reply").expect_text(), "Err(Closed)");
+    assert_eq!(effects.all(), ["act"], "what was begun is finished");
 }

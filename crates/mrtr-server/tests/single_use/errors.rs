@@ -1,8 +1,11 @@
 //! A round that ends in an error keeps its token: whoever comes again goes on from the record.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::shop::{Manner, Shop, again, buyer, is_refused, request, text};
+use crate::store::in_time;
 
 #[tokio::test]
 async fn a_client_that_declares_too_little_may_come_again() {
@@ -71,7 +74,7 @@ async fn a_store_that_fails_to_commit_lets_the_next_one_in_when_the_claim_lapses
         shop.failures.fail_once("commit");
         let failed = shop.send(&second).await;
         assert_eq!(failed["error"]["code"], -32603, "{}: {failed}", shop.kind);
-        shop.clock.advance(std::time::Duration::from_secs(31));
+        shop.clock.advance(Duration::from_secs(31));
         let asked = shop.send(&again(&second, 9)).await;
         assert!(asked["result"]["inputRequests"]["rating"].is_object(), "{}: {asked}", shop.kind);
         assert_eq!(shop.outside.counts(), [1, 1, 0], "{}", shop.kind);
@@ -89,5 +92,24 @@ async fn a_tool_error_is_a_reply_and_is_kept() {
         assert_eq!(shop.send(&again(&refusal, 3)).await["result"], told["result"], "{}", shop.kind);
         assert!(is_refused(&shop.send(&second).await), "{}", shop.kind);
         assert_eq!(shop.outside.counts(), [0, 0, 0], "{}", shop.kind);
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_hangs_ends_the_round_and_loses_nothing() {
+    // Before the claim, and before the commit: two places for each verb and in each step, and one between the steps.
+    for place in [1, 16] {
+        for shop in Shop::all(Manner::default()) {
+            let second = shop.first().await;
+            shop.wire.set(place);
+            let (failed, ()) = tokio::join!(in_time("it hangs with the store", shop.send(&second)), async {
+                shop.wire.reached().await;
+                shop.clock.advance(Duration::from_secs(31));
+            });
+            assert_eq!(failed["error"]["code"], -32603, "{} at {place}: {failed}", shop.kind);
+            let asked = shop.send(&again(&second, 9)).await;
+            assert!(asked["result"]["inputRequests"]["rating"].is_object(), "{} at {place}: {asked}", shop.kind);
+            assert_eq!(shop.outside.counts(), [1, 1, 0], "{} at {place}", shop.kind);
+        }
     }
 }

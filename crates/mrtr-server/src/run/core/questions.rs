@@ -86,6 +86,7 @@ impl Run {
             state.open.get_mut(&question.key).map(|open| &mut **open)
         {
             open.optional &= question.optional;
+            open.as_usual |= open.valid_for.is_none() != question.valid_for.is_none();
             open.valid_for = open.valid_for.max(question.valid_for);
             open.asked.pin(question.asked);
             more.push(branch);
@@ -173,6 +174,7 @@ impl Run {
             return;
         }
         state.passed_over = PassedOver::ByHandler;
+        drop(state);
         tracing::warn!(
             flow = %self.context.flow_id(),
             key,

@@ -4,6 +4,7 @@ use super::{Admission, Ending, Run, State};
 use crate::Failure;
 use crate::journal::StepEntry;
 use crate::run::Entry;
+use crate::run::place::here;
 
 /// What a race finds under its name.
 pub(crate) enum Start {
@@ -43,6 +44,12 @@ impl Run {
         };
         state.ending = Some(Ending::Failed(Failure::misuse(mistake)));
         Start::Park
+    }
+
+    /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
+    /// a spawned task is not to be recorded after the reply.
+    pub(crate) fn is_at_home(&self) -> bool {
+        here(self.id()).is_some() && !self.state().over
     }
 
     /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.

@@ -7,13 +7,13 @@ use mrtr_schema::{ClientCapabilities, LoggingLevel, ProgressToken, RequestMeta};
 
 /// What a request declares, as far as the server goes by it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Declared {
+pub(crate) struct ClientMeta {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) log: Option<LoggingLevel>,
 }
 
-impl From<RequestMeta> for Declared {
+impl From<RequestMeta> for ClientMeta {
     fn from(meta: RequestMeta) -> Self {
         Self {
             capabilities: Arc::new(meta.client_capabilities.unwrap_or_default()),
@@ -26,7 +26,7 @@ impl From<RequestMeta> for Declared {
 /// What metadata of this very text was found to declare, if that was not long ago and on this thread.
 ///
 /// The server remembers no client, so each says who it is and what it can do in every request, in the same words.
-pub(crate) fn recall(text: &str) -> Option<Declared> {
+pub(crate) fn recall(text: &str) -> Option<ClientMeta> {
     RECENT.with_borrow_mut(|recent| {
         let place = recent.iter().position(|(known, _)| **known == *text)?;
         // What is wanted often stays in front.
@@ -37,9 +37,9 @@ pub(crate) fn recall(text: &str) -> Option<Declared> {
 
 /// Reads metadata as what it declares, and keeps it if another request may say the same: not if it names something
 /// that is this request's alone.
-pub(crate) fn remember(text: &str, meta: RequestMeta) -> Declared {
+pub(crate) fn remember(text: &str, meta: RequestMeta) -> ClientMeta {
     let recurs = meta.progress_token.is_none() && meta.traceparent.is_none() && text.len() <= LONGEST;
-    let declared = Declared::from(meta);
+    let declared = ClientMeta::from(meta);
     if recurs {
         RECENT.with_borrow_mut(|recent| {
             recent.truncate(MOST - 1);
@@ -50,7 +50,7 @@ pub(crate) fn remember(text: &str, meta: RequestMeta) -> Declared {
 }
 
 thread_local! {
-    static RECENT: RefCell<Vec<(Box<str>, Declared)>> = const { RefCell::new(Vec::new()) };
+    static RECENT: RefCell<Vec<(Box<str>, ClientMeta)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A thread keeps so many texts, each no longer than this.

@@ -12,8 +12,8 @@ use mrtr_schema::{
 use tokio::sync::mpsc;
 
 use crate::context::{HeaderClaim, Headers};
-use crate::declared::{self, Declared};
-use crate::middleware::Call;
+use crate::declared::{self, ClientMeta};
+use crate::middleware::RequestInfo;
 use crate::notify::Notifier;
 use crate::reply::{Refused, ReplyStream};
 use crate::run::{Contained, Panicked};
@@ -30,7 +30,7 @@ pub(crate) async fn handle(server: &Server, body: Bytes, context: Context<'_>) -
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, declared: Declared) -> Reply {
+async fn answer_aloud(server: Server, body: Bytes, context: Context<'static>, declared: ClientMeta) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     let notifier = Notifier { progress: declared.progress, log: declared.log, sender, revision: context.revision };
     let mut answering = Box::pin(async move {
@@ -72,7 +72,7 @@ fn stream_from(
 struct Admitted<'a> {
     id: RequestId,
     request: Request<'a>,
-    declared: Declared,
+    declared: ClientMeta,
 }
 
 impl<'a> Admitted<'a> {
@@ -123,7 +123,7 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
-    fn check(&self, server: &Server) -> Result<Declared, Refused> {
+    fn check(&self, server: &Server) -> Result<ClientMeta, Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
         self.check_known(server)?;
         if let Some(member) = self.named_by() {
@@ -155,7 +155,7 @@ impl Request<'_> {
         capabilities: &Arc<ClientCapabilities>,
     ) -> Result<Reply, ErrorObject> {
         let name = self.named_by().and_then(|member| self.params.text(member).ok().flatten());
-        let call = Call {
+        let call = RequestInfo {
             method: &self.method,
             name: name.as_deref(),
             caller: self.context.caller.as_ref(),
@@ -218,7 +218,7 @@ impl Request<'_> {
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
-    pub(crate) fn declared(&self) -> Result<Declared, ErrorObject> {
+    pub(crate) fn declared(&self) -> Result<ClientMeta, ErrorObject> {
         let revision = self.context.revision;
         if !revision.has(Feature::RequestMetadata) {
             return self.declared_elsewhere();
@@ -261,12 +261,12 @@ impl Request<'_> {
     }
 
     /// In revisions whose requests do not say what the client can do, the context says it.
-    fn declared_elsewhere(&self) -> Result<Declared, ErrorObject> {
+    fn declared_elsewhere(&self) -> Result<ClientMeta, ErrorObject> {
         let dialect = self.context.revision.lenient();
         let meta = self.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
         let capabilities = self.context.capabilities.clone().unwrap_or_default();
-        Ok(Declared { capabilities, ..meta.unwrap_or_default().into() })
+        Ok(ClientMeta { capabilities, ..meta.unwrap_or_default().into() })
     }
 
     fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {
@@ -318,7 +318,10 @@ pub(crate) async fn contained<T>(
 }
 
 /// Asks middleware in turn: who let the request through, and the refusal if one did not.
-async fn pass<'a>(all: &'a [Arc<dyn Middleware>], call: &Call<'_>) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
+async fn pass<'a>(
+    all: &'a [Arc<dyn Middleware>],
+    call: &RequestInfo<'_>,
+) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
     for (place, middleware) in all.iter().enumerate() {
         let refusal = match contained("middleware", Box::pin(async { middleware.before(call).await })).await {
             Ok(passed) => passed.map_err(ProtocolError::into_object).err(),

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
 use mrtr_state::{Lineage, Sealer};
 
-use crate::failure::Kind;
-use crate::product::Product;
-use crate::run::Ran;
+use crate::failure::FailureKind;
+use crate::product::FlowOutput;
+use crate::run::RunReport;
 use crate::server::Inner;
 use crate::subscription::ExtensionNotices;
 use crate::{Caller, Context, Failure, Journal, ProtocolError, RunContext};
@@ -144,22 +144,22 @@ impl ToolCall {
         &self,
         journal: Journal,
         adjust: impl FnOnce(RunContext) -> RunContext,
-    ) -> Result<Ran<CallToolResult>, Failure> {
+    ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
         let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage.into());
         context.capabilities = Arc::new(self.capabilities.clone());
         context.caller = self.caller.clone();
-        Ok(tool.run(&self.arguments, journal, adjust(context)).await.settled(&server.shared.inputs))
+        Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
     }
 
     /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.
     pub fn failed(&self, Failure(kind): Failure) -> Result<CallToolResult, ProtocolError> {
         let failed = match kind {
-            Kind::Tool(text) => CallToolResult::failed(text),
-            Kind::Unanswered(error) => CallToolResult::unanswered(&error),
-            Kind::Protocol(error) => return Err(error),
-            Kind::Internal(error) => match self.host.server() {
+            FailureKind::Tool(text) => CallToolResult::failed(text),
+            FailureKind::Unanswered(error) => CallToolResult::unanswered(&error),
+            FailureKind::Protocol(error) => return Err(error),
+            FailureKind::Internal(error) => match self.host.server() {
                 Ok(server) => server.shared.internal(&self.tool, &*error),
                 Err(_) => Err(crate::dispatch::internal_error()),
             },

@@ -83,7 +83,7 @@ pub struct StepError {
     #[serde(rename = "m")]
     pub(crate) message: String,
     #[serde(rename = "d")]
-    pub(crate) door: Door,
+    pub(crate) visibility: Visibility,
 }
 
 impl StepError {
@@ -103,7 +103,7 @@ impl Error for StepError {}
 
 /// Who is to read about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Door {
+pub(crate) enum Visibility {
     /// Whoever runs the server.
     #[serde(rename = "i")]
     Internal,
@@ -221,10 +221,10 @@ impl Error for ProtocolError {}
 /// assert!(parse("x").is_err());
 /// ```
 #[derive(Debug)]
-pub struct Failure(pub(crate) Kind);
+pub struct Failure(pub(crate) FailureKind);
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum FailureKind {
     Tool(String),
     /// The person declined or cancelled: a decision, and no fault.
     Unanswered(FlowError),
@@ -235,7 +235,7 @@ pub(crate) enum Kind {
 impl Failure {
     /// A mistake of whoever wrote the handler, which they read about in the log.
     pub(crate) fn misuse(text: impl Into<String>) -> Self {
-        Self(Kind::Internal(text.into().into()))
+        Self(FailureKind::Internal(text.into().into()))
     }
 
     /// The client sent more than a state can carry: this is the answer with which it became too much.
@@ -251,10 +251,12 @@ impl Failure {
     /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
     pub(crate) fn into_step_error(self) -> StepError {
         match self.0 {
-            Kind::Tool(message) => StepError { message, door: Door::Tool },
-            Kind::Unanswered(error) => StepError { message: error.to_string(), door: Door::Tool },
-            Kind::Protocol(error) => StepError { message: error.to_string(), door: Door::Internal },
-            Kind::Internal(error) => StepError { message: with_causes(&*error), door: Door::Internal },
+            FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },
+            FailureKind::Unanswered(error) => StepError { message: error.to_string(), visibility: Visibility::Tool },
+            FailureKind::Protocol(error) => StepError { message: error.to_string(), visibility: Visibility::Internal },
+            FailureKind::Internal(error) => {
+                StepError { message: with_causes(&*error), visibility: Visibility::Internal }
+            }
         }
     }
 }
@@ -266,32 +268,36 @@ impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
         let as_any: &mut dyn Any = &mut error;
         if let Some(wrapped) = as_any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
             // A context may say for whom it is; only anyhow itself finds those.
-            let context = wrapped.downcast_ref().map(|ToolError(text)| Kind::Tool(text.clone()));
-            let context = context.or_else(|| wrapped.downcast_ref().cloned().map(Kind::Protocol));
-            let known = context.or_else(|| wrapped.chain().find_map(known_door));
-            return Self(known.unwrap_or_else(|| Kind::Internal(wrapped.into())));
+            let context = wrapped.downcast_ref().map(|ToolError(text)| FailureKind::Tool(text.clone()));
+            let context = context.or_else(|| wrapped.downcast_ref().cloned().map(FailureKind::Protocol));
+            let known = context.or_else(|| wrapped.chain().find_map(known_visibility));
+            return Self(known.unwrap_or_else(|| FailureKind::Internal(wrapped.into())));
         }
         let error: Box<dyn Error + Send + Sync> = error.expect("only anyhow's is taken out").into();
-        Self(door_of(&*error).unwrap_or(Kind::Internal(error)))
+        Self(visibility_of(&*error).unwrap_or(FailureKind::Internal(error)))
     }
 }
 
 /// The first error among the causes that says for whom it is.
-fn door_of(error: &(dyn Error + 'static)) -> Option<Kind> {
-    std::iter::successors(Some(error), |error| (*error).source()).find_map(known_door)
+fn visibility_of(error: &(dyn Error + 'static)) -> Option<FailureKind> {
+    std::iter::successors(Some(error), |error| (*error).source()).find_map(known_visibility)
 }
 
-fn known_door(error: &(dyn Error + 'static)) -> Option<Kind> {
+fn known_visibility(error: &(dyn Error + 'static)) -> Option<FailureKind> {
     if let Some(ToolError(text)) = error.downcast_ref() {
-        return Some(Kind::Tool(text.clone()));
+        return Some(FailureKind::Tool(text.clone()));
     }
     if let Some(error) = error.downcast_ref::<ProtocolError>() {
-        return Some(Kind::Protocol(error.clone()));
+        return Some(FailureKind::Protocol(error.clone()));
     }
     match error.downcast_ref::<FlowError>()? {
-        FlowError::Step(StepError { message, door: Door::Internal }) => Some(Kind::Internal(message.clone().into())),
-        refusal @ (FlowError::Declined { .. } | FlowError::Cancelled { .. }) => Some(Kind::Unanswered(refusal.clone())),
-        other => Some(Kind::Tool(other.to_string())),
+        FlowError::Step(StepError { message, visibility: Visibility::Internal }) => {
+            Some(FailureKind::Internal(message.clone().into()))
+        }
+        refusal @ (FlowError::Declined { .. } | FlowError::Cancelled { .. }) => {
+            Some(FailureKind::Unanswered(refusal.clone()))
+        }
+        other => Some(FailureKind::Tool(other.to_string())),
     }
 }
 

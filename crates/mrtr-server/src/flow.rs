@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use ask::{Answered, Ask, ByAction, Mode, Optionally, Required};
+pub use ask::{AnswerMode, Answered, Ask, FullAnswer, Optional, Required};
 pub use join::{Join, JoinAll};
 pub use member::{Branch, Joinable};
 pub use namespaced::AskUntil;
@@ -508,7 +508,7 @@ impl Flow {
 
     /// Which round this is, from 1: a fact for logs. A flow that branches on it confuses itself.
     pub fn round(&self) -> u32 {
-        self.run.context.descent.round()
+        self.run.context.lazy_flow.round()
     }
 
     /// An answer as it came, unchecked: for handlers that return [`InputRequired`](crate::InputRequired) themselves.

@@ -12,7 +12,7 @@ use crate::completion::{Completer, Completers, Completing};
 use crate::dispatch::{Request, internal_error, invalid_params};
 use crate::resource::{PreparedResource, Reader};
 use crate::round::Round;
-use crate::tool::Settings;
+use crate::tool::FlowSettings;
 use crate::{ProtocolError, Server, echo};
 
 pub(crate) async fn get_prompt(
@@ -65,7 +65,7 @@ pub(crate) async fn read_resource(
 ) -> Result<String, ErrorObject> {
     let uri = required_text(request, "uri")?;
     let missing = || not_found(&uri, request.context.revision);
-    let Found { reader, name, mime_type, arguments } = find(server, &uri).ok_or_else(missing)?;
+    let MatchedResource { reader, name, mime_type, arguments } = find(server, &uri).ok_or_else(missing)?;
     let round = Round::new(server, request, name, &reader.settings, capabilities)?;
     let read = round.play(&reader.handler, &arguments.into(), |result| reader.finish(result, &uri, mime_type)).await;
     // A handler need not know how each revision says it.
@@ -73,7 +73,7 @@ pub(crate) async fn read_resource(
 }
 
 /// What reads a URI.
-struct Found<'a> {
+struct MatchedResource<'a> {
     reader: &'a Reader,
     /// The URI or template that was registered: logs never see what stands in a template's place.
     name: &'a str,
@@ -82,15 +82,15 @@ struct Found<'a> {
 }
 
 /// A resource, or the first template that the URI is one of.
-fn find<'a>(server: &'a Server, uri: &str) -> Option<Found<'a>> {
+fn find<'a>(server: &'a Server, uri: &str) -> Option<MatchedResource<'a>> {
     if let Some(PreparedResource { definition, reader }) = server.0.resources.get(uri) {
         let (name, mime_type) = (&*definition.uri, definition.mime_type.as_deref());
-        return Some(Found { reader, name, mime_type, arguments: JsonObject::default() });
+        return Some(MatchedResource { reader, name, mime_type, arguments: JsonObject::default() });
     }
     server.0.templates.values().find_map(|template| {
         let (arguments, definition) = (template.arguments(uri)?, &template.definition);
         let (name, mime_type) = (&*definition.uri_template, definition.mime_type.as_deref());
-        Some(Found { reader: &template.reader, name, mime_type, arguments })
+        Some(MatchedResource { reader: &template.reader, name, mime_type, arguments })
     })
 }
 
@@ -114,7 +114,7 @@ pub(crate) async fn complete(
         let nothing = Completion::new(CompletionValues::default());
         return server.write(&CompleteResult::new(nothing), revision);
     };
-    let settings = Settings::default();
+    let settings = FlowSettings::default();
     let round = Round::new(server, request, &argument, &settings, capabilities)?;
     let completing = Json::of(&Completing::of(params)).map_err(|_| internal_error())?;
     round.play(handler, &completing, |_| {}).await

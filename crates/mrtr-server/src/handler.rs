@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use crate::product::Product;
+use crate::product::FlowOutput;
 use crate::{Failure, Flow, IntoOutput, Output};
 
 /// A handler of a tool with a name and fields of its own.
@@ -103,7 +103,7 @@ pub trait ToolHandler: Send + Sync + 'static {
 /// ```
 pub trait IntoHandler<M, R = CallToolResult> {
     #[doc(hidden)]
-    fn erase(self) -> Erased<R>;
+    fn erase(self) -> ErasedHandler<R>;
 }
 
 /// Marks functions of a flow and arguments.
@@ -120,17 +120,17 @@ pub enum ByTrait {}
 
 /// A handler of any shape.
 #[derive(Debug)]
-pub struct Erased<R> {
+pub struct ErasedHandler<R> {
     pub(crate) input_schema: Result<JsonObject, ReadError>,
     pub(crate) output_schema: Result<Option<OutputSchema>, ReadError>,
     pub(crate) handler: Handler<R>,
 }
 
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
-pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<Running<R>, String> + Send + Sync>);
+pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<HandlerFuture<R>, String> + Send + Sync>);
 
 /// A run of a handler.
-pub(crate) struct Running<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
+pub(crate) struct HandlerFuture<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
 
 impl<R> fmt::Debug for Handler<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -138,11 +138,11 @@ impl<R> fmt::Debug for Handler<R> {
     }
 }
 
-impl<R: Product> Handler<R> {
+impl<R: FlowOutput> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
-            Ok(Running(running)) => running.await,
-            Err(reason) => match R::unfit(&reason) {
+            Ok(HandlerFuture(running)) => running.await,
+            Err(reason) => match R::invalid_arguments(&reason) {
                 Ok(result) => Ok(Output::Complete(result)),
                 Err(error) => Err(crate::ProtocolError::from(error).into()),
             },
@@ -172,13 +172,13 @@ where
     O: IntoOutput<R> + 'static,
     E: Into<Failure> + 'static,
 {
-    fn erase(self) -> Erased<R> {
-        Erased {
+    fn erase(self) -> ErasedHandler<R> {
+        ErasedHandler {
             input_schema: schema_of::<A>(),
             output_schema: O::output_schema(),
             handler: Handler(Box::new(move |flow, arguments| {
                 let running = self(flow, parse(arguments)?);
-                Ok(Running(Box::pin(async move { output(running.await) })))
+                Ok(HandlerFuture(Box::pin(async move { output(running.await) })))
             })),
         }
     }
@@ -191,27 +191,27 @@ where
     O: IntoOutput<R> + 'static,
     E: Into<Failure> + 'static,
 {
-    fn erase(self) -> Erased<R> {
-        Erased {
+    fn erase(self) -> ErasedHandler<R> {
+        ErasedHandler {
             input_schema: JsonObject::parse(r#"{"type": "object"}"#),
             output_schema: O::output_schema(),
             handler: Handler(Box::new(move |flow, _| {
                 let running = self(flow);
-                Ok(Running(Box::pin(async move { output(running.await) })))
+                Ok(HandlerFuture(Box::pin(async move { output(running.await) })))
             })),
         }
     }
 }
 
 impl<H: ToolHandler> IntoHandler<ByTrait, CallToolResult> for H {
-    fn erase(self) -> Erased<CallToolResult> {
+    fn erase(self) -> ErasedHandler<CallToolResult> {
         let handler = Arc::new(self);
-        Erased {
+        ErasedHandler {
             input_schema: schema_of::<H::Arguments>(),
             output_schema: H::Output::output_schema(),
             handler: Handler(Box::new(move |flow, arguments| {
                 let (handler, arguments) = (Arc::clone(&handler), parse(arguments)?);
-                Ok(Running(Box::pin(async move { output(handler.call(flow, arguments).await) })))
+                Ok(HandlerFuture(Box::pin(async move { output(handler.call(flow, arguments).await) })))
             })),
         }
     }

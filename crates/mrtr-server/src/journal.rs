@@ -43,7 +43,7 @@ pub(crate) struct Entries {
     /// Answers that came without a state, and that no run has used yet. They go along where a state goes, and are no
     /// reason for one: most are answers to nothing. Clients choose their names.
     #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) loose: IndexMap<String, Box<RawValue>>,
+    pub(crate) unsealed_answers: IndexMap<String, Box<RawValue>>,
     /// How often a pinned question was asked again because its wording had changed.
     #[serde(rename = "r", default, skip_serializing_if = "IndexMap::is_empty")]
     pub(crate) rewordings: ByName<u32>,
@@ -53,7 +53,7 @@ pub(crate) struct Entries {
     /// How often the flow was put down.
     #[serde(rename = "d", default, skip_serializing_if = "is_zero")]
     pub(crate) sheds: u32,
-    /// What a handler on the low road wants back.
+    /// What a handler in manual mode wants back.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(crate) carried: Option<Box<RawValue>>,
     /// Whether somebody outside may hold an id that follows from this flow's.
@@ -222,15 +222,15 @@ impl Journal {
     }
 
     /// Keeps those of the answers that no run has used for which this holds.
-    pub(crate) fn retain_loose(&mut self, mut stays: impl FnMut(&str, &RawValue) -> bool) {
+    pub(crate) fn retain_unsealed(&mut self, mut stays: impl FnMut(&str, &RawValue) -> bool) {
         if let Some(entries) = &mut self.0 {
-            entries.loose.retain(|key, answer| stays(key, answer));
+            entries.unsealed_answers.retain(|key, answer| stays(key, answer));
         }
     }
 
     /// Whether there is nothing in it at all, also nothing that merely goes along.
     pub(crate) fn is_blank(&self) -> bool {
-        self.0.as_ref().is_none_or(|entries| entries.is_empty() && entries.loose.is_empty())
+        self.0.as_ref().is_none_or(|entries| entries.is_empty() && entries.unsealed_answers.is_empty())
     }
 
     /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.

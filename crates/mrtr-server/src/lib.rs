@@ -9,7 +9,6 @@ mod clock;
 mod completion;
 mod context;
 mod declared;
-mod descent;
 mod dispatch;
 mod echo;
 mod extension;
@@ -20,6 +19,7 @@ mod gate;
 mod handler;
 mod inputs;
 mod journal;
+mod lazy_flow;
 mod metrics;
 mod middleware;
 mod notify;
@@ -47,21 +47,21 @@ pub use context::{Caller, Context, HeaderClaim, Headers};
 pub use extension::{Extension, Host, ToolCall};
 pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::{
-    Answered, Ask, AskUntil, Branch, ByAction, Flow, FormQuestion, Join, JoinAll, Joinable, Mode, NamespacedQuestion,
-    Optionally, QuestionKind, Race, Race2, Race3, Race4, Racing, Required, Retry, RootsQuestion, SamplingQuestion,
-    SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk, UrlUntil,
+    AnswerMode, Answered, Ask, AskUntil, Branch, Flow, FormQuestion, FullAnswer, Join, JoinAll, Joinable,
+    NamespacedQuestion, Optional, QuestionKind, Race, Race2, Race3, Race4, Racing, Required, Retry, RootsQuestion,
+    SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk, UrlUntil,
 };
 pub use handler::{IntoHandler, ToolHandler};
 pub use journal::{Asked, Journal};
-pub use middleware::{Call, Middleware};
+pub use middleware::{Middleware, RequestInfo};
 pub use mrtr_state::Sealer;
 pub use output::{InputRequired, IntoOutput, Output, Structured};
 pub use permit::Permit;
-pub use product::Product;
+pub use product::FlowOutput;
 pub use prompt::Prompt;
 pub use reply::{Reply, ReplyStream, Stage};
 pub use resource::{Resource, ResourceTemplate, TemplateError};
-pub use run::{Entry, JournalSink, Outcome, Question, Ran, SinkError, run};
+pub use run::{Entry, JournalSink, Outcome, Question, RunReport, SinkError, run};
 pub use run_context::{DEFAULT_RUN_DEADLINE, RunContext};
 pub use server::{BuildError, Builder, Server};
 pub use shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

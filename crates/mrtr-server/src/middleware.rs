@@ -13,14 +13,14 @@ use crate::{Caller, ProtocolError};
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
-/// use mrtr_server::{Call, Middleware, ProtocolError};
+/// use mrtr_server::{RequestInfo, Middleware, ProtocolError};
 ///
 /// #[derive(Debug)]
 /// struct OnlyAnnDeletes;
 ///
 /// #[async_trait::async_trait]
 /// impl Middleware for OnlyAnnDeletes {
-///     async fn before(&self, call: &Call<'_>) -> Result<(), ProtocolError> {
+///     async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
 ///         match (call.name, call.caller.map(|caller| caller.subject())) {
 ///             (Some("delete"), caller) if caller != Some("ann") => {
 ///                 Err(ProtocolError::new(ErrorCode::INVALID_PARAMS, "You may not delete"))
@@ -33,7 +33,7 @@ use crate::{Caller, ProtocolError};
 #[async_trait]
 pub trait Middleware: fmt::Debug + Send + Sync + 'static {
     /// Lets a request through, or refuses it.
-    async fn before(&self, _call: &Call<'_>) -> Result<(), ProtocolError> {
+    async fn before(&self, _call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
         Ok(())
     }
 
@@ -41,23 +41,23 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
     /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
     ///
     /// If the client goes away meanwhile, the request is dropped where it stands, and nobody hears how it ended.
-    async fn after(&self, _call: &Call<'_>, _outcome: Result<(), &ErrorObject>) {}
+    async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
 }
 
 /// A request, as middleware sees it.
 ///
 /// ```
-/// use mrtr_server::{Call, Caller};
+/// use mrtr_server::{RequestInfo, Caller};
 ///
 /// /// A line for an audit.
-/// fn line(call: &Call<'_>) -> String {
+/// fn line(call: &RequestInfo<'_>) -> String {
 ///     let who = call.caller.map_or("somebody", Caller::subject);
 ///     format!("{who} called {} {}", call.method, call.name.unwrap_or_default())
 /// }
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Call<'a> {
+pub struct RequestInfo<'a> {
     /// The method.
     pub method: &'a str,
     /// The tool or prompt by name, or the resource by URI.

@@ -150,7 +150,7 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
     }
 }
 
-/// A question by hand: the low road, for those who keep their own account of where they are.
+/// A question by hand, manual mode: for handlers that keep their own account of where they are.
 ///
 /// The state is sealed for them. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
 /// [`Flow::carried`](crate::Flow::carried) the state.
@@ -168,7 +168,7 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
 /// }
 /// ```
 #[derive(Debug, Clone, Default)]
-#[expect(clippy::exhaustive_structs, reason = "written as a literal by those who take the low road")]
+#[expect(clippy::exhaustive_structs, reason = "written as a literal by those who ask by hand")]
 pub struct InputRequired {
     /// What to ask, by key.
     pub requests: InputRequests,

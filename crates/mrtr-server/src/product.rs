@@ -11,13 +11,13 @@ use crate::{FlowError, ProtocolError, echo};
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
 /// ```
-/// use mrtr_server::{Output, Product};
+/// use mrtr_server::{Output, FlowOutput};
 ///
-/// fn is_complete<R: Product>(output: &Output<R>) -> bool {
+/// fn is_complete<R: FlowOutput>(output: &Output<R>) -> bool {
 ///     matches!(output, Output::Complete(_))
 /// }
 /// ```
-pub trait Product: Wire {
+pub trait FlowOutput: Wire {
     /// What its handler is called in messages.
     #[doc(hidden)]
     const WHAT: &'static str;
@@ -49,7 +49,7 @@ pub trait Product: Wire {
 
     /// Says that the arguments do not fit, and why.
     #[doc(hidden)]
-    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
         Err(ProtocolError::invalid_params(misfit(reason)).into_object())
     }
 
@@ -58,7 +58,7 @@ pub trait Product: Wire {
     fn meta(&mut self) -> &mut Option<ResultMeta>;
 }
 
-impl Product for CallToolResult {
+impl FlowOutput for CallToolResult {
     const WHAT: &'static str = "tool";
 
     /// The model reads of it, and may try again.
@@ -76,7 +76,7 @@ impl Product for CallToolResult {
         Self::failed(text)
     }
 
-    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
         Self::failed(misfit(reason))
     }
 
@@ -91,7 +91,7 @@ fn misfit(reason: &str) -> String {
 
 macro_rules! products {
     ($($result:ty, $what:literal;)*) => {$(
-        impl Product for $result {
+        impl FlowOutput for $result {
             const WHAT: &'static str = $what;
 
             fn meta(&mut self) -> &mut Option<ResultMeta> {
@@ -105,11 +105,11 @@ products! {
     CompleteResult, "completion";
 }
 
-impl Product for ReadResourceResult {
+impl FlowOutput for ReadResourceResult {
     const WHAT: &'static str = "resource";
 
     /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
-    fn unfit(reason: &str) -> Result<Self, ErrorObject> {
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
         Err(ProtocolError::resource_not_found(misfit(reason)).into_object())
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::completion::{Completer, Completers, Completing};
 use crate::handler::{Handler, IntoHandler};
-use crate::tool::Settings;
+use crate::tool::FlowSettings;
 use crate::{BuildError, Failure, Flow, StatePolicy};
 
 /// A prompt that a server offers.
@@ -34,7 +34,7 @@ use crate::{BuildError, Failure, Flow, StatePolicy};
 pub struct Prompt {
     definition: mrtr_schema::Prompt,
     schema: Result<JsonObject, ReadError>,
-    settings: Settings,
+    settings: FlowSettings,
     handler: Handler<GetPromptResult>,
     completers: Completers,
 }
@@ -46,7 +46,7 @@ impl Prompt {
         Self {
             definition: mrtr_schema::Prompt::new(name),
             schema: erased.input_schema,
-            settings: Settings::default(),
+            settings: FlowSettings::default(),
             handler: erased.handler,
             completers: Completers::default(),
         }
@@ -131,7 +131,7 @@ impl fmt::Debug for Prompt {
 /// A prompt that is ready to be got.
 pub(crate) struct PreparedPrompt {
     pub(crate) definition: mrtr_schema::Prompt,
-    pub(crate) settings: Settings,
+    pub(crate) settings: FlowSettings,
     pub(crate) handler: Handler<GetPromptResult>,
     pub(crate) completers: Completers,
     pub(crate) members: TextMembers,

@@ -11,7 +11,7 @@ use mrtr_state::Lifetimes;
 use crate::completion::{Completer, Completers, Completing};
 use crate::handler::{Handler, IntoHandler};
 use crate::prompt::TextMembers;
-use crate::tool::Settings;
+use crate::tool::FlowSettings;
 use crate::{BuildError, Failure, Flow, StatePolicy};
 pub use template::TemplateError;
 use template::UriTemplate;
@@ -62,13 +62,13 @@ pub struct ResourceTemplate {
 /// How a resource is read.
 pub(crate) struct Reader {
     pub(crate) handler: Handler<ReadResourceResult>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: FlowSettings,
     pub(crate) caching: CachingHints,
 }
 
 impl Reader {
     fn new(handler: Handler<ReadResourceResult>) -> Self {
-        Self { handler, settings: Settings::default(), caching: CachingHints::do_not_keep() }
+        Self { handler, settings: FlowSettings::default(), caching: CachingHints::do_not_keep() }
     }
 
     /// Fills in what only the server knows: where the contents are, of what type, and how long they keep.

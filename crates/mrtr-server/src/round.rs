@@ -15,14 +15,14 @@ use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
 
-use crate::descent::Descent;
 use crate::dispatch::{Request, internal_error, invalid_params};
-use crate::failure::{Kind, with_causes};
+use crate::failure::{FailureKind, with_causes};
 use crate::handler::Handler;
-use crate::product::Product;
-use crate::run::{JournalSink, Outcome, Question, Ran, run};
-use crate::shed::Running;
-use crate::tool::Settings;
+use crate::lazy_flow::LazyFlow;
+use crate::product::FlowOutput;
+use crate::run::{JournalSink, Outcome, Question, RunReport, run};
+use crate::shed::LoadGuard;
+use crate::tool::FlowSettings;
 use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, echo, gate, metrics};
 use sealed::{FlowState, Pending};
 
@@ -32,7 +32,7 @@ pub(crate) struct Round<'a> {
     request: &'a Request<'a>,
     /// The tool, prompt or resource.
     name: &'a str,
-    settings: &'a Settings,
+    settings: &'a FlowSettings,
     capabilities: &'a Arc<ClientCapabilities>,
     answers: Option<RawMembers<'a>>,
     state: Option<RequestState>,
@@ -43,7 +43,7 @@ pub(crate) struct Round<'a> {
 /// A round that may run: its state is opened, and what the flow knows is at hand.
 pub(crate) struct Prepared<'a> {
     binding: Binding<'a>,
-    descent: Descent,
+    lazy_flow: LazyFlow,
     /// What the round before asked, as its state says.
     pending: Vec<Pending>,
     journal: Journal,
@@ -51,7 +51,7 @@ pub(crate) struct Prepared<'a> {
 }
 
 /// What a guarded round adds: where steps are kept, and whether anybody still waits.
-struct Watch {
+struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     gone: Arc<AtomicBool>,
     /// What earlier holders of the claim did.
@@ -59,7 +59,7 @@ struct Watch {
 }
 
 /// How a round ended.
-pub(crate) enum Concluded {
+pub(crate) enum RoundEnd {
     /// With this result, as JSON text.
     Result(String),
     /// The flow wants to go on as a task.
@@ -71,7 +71,7 @@ impl<'a> Round<'a> {
         server: &'a Server,
         request: &'a Request<'a>,
         name: &'a str,
-        settings: &'a Settings,
+        settings: &'a FlowSettings,
         capabilities: &'a Arc<ClientCapabilities>,
     ) -> Result<Self, ErrorObject> {
         let (params, revision) = (&request.params, request.context.revision);
@@ -92,46 +92,46 @@ impl<'a> Round<'a> {
     }
 
     /// Plays the whole round of a handler that cannot become a task.
-    pub(crate) async fn play<R: Product>(
+    pub(crate) async fn play<R: FlowOutput>(
         &self,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<String, ErrorObject> {
         let prepared = self.prepare(None)?;
-        let span = self.span(&prepared.descent);
+        let span = self.span(&prepared.lazy_flow);
         let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
         match concluded {
-            Concluded::Result(result) => Ok(result),
-            Concluded::IntoTask(_) => self.failed::<R>(Failure::misuse("only a tool can become a task")),
+            RoundEnd::Result(result) => Ok(result),
+            RoundEnd::IntoTask(_) => self.failed::<R>(Failure::misuse("only a tool can become a task")),
         }
     }
 
     /// In a box: it is large, and handed on from one future to the next.
-    fn prepare(&self, watch: Option<Watch>) -> Result<Box<Prepared<'_>>, ErrorObject> {
+    fn prepare(&self, watch: Option<ReservationContext>) -> Result<Box<Prepared<'_>>, ErrorObject> {
         let now = self.server.0.shared.clock.now();
         let binding = self.binding()?;
         let opened = self.open(&binding, now)?;
-        let descent = match &opened {
+        let lazy_flow = match &opened {
             Some(opened) => opened.next_round().into(),
-            None => Descent::beginning(self.settings.lifetimes, now),
+            None => LazyFlow::beginning(self.settings.lifetimes, now),
         };
         let (mut journal, pending) = self.journal(opened);
-        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), descent.clone());
+        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lazy_flow.clone());
         context.capabilities = Arc::clone(self.capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
         context.load = self.server.0.shared.load.measured(self.request.context.received, now);
-        if let Some(Watch { sink, gone, replayed }) = watch {
+        if let Some(ReservationContext { sink, gone, replayed }) = watch {
             for (step, outcome) in replayed {
                 journal.replay(step, outcome.as_deref()).map_err(|_| internal_error())?;
             }
             context.sink = Some(sink);
             context.gone = Some(gone);
         }
-        Ok(Box::new(Prepared { binding, descent, pending, journal, context }))
+        Ok(Box::new(Prepared { binding, lazy_flow, pending, journal, context }))
     }
 
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
@@ -159,11 +159,11 @@ impl<'a> Round<'a> {
         })
     }
 
-    fn span(&self, descent: &Descent) -> Span {
+    fn span(&self, lazy_flow: &LazyFlow) -> Span {
         let span = info_span!(
             "round",
-            flow = %descent.lineage(&self.server.0.shared).flow(),
-            round = descent.round(),
+            flow = %lazy_flow.lineage(&self.server.0.shared).flow(),
+            round = lazy_flow.round(),
             method = &*self.request.method,
             name = self.name,
             asked = field::Empty,
@@ -193,7 +193,10 @@ impl<'a> Round<'a> {
             let mut journal = Journal::default();
             if let Some(answers) = self.answers.as_ref().filter(|_| self.settings.guard.is_none()) {
                 let answers = answers.iter();
-                journal.entries_mut().loose.extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
+                journal
+                    .entries_mut()
+                    .unsealed_answers
+                    .extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
             }
             return (journal, Vec::new());
         };
@@ -212,43 +215,44 @@ impl<'a> Round<'a> {
     }
 
     /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
-    async fn run<R: Product>(
+    async fn run<R: FlowOutput>(
         &self,
         prepared: Box<Prepared<'_>>,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
-    ) -> Result<Concluded, ErrorObject> {
-        let Prepared { binding, descent, pending, journal, context } = *prepared;
-        let running = Running::begin(&self.server.0.shared.load);
+    ) -> Result<RoundEnd, ErrorObject> {
+        let Prepared { binding, lazy_flow, pending, journal, context } = *prepared;
+        let running = LoadGuard::begin(&self.server.0.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
-        let Ran { outcome, journal, must_carry, met } = ran.settled(&self.server.0.shared.inputs);
+        let RunReport { outcome, journal, must_carry, seen } =
+            ran.resolve_manual_questions(&self.server.0.shared.inputs);
         if self.is_logged() {
-            self.note("answered", field::debug(met.answered(&journal)));
+            self.note("answered", field::debug(seen.answered(&journal)));
         }
-        strays::warn(&outcome, &met, &pending, self.answers.as_ref());
+        strays::warn(&outcome, &seen, &pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &descent),
-            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &descent),
-            Outcome::IntoTask => return Ok(Concluded::IntoTask(Box::new(journal))),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &lazy_flow),
+            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &lazy_flow),
+            Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
             Outcome::Abandoned => {
                 self.concluded("abandoned");
                 Err(internal_error())
             }
             Outcome::Failed(failure) => self.failed::<R>(failure),
         };
-        result.map(Concluded::Result)
+        result.map(RoundEnd::Result)
     }
 
-    fn complete<R: Product>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
+    fn complete<R: FlowOutput>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
         self.concluded(outcome);
-        self.server.write_product(result, self.revision())
+        self.server.write_output(result, self.revision())
     }
 
     fn concluded(&self, outcome: &'static str) {
@@ -257,13 +261,13 @@ impl<'a> Round<'a> {
     }
 
     /// A reply that asks, carries, or both.
-    fn interim<R: Product>(
+    fn interim<R: FlowOutput>(
         &self,
         questions: Vec<Question>,
         journal: Journal,
         must_carry: bool,
         binding: &Binding<'_>,
-        descent: &Descent,
+        lazy_flow: &LazyFlow,
     ) -> Result<String, ErrorObject> {
         if !self.revision().may_ask_on(&self.request.method) {
             let (method, revision) = (&self.request.method, self.revision());
@@ -275,7 +279,7 @@ impl<'a> Round<'a> {
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
-        let state = match carries.then(|| self.seal(&payload, &questions, binding, descent)).transpose() {
+        let state = match carries.then(|| self.seal(&payload, &questions, binding, lazy_flow)).transpose() {
             Ok(state) => state,
             Err(error) => return self.unsealed::<R>(&error, &payload.journal),
         };
@@ -298,7 +302,7 @@ impl<'a> Round<'a> {
         payload: &FlowState,
         questions: &[Question],
         binding: &Binding<'_>,
-        descent: &Descent,
+        lazy_flow: &LazyFlow,
     ) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
         // The time at which it goes out: what the round did before must not count against the client.
@@ -311,13 +315,13 @@ impl<'a> Round<'a> {
             None => Stamp::of(lineage),
         };
         let stamp = |lineage| stamp(lineage).handler_version(&self.settings.version);
-        match descent.known() {
+        match lazy_flow.known() {
             Some(lineage) => sealer.seal_as(payload, binding, stamp(lineage), now),
             None => sealer.seal_first(payload, binding, stamp, now),
         }
     }
 
-    fn unsealed<R: Product>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
+    fn unsealed<R: FlowOutput>(&self, error: &SealError, journal: &Journal) -> Result<String, ErrorObject> {
         match error {
             SealError::TooManyRounds { .. } | SealError::FlowEnded => {
                 let ended = R::ended("This call has gone on for too long; begin it anew".to_owned());
@@ -336,21 +340,21 @@ impl<'a> Round<'a> {
     }
 
     /// The three doors: the model reads of some failures, the caller of others, and the log of the rest.
-    fn failed<R: Product>(&self, Failure(kind): Failure) -> Result<String, ErrorObject> {
+    fn failed<R: FlowOutput>(&self, Failure(kind): Failure) -> Result<String, ErrorObject> {
         match kind {
-            Kind::Tool(text) => {
+            FailureKind::Tool(text) => {
                 let failed = R::failed(text).inspect_err(|_| self.concluded("failed"))?;
                 self.complete(failed, "failed")
             }
-            Kind::Unanswered(error) => {
+            FailureKind::Unanswered(error) => {
                 let unanswered = R::unanswered(&error).inspect_err(|_| self.concluded("declined"))?;
                 self.complete(unanswered, "failed")
             }
-            Kind::Protocol(error) => {
+            FailureKind::Protocol(error) => {
                 self.concluded("protocol_error");
                 Err(error.into_object())
             }
-            Kind::Internal(error) => {
+            FailureKind::Internal(error) => {
                 let shared = &self.server.0.shared;
                 let failed = shared.internal::<R>(self.name, &*error);
                 self.concluded("internal_error");

@@ -17,7 +17,7 @@ use mrtr_schema::{ElicitParams, InputRequest};
 
 pub(crate) use branches::BranchId;
 pub(crate) use contained::{Contained, Panicked};
-pub(crate) use core::{Admission, Begin, Ending, Evaluation, Run, Start, park};
+pub(crate) use core::{Admission, Ending, Evaluation, RaceStart, Run, StepStart, park};
 use deadline::Deadline;
 pub(crate) use place::Within;
 
@@ -70,7 +70,7 @@ pub enum Outcome<T> {
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Ran<T> {
+pub struct RunReport<T> {
     /// How it ended.
     pub outcome: Outcome<T>,
     /// What the flow knows now.
@@ -78,18 +78,18 @@ pub struct Ran<T> {
     /// Whether the next run cannot do without the journal, whatever the state policy says.
     pub must_carry: bool,
     /// The questions that this run came by.
-    pub(crate) met: Met,
+    pub(crate) seen: SeenQuestions,
 }
 
 /// The questions that a run came by, by name: answered, open, left out or found done.
 #[derive(Debug)]
-pub(crate) struct Met {
+pub(crate) struct SeenQuestions {
     questions: Names<Option<u64>>,
     /// Whether a race was run: it does not look at what lost.
     pub(crate) raced: bool,
 }
 
-impl Met {
+impl SeenQuestions {
     pub(crate) fn contains(&self, key: &str) -> bool {
         self.questions.contains(key)
     }
@@ -158,10 +158,10 @@ impl Question {
     }
 }
 
-impl<R> Ran<Output<R>> {
+impl<R> RunReport<Output<R>> {
     /// Makes questions by hand ordinary ones: whoever runs a flow need not know by which road it asks.
-    pub(crate) fn settled(self, inputs: &Inputs) -> Ran<R> {
-        let Self { outcome, mut journal, mut must_carry, met } = self;
+    pub(crate) fn resolve_manual_questions(self, inputs: &Inputs) -> RunReport<R> {
+        let Self { outcome, mut journal, mut must_carry, seen } = self;
         let outcome = match outcome {
             Outcome::Done(Output::Complete(result)) => Outcome::Done(result),
             Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
@@ -184,7 +184,7 @@ impl<R> Ran<Output<R>> {
             Outcome::Abandoned => Outcome::Abandoned,
             Outcome::Failed(failure) => Outcome::Failed(failure),
         };
-        Ran { outcome, journal, must_carry, met }
+        RunReport { outcome, journal, must_carry, seen }
     }
 }
 
@@ -283,7 +283,7 @@ pub enum SinkError {
 /// assert_eq!(questions[0].key, "roots");
 /// # }
 /// ```
-pub async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> Ran<T>
+pub async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> RunReport<T>
 where
     H: AsyncFnOnce(Flow) -> Result<T, Failure>,
 {

@@ -18,13 +18,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::changes::Changes;
 use crate::clock::{Clock, SystemClock};
 use crate::context::Caller;
-use crate::descent::Descent;
 use crate::echo;
 use crate::failure::with_causes;
 use crate::flow::short_hex;
 use crate::inputs::Inputs;
+use crate::lazy_flow::LazyFlow;
 use crate::notify::Notifier;
-use crate::product::Product;
+use crate::product::FlowOutput;
 use crate::run::JournalSink;
 use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 
@@ -46,7 +46,7 @@ use crate::shed::{Gauge, Load, MOST_SHEDS, Shedder};
 pub struct RunContext {
     pub(crate) shared: Arc<Shared>,
     pub(crate) revision: Revision,
-    pub(crate) descent: Descent,
+    pub(crate) lazy_flow: LazyFlow,
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) caller: Option<Caller>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
@@ -105,7 +105,7 @@ pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 
 impl Shared {
     /// Keeps an error of a handler's for the log, and gives the caller a reference to it.
-    pub(crate) fn internal<R: Product>(&self, name: &str, error: &(dyn Error + 'static)) -> Result<R, ErrorObject> {
+    pub(crate) fn internal<R: FlowOutput>(&self, name: &str, error: &(dyn Error + 'static)) -> Result<R, ErrorObject> {
         let (what, reference) = (R::WHAT, self.fresh_id());
         tracing::error!(%reference, name, error = &*echo::logged(&with_causes(error)), "a {what} failed");
         R::failed(format!("The {what} failed (reference {reference})"))
@@ -130,14 +130,14 @@ impl Shared {
 }
 
 impl RunContext {
-    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, descent: Descent) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, lazy_flow: LazyFlow) -> Self {
         Self {
             journal_limit: shared.journal_limit(),
             deadline: shared.deadline,
             strict: false,
             shared,
             revision,
-            descent,
+            lazy_flow,
             capabilities: Arc::default(),
             caller: None,
             sink: None,
@@ -154,8 +154,8 @@ impl RunContext {
     pub fn for_tests() -> Self {
         let mut shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
         shared.inputs = Inputs::Any;
-        let descent = Descent::beginning(None, shared.clock.now());
-        Self::new(Arc::new(shared), Revision::default(), descent)
+        let lazy_flow = LazyFlow::beginning(None, shared.clock.now());
+        Self::new(Arc::new(shared), Revision::default(), lazy_flow)
     }
 
     /// Has entries kept as they are made.
@@ -189,7 +189,7 @@ impl RunContext {
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {
-        self.descent.lineage(&self.shared).flow()
+        self.lazy_flow.lineage(&self.shared).flow()
     }
 
     /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
@@ -208,7 +208,7 @@ impl RunContext {
 
 impl fmt::Debug for RunContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RunContext").field("descent", &self.descent).finish_non_exhaustive()
+        f.debug_struct("RunContext").field("lazy_flow", &self.lazy_flow).finish_non_exhaustive()
     }
 }
 

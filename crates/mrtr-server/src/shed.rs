@@ -100,16 +100,16 @@ impl Gauge {
 }
 
 /// A round that runs, counted while it lives.
-pub(crate) struct Running<'a>(&'a Gauge);
+pub(crate) struct LoadGuard<'a>(&'a Gauge);
 
-impl<'a> Running<'a> {
+impl<'a> LoadGuard<'a> {
     pub(crate) fn begin(gauge: &'a Gauge) -> Self {
         gauge.0.fetch_add(1, Ordering::Relaxed);
         Self(gauge)
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for LoadGuard<'_> {
     fn drop(&mut self) {
         self.0.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -66,17 +66,17 @@ pub struct Client {
     capabilities: ClientCapabilities,
     progress: Option<ProgressToken>,
     log: Option<LoggingLevel>,
-    watch: Watch,
+    watch: ReservationContext,
 }
 
 /// Sees every message.
 #[derive(Clone)]
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
-struct Watch(Arc<dyn Fn(Revision, &str, &Value) + Send + Sync>);
+struct ReservationContext(Arc<dyn Fn(Revision, &str, &Value) + Send + Sync>);
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for ReservationContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Watch")
+        f.write_str("ReservationContext")
     }
 }
 
@@ -89,7 +89,7 @@ impl Client {
             capabilities: everything(),
             progress: None,
             log: None,
-            watch: Watch(Arc::new(|_, _, _| {})),
+            watch: ReservationContext(Arc::new(|_, _, _| {})),
         }
     }
 
@@ -143,7 +143,7 @@ impl Client {
     /// ```
     #[must_use]
     pub fn watched_by(mut self, watch: impl Fn(Revision, &str, &Value) + Send + Sync + 'static) -> Self {
-        self.watch = Watch(Arc::new(watch));
+        self.watch = ReservationContext(Arc::new(watch));
         self
     }
 

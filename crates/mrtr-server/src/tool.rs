@@ -15,8 +15,8 @@ use mrtr_state::single_use::SingleUse;
 use arguments::ArgumentCheck;
 use mirrored::Mirrored;
 
-use crate::handler::{Erased, Handler, IntoHandler};
-use crate::run::{Ran, run};
+use crate::handler::{ErasedHandler, Handler, IntoHandler};
+use crate::run::{RunReport, run};
 use crate::{BuildError, HeaderClaim, Journal, Output, RunContext};
 
 /// A tool that a server offers.
@@ -35,7 +35,7 @@ use crate::{BuildError, HeaderClaim, Journal, Output, RunContext};
 /// ```
 pub struct Tool {
     pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: FlowSettings,
     handler: Handler<CallToolResult>,
     /// The schema of the type that the handler reads its arguments as.
     derived: Option<InputSchema>,
@@ -43,7 +43,7 @@ pub struct Tool {
 
 /// How a tool's flows are kept.
 #[derive(Clone, Default)]
-pub(crate) struct Settings {
+pub(crate) struct FlowSettings {
     pub(crate) policy: StatePolicy,
     pub(crate) guard: Option<Guard>,
     pub(crate) lifetimes: Option<Lifetimes>,
@@ -122,7 +122,7 @@ impl Tool {
         let erased = handler.erase();
         let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
         let derived = definition.as_ref().ok().map(|definition| definition.input_schema.clone());
-        Self { definition, settings: Settings::default(), handler: erased.handler, derived }
+        Self { definition, settings: FlowSettings::default(), handler: erased.handler, derived }
     }
 
     /// Says what it does.
@@ -246,7 +246,7 @@ impl fmt::Debug for Tool {
     }
 }
 
-fn definition(name: String, erased: &Erased<CallToolResult>) -> Result<mrtr_schema::Tool, ReadError> {
+fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, ReadError> {
     let input = erased.input_schema.clone()?;
     let mut tool = mrtr_schema::Tool::new(name, InputSchema::from_object(input)?);
     tool.output_schema = erased.output_schema.clone()?;
@@ -256,7 +256,7 @@ fn definition(name: String, erased: &Erased<CallToolResult>) -> Result<mrtr_sche
 /// A tool that is ready to be called.
 pub(crate) struct PreparedTool {
     pub(crate) definition: mrtr_schema::Tool,
-    pub(crate) settings: Settings,
+    pub(crate) settings: FlowSettings,
     pub(crate) handler: Handler<CallToolResult>,
     check: ArgumentCheck,
     mirrored: Mirrored,
@@ -281,7 +281,7 @@ impl PreparedTool {
         self.check.check(arguments)
     }
 
-    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> Ran<Output> {
+    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
         run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
     }
 }

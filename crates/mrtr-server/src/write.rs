@@ -6,7 +6,7 @@ use mrtr_schema::{
 };
 
 use crate::Server;
-use crate::product::Product;
+use crate::product::FlowOutput;
 
 impl Server {
     /// Writes a result without metadata of its own, and says in its metadata whose it is.
@@ -41,7 +41,7 @@ impl Server {
     }
 
     /// The same for a result that a handler may have given metadata.
-    pub(crate) fn write_product<R: Product>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
+    pub(crate) fn write_output<R: FlowOutput>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
         if result.meta().is_none() {
             return self.write(&result, revision);
         }

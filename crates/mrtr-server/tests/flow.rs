@@ -20,8 +20,8 @@ mod giving_up;
 #[path = "flow/limits.rs"]
 mod limits;
 mod log;
-#[path = "flow/low_road.rs"]
-mod low_road;
+#[path = "flow/manual_mode.rs"]
+mod manual_mode;
 #[path = "flow/mistakes.rs"]
 mod mistakes;
 #[path = "flow/panics.rs"]

@@ -75,7 +75,7 @@ pub enum Required {}
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
-pub enum ByAction {}
+pub enum FullAnswer {}
 
 /// What a question gives: the answer, or `None` if it was asked and not answered.
 ///
@@ -89,7 +89,7 @@ pub enum ByAction {}
 /// ```
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
-pub enum Optionally {}
+pub enum Optional {}
 
 /// What a person did with a question.
 ///
@@ -118,14 +118,14 @@ pub enum Answered<T> {
 /// How a question gives its answer. Implemented here alone.
 ///
 /// ```
-/// # use mrtr_server::{Ask, Failure, Flow, FormQuestion, Optionally};
+/// # use mrtr_server::{Ask, Failure, Flow, FormQuestion, Optional};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
 /// /// The mode is part of a question's type.
-/// fn who(flow: &Flow) -> Ask<'_, FormQuestion<Login>, Optionally> {
+/// fn who(flow: &Flow) -> Ask<'_, FormQuestion<Login>, Optional> {
 ///     flow.elicit("login", "Who are you?").optional()
 /// }
 /// ```
-pub trait Mode: Copy + Send {
+pub trait AnswerMode: Copy + Send {
     /// What awaiting the question gives.
     type Output<V>;
 
@@ -148,7 +148,7 @@ pub trait Mode: Copy + Send {
     fn joined<V>(output: Self::Output<V>) -> Result<Self::Joined<V>, FlowError>;
 }
 
-impl Mode for Required {
+impl AnswerMode for Required {
     type Output<V> = Result<V, FlowError>;
     type Joined<V> = V;
 
@@ -169,7 +169,7 @@ impl Mode for Required {
     }
 }
 
-impl Mode for ByAction {
+impl AnswerMode for FullAnswer {
     type Output<V> = Answered<V>;
     type Joined<V> = Answered<V>;
 
@@ -182,7 +182,7 @@ impl Mode for ByAction {
     }
 }
 
-impl Mode for Optionally {
+impl AnswerMode for Optional {
     type Output<V> = Option<V>;
     type Joined<V> = Option<V>;
 
@@ -207,12 +207,12 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
     }
 
     /// Hands over what the person did, without an error.
-    pub fn answer(self) -> Ask<'a, Q, ByAction> {
+    pub fn answer(self) -> Ask<'a, Q, FullAnswer> {
         self.mode()
     }
 
     /// Asks once, and goes on without an answer: also if the client cannot be asked at all.
-    pub fn optional(self) -> Ask<'a, Q, Optionally> {
+    pub fn optional(self) -> Ask<'a, Q, Optional> {
         self.mode()
     }
 
@@ -280,7 +280,7 @@ enum Progress<V> {
     Closed,
 }
 
-impl<Q: QuestionKind, M: Mode> Ask<'_, Q, M> {
+impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
     /// Reads the answer, or opens the question. Whatever panics on the way ends the run: a handler that catches it has
     /// no answer, and must not go on as if it had.
     fn evaluate(&self) -> Progress<Q::Value> {
@@ -380,7 +380,7 @@ impl<Q: QuestionKind, M> fmt::Debug for Ask<'_, Q, M> {
     }
 }
 
-impl<'a, Q: QuestionKind + Unpin, M: Mode + Unpin> IntoFuture for Ask<'a, Q, M> {
+impl<'a, Q: QuestionKind + Unpin, M: AnswerMode + Unpin> IntoFuture for Ask<'a, Q, M> {
     type Output = M::Output<Q::Value>;
     type IntoFuture = Asking<'a, Q, M>;
 
@@ -390,7 +390,7 @@ impl<'a, Q: QuestionKind + Unpin, M: Mode + Unpin> IntoFuture for Ask<'a, Q, M> 
 }
 
 /// A question that is being awaited.
-pub struct Asking<'a, Q: QuestionKind, M: Mode> {
+pub struct Asking<'a, Q: QuestionKind, M: AnswerMode> {
     ask: Ask<'a, Q, M>,
     state: AskingState,
 }
@@ -401,13 +401,13 @@ enum AskingState {
     Parked,
 }
 
-impl<Q: QuestionKind, M: Mode> fmt::Debug for Asking<'_, Q, M> {
+impl<Q: QuestionKind, M: AnswerMode> fmt::Debug for Asking<'_, Q, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.ask.fmt(f)
     }
 }
 
-impl<Q: QuestionKind + Unpin, M: Mode + Unpin> Future for Asking<'_, Q, M> {
+impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M> {
     type Output = M::Output<Q::Value>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -436,7 +436,7 @@ impl<Q: QuestionKind + Unpin, M: Mode + Unpin> Future for Asking<'_, Q, M> {
     }
 }
 
-impl<Q: QuestionKind, M: Mode> Drop for Asking<'_, Q, M> {
+impl<Q: QuestionKind, M: AnswerMode> Drop for Asking<'_, Q, M> {
     fn drop(&mut self) {
         if let AskingState::Open(branch) = self.state {
             self.ask.run.dropped_open_question(&self.ask.key, branch);

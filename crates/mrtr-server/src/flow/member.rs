@@ -9,7 +9,7 @@ use mrtr_schema::NamespacedInput;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::ask::{Ask, Asking, Mode};
+use super::ask::{AnswerMode, Ask, Asking};
 use super::step::{Step, Work};
 use super::{AskUntil, Flow, QuestionKind, UrlAsk, UrlUntil};
 use crate::run::{BranchId, Run};
@@ -41,7 +41,7 @@ pub trait Joinable<'a> {
 impl<'a, Q, M> Joinable<'a> for Ask<'a, Q, M>
 where
     Q: QuestionKind + Unpin + Send + 'a,
-    M: Mode + Unpin + 'a,
+    M: AnswerMode + Unpin + 'a,
     M::Joined<Q::Value>: Send + 'a,
     Asking<'a, Q, M>: Send,
 {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use super::Flow;
 use super::member::{Joinable, Slot};
 use crate::FlowError;
-use crate::run::{Run, Start};
+use crate::run::{RaceStart, Run};
 
 /// A tuple of questions, steps and branches, of which the first to end is taken.
 ///
@@ -124,10 +124,10 @@ impl<T> Future for Racing<'_, T> {
 
 async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>) -> Result<T, FlowError> {
     let won = match run.begin_race(&name, slots.len()) {
-        Start::Park => return pending().await,
-        Start::Closed => return Err(FlowError::Closed),
-        Start::Open => None,
-        Start::Won(winner) => {
+        RaceStart::Park => return pending().await,
+        RaceStart::Closed => return Err(FlowError::Closed),
+        RaceStart::Open => None,
+        RaceStart::Won(winner) => {
             // The others are not so much as looked at: what they would ask or do now was decided against.
             slots = vec![slots.swap_remove(winner)];
             Some(winner)

@@ -10,7 +10,7 @@ use mrtr_schema::{
 };
 
 use super::Flow;
-use crate::failure::Kind;
+use crate::failure::FailureKind;
 use crate::{Failure, FlowError, echo};
 
 /// The tools that a model may call while it is asked.
@@ -102,8 +102,8 @@ impl<'a> SamplingTools<'a> {
         };
         let (content, failed) = match output {
             Ok(ToolOutput(content)) => (content, None),
-            Err(Failure(Kind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
-            Err(Failure(Kind::Unanswered(error))) => (vec![ContentBlock::text(error.to_string())], Some(true)),
+            Err(Failure(FailureKind::Tool(text))) => (vec![ContentBlock::text(text)], Some(true)),
+            Err(Failure(FailureKind::Unanswered(error))) => (vec![ContentBlock::text(error.to_string())], Some(true)),
             Err(failure) => {
                 let error = failure.into_step_error();
                 tracing::warn!(tool = using.name, error = &*echo::logged(error.message()), "a model's tool failed");

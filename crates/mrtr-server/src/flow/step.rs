@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::journal::StepEntry;
-use crate::run::{Begin, Entry, Run, Within};
+use crate::run::{Entry, Run, StepStart, Within};
 use crate::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -193,11 +193,11 @@ where
     async fn take(self) -> Result<T, FlowError> {
         let Self { run, name, work, options } = self;
         match run.begin_step(&name, options.idempotent) {
-            Begin::Park => pending().await,
-            Begin::Closed => Err(FlowError::Closed),
-            Begin::Interrupted => Err(FlowError::Interrupted { step: name }),
-            Begin::Recorded(entry) => or_park(read(run, &name, &entry)).await,
-            Begin::Start => {
+            StepStart::Park => pending().await,
+            StepStart::Closed => Err(FlowError::Closed),
+            StepStart::Interrupted => Err(FlowError::Interrupted { step: name }),
+            StepStart::Recorded(entry) => or_park(read(run, &name, &entry)).await,
+            StepStart::Start => {
                 let under_way = run.step_guard(&name);
                 let read = perform(run, &name, work, options).await.and_then(|entry| {
                     let read = read(run, &name, &entry);

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObject, ReadError};
 use tracing::Instrument;
 
-use super::{Concluded, Round, Watch, guarded};
-use crate::descent::Descent;
+use super::{ReservationContext, Round, RoundEnd, guarded};
 use crate::dispatch::{Request, contained, invalid_params};
 use crate::extension::{Host, ToolCall};
-use crate::product::Product;
+use crate::lazy_flow::LazyFlow;
+use crate::product::FlowOutput;
 use crate::tool::PreparedTool;
 use crate::{Failure, Journal, ProtocolError, Server, echo};
 
@@ -23,21 +23,21 @@ pub(crate) async fn call_tool(
     let tool = server.0.tools.get(&*name);
     let unknown = || ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(&name))).into_object();
     let tool = tool.ok_or_else(unknown)?;
-    let call = Call::read(server, tool, request, capabilities)?;
+    let call = ToolRound::read(server, tool, request, capabilities)?;
     if call.round.state.is_some() && tool.settings.guard.is_some() {
-        return Box::pin(guarded::redeem(server, request)).await;
+        return Box::pin(guarded::run_single_use(server, request)).await;
     }
     call.play(None).await
 }
 
 /// A call of a tool, taken apart.
-pub(super) struct Call<'a> {
+pub(super) struct ToolRound<'a> {
     pub(super) round: Round<'a>,
     tool: &'a PreparedTool,
     arguments: Json,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ToolRound<'a> {
     pub(super) fn read(
         server: &'a Server,
         tool: &'a PreparedTool,
@@ -55,23 +55,23 @@ impl<'a> Call<'a> {
         Ok(Self { round, tool, arguments: arguments.into() })
     }
 
-    pub(super) async fn play(&self, watch: Option<Watch>) -> Result<String, ErrorObject> {
+    pub(super) async fn play(&self, watch: Option<ReservationContext>) -> Result<String, ErrorObject> {
         let round = &self.round;
         let prepared = round.prepare(watch)?;
-        let descent = prepared.descent.clone();
-        let span = round.span(&descent);
+        let lazy_flow = prepared.lazy_flow.clone();
+        let span = round.span(&lazy_flow);
         async {
             if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
-                let unfit = CallToolResult::unfit(&reason)?;
+                let unfit = CallToolResult::invalid_arguments(&reason)?;
                 return round.complete(unfit, "unfit");
             }
-            if let Some(taken) = self.offer(&prepared.journal, &descent).await? {
+            if let Some(taken) = self.offer(&prepared.journal, &lazy_flow).await? {
                 round.concluded("taken_over");
                 return Ok(taken);
             }
             match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
-                Concluded::Result(result) => Ok(result),
-                Concluded::IntoTask(journal) => self.continue_as_task(*journal, &descent).await,
+                RoundEnd::Result(result) => Ok(result),
+                RoundEnd::IntoTask(journal) => self.continue_as_task(*journal, &lazy_flow).await,
             }
         }
         .instrument(span)
@@ -79,12 +79,12 @@ impl<'a> Call<'a> {
     }
 
     /// Offers the call to the extensions.
-    async fn offer(&self, journal: &Journal, descent: &Descent) -> Result<Option<String>, ErrorObject> {
+    async fn offer(&self, journal: &Journal, lazy_flow: &LazyFlow) -> Result<Option<String>, ErrorObject> {
         let extensions = &self.round.server.0.extensions;
         if extensions.is_empty() {
             return Ok(None);
         }
-        let call = self.tool_call(journal.clone(), descent);
+        let call = self.tool_call(journal.clone(), lazy_flow);
         for extension in extensions {
             if let Some(taken) =
                 contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
@@ -95,9 +95,9 @@ impl<'a> Call<'a> {
         Ok(None)
     }
 
-    async fn continue_as_task(&self, journal: Journal, descent: &Descent) -> Result<String, ErrorObject> {
+    async fn continue_as_task(&self, journal: Journal, lazy_flow: &LazyFlow) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let call = self.tool_call(journal, descent);
+        let call = self.tool_call(journal, lazy_flow);
         for extension in &round.server.0.extensions {
             if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
                 .await?
@@ -112,7 +112,7 @@ impl<'a> Call<'a> {
         ))
     }
 
-    fn tool_call(&self, journal: Journal, descent: &Descent) -> ToolCall {
+    fn tool_call(&self, journal: Journal, lazy_flow: &LazyFlow) -> ToolCall {
         let Round { server, request, capabilities, .. } = &self.round;
         ToolCall {
             host: Host(Arc::downgrade(&server.0)),
@@ -120,7 +120,7 @@ impl<'a> Call<'a> {
             arguments: self.arguments.clone(),
             task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
             journal,
-            lineage: descent.lineage(&server.0.shared),
+            lineage: lazy_flow.lineage(&server.0.shared),
             revision: self.round.revision(),
             capabilities: ClientCapabilities::clone(capabilities),
             caller: request.context.caller.clone(),

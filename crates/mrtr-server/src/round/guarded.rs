@@ -11,13 +11,13 @@ use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, SingleUse, S
 use mrtr_state::{AnswersDigest, Refusal};
 use tokio::sync::Notify;
 
-use super::Watch;
-use super::call_tool::Call;
+use super::ReservationContext;
+use super::call_tool::ToolRound;
 use crate::clock::Clock;
 use crate::dispatch::{Request, internal_error};
 use crate::notify::Notifier;
 use crate::run::{Entry, JournalSink, SinkError};
-use crate::shed::Running;
+use crate::shed::LoadGuard;
 use crate::tool::Guard;
 use crate::{Context, ProtocolError, Server, metrics};
 
@@ -26,14 +26,14 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// Redeems the state of a request, away from its connection: a step that has begun is finished and recorded whether
 /// or not anybody still listens.
-pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let gone = Gone::default();
+pub(super) async fn run_single_use(server: &Server, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let gone = Disconnected::default();
     let listener = gone.clone();
     let (server, body, context) = (server.clone(), request.body.clone(), request.context.clone().into_owned());
     let notifier = request.notifier.clone();
     let running = tokio::spawn(async move {
-        let _detached = Running::begin(&server.0.shared.detached);
-        redeem_detached(&server, &body, &context, notifier, &listener).await
+        let _detached = LoadGuard::begin(&server.0.shared.detached);
+        run_detached(&server, &body, &context, notifier, &listener).await
     });
     let _listening = Listening(gone);
     match running.await {
@@ -47,13 +47,13 @@ pub(super) async fn redeem(server: &Server, request: &Request<'_>) -> Result<Str
 
 /// Whether nobody waits for the reply any more.
 #[derive(Clone, Default)]
-struct Gone {
+struct Disconnected {
     flag: Arc<AtomicBool>,
     noticed: Arc<Notify>,
 }
 
 /// Says so when it is dropped.
-struct Listening(Gone);
+struct Listening(Disconnected);
 
 impl Drop for Listening {
     fn drop(&mut self) {
@@ -62,12 +62,12 @@ impl Drop for Listening {
     }
 }
 
-async fn redeem_detached(
+async fn run_detached(
     server: &Server,
     body: &Bytes,
     context: &Context<'_>,
     notifier: Option<Notifier>,
-    gone: &Gone,
+    gone: &Disconnected,
 ) -> Result<String, ErrorObject> {
     let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(body) else { return Err(internal_error()) };
     let request = Request { body, method, params, context, notifier };
@@ -75,11 +75,11 @@ async fn redeem_detached(
     let name = request.params.text("name").ok().flatten().unwrap_or_default();
     let tool = server.0.tools.get(&*name).ok_or_else(internal_error)?;
     let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
-    let call = Call::read(server, tool, &request, &capabilities)?;
+    let call = ToolRound::read(server, tool, &request, &capabilities)?;
     let redemption = call.redemption()?;
     let clock = &*server.0.shared.clock;
     match claim(guard, &redemption, clock, gone).await? {
-        Redeemed::Mine(holder, records) => call.hold(guard, holder, records, gone).await,
+        Redeemed::Mine(holder, records) => call.run_reserved(guard, holder, records, gone).await,
         Redeemed::Before(result) if !guard.refuse_replays => {
             metrics::replayed();
             Ok(result)
@@ -107,7 +107,7 @@ async fn claim(
     guard: &Guard,
     redemption: &Redemption,
     clock: &dyn Clock,
-    gone: &Gone,
+    gone: &Disconnected,
 ) -> Result<Redeemed, ErrorObject> {
     let deadline = clock.now() + LEASE;
     loop {
@@ -167,7 +167,7 @@ fn unguarded(error: &GuardError) -> ErrorObject {
     }
 }
 
-impl Call<'_> {
+impl ToolRound<'_> {
     fn redemption(&self) -> Result<Redemption, ErrorObject> {
         let round = &self.round;
         let now = round.server.0.shared.clock.now();
@@ -179,12 +179,12 @@ impl Call<'_> {
     }
 
     /// Runs the round under a claim, which is renewed as long as it lasts.
-    async fn hold(
+    async fn run_reserved(
         &self,
         guard: &Guard,
         holder: Holder,
         records: Vec<StepRecord>,
-        gone: &Gone,
+        gone: &Disconnected,
     ) -> Result<String, ErrorObject> {
         let clock = Arc::clone(&self.round.server.0.shared.clock);
         let sink =
@@ -193,7 +193,7 @@ impl Call<'_> {
             .into_iter()
             .map(|StepRecord { name, outcome, .. }| (name, outcome.and_then(|bytes| String::from_utf8(bytes).ok())))
             .collect();
-        let watch = Watch { sink, gone: Arc::clone(&gone.flag), replayed };
+        let watch = ReservationContext { sink, gone: Arc::clone(&gone.flag), replayed };
         let answer = {
             let mut round = std::pin::pin!(self.play(Some(watch)));
             let mut renewing = std::pin::pin!(renew(guard, &holder, &*clock, gone));
@@ -225,7 +225,7 @@ impl Call<'_> {
 }
 
 /// Renews a claim for as long as this is polled.
-async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Gone) {
+async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Disconnected) {
     loop {
         clock.sleep(LEASE / 3).await;
         match guard.store.renew(holder, LEASE, clock.now()).await {

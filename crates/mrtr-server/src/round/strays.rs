@@ -3,13 +3,18 @@
 use mrtr_schema::RawMembers;
 
 use super::sealed::Pending;
-use crate::run::{Met, Outcome};
+use crate::run::{Outcome, SeenQuestions};
 
 /// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
 /// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
 ///
 /// Only names that the server chose are logged: what a client made up is counted.
-pub(super) fn warn<R>(outcome: &Outcome<R>, met: &Met, pending: &[Pending], answers: Option<&RawMembers<'_>>) {
+pub(super) fn warn<R>(
+    outcome: &Outcome<R>,
+    seen: &SeenQuestions,
+    pending: &[Pending],
+    answers: Option<&RawMembers<'_>>,
+) {
     if pending.is_empty() && answers.is_none() {
         return;
     }
@@ -18,8 +23,8 @@ pub(super) fn warn<R>(outcome: &Outcome<R>, met: &Met, pending: &[Pending], answ
         return;
     }
     let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
-    if !met.raced && pending.iter().any(|question| !met.contains(question.key())) {
-        let gone = pending.iter().filter(|question| !met.contains(question.key()));
+    if !seen.raced && pending.iter().any(|question| !seen.contains(question.key())) {
+        let gone = pending.iter().filter(|question| !seen.contains(question.key()));
         let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
         warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
         warn_of(&unasked, "questions that the round before asked were not asked any more");
@@ -27,7 +32,7 @@ pub(super) fn warn<R>(outcome: &Outcome<R>, met: &Met, pending: &[Pending], answ
     let Some(answers) = answers else { return };
     // Without a state, any answer may be one that the client gives before it is asked.
     let asked_for = match pending {
-        [] => answers.iter().filter(|(key, _)| met.contains(key)).count(),
+        [] => answers.iter().filter(|(key, _)| seen.contains(key)).count(),
         pending => pending.iter().filter(is_answered).count(),
     };
     let strangers = answers.len() - asked_for;

@@ -14,14 +14,14 @@ use serde_json::value::RawValue;
 use super::branches::{BranchId, Branches};
 use super::contained::{Contained, Panicked, contain};
 use super::place::{self, Within};
-use super::{Met, Outcome, Question, Ran, SinkError};
+use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
 use crate::by_name::{ByName, Names};
 use crate::journal::PER_ENTRY;
 use crate::{Failure, FlowError, Journal, RunContext, ToolError};
 
 pub(crate) use questions::Evaluation;
-pub(crate) use races::Start;
-pub(crate) use steps::Begin;
+pub(crate) use races::RaceStart;
+pub(crate) use steps::StepStart;
 
 pub(crate) struct Run {
     pub(crate) context: RunContext,
@@ -63,7 +63,7 @@ struct State {
     misused: Option<String>,
     /// Whether a step was begun or read: answers that came without a state count no more.
     stepped: bool,
-    used_loose: bool,
+    used_unsealed: bool,
     passed_over: PassedOver,
     must_carry: bool,
     /// How far an earlier run had come.
@@ -129,7 +129,7 @@ impl Run {
             dropped: Vec::new(),
             misused: None,
             stepped: false,
-            used_loose: false,
+            used_unsealed: false,
             passed_over: PassedOver::No,
             must_carry: false,
             ending: None,
@@ -201,16 +201,16 @@ impl Run {
         self.state().over = true;
     }
 
-    pub(super) fn finish<T>(&self, returned: Option<Result<T, Failure>>) -> Ran<T> {
+    pub(super) fn finish<T>(&self, returned: Option<Result<T, Failure>>) -> RunReport<T> {
         let abandoned = self.is_abandoned();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
-        let met = Met { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
+        let seen = SeenQuestions { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
         let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };
-        state.journal.retain_loose(|key, answer| {
+        state.journal.retain_unsealed(|key, answer| {
             let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
             room = left.unwrap_or(room);
             left.is_some()
@@ -233,7 +233,7 @@ impl Run {
                 Outcome::Abandoned
             }
         };
-        Ran { outcome, journal: std::mem::take(&mut state.journal), must_carry, met }
+        RunReport { outcome, journal: std::mem::take(&mut state.journal), must_carry, seen }
     }
 
     /// Ends the run for a reason. The first one stands.
@@ -336,7 +336,7 @@ impl Run {
     }
 
     /// Whether whatever calls now must stop: the run is ending, or the handler has passed over a question.
-    fn stops(&self, state: &mut State) -> bool {
+    fn must_stop(&self, state: &mut State) -> bool {
         if self.is_abandoned() {
             state.ending.get_or_insert(Ending::Abandoned);
         }
@@ -363,7 +363,7 @@ impl Run {
                 state.misused.get_or_insert_with(what);
                 Admission::Park
             }
-            Some(_) if self.stops(state) => Admission::Park,
+            Some(_) if self.must_stop(state) => Admission::Park,
             Some((branch, Within::Handler)) => Admission::To(state.branches.living(branch)),
         }
     }
@@ -426,14 +426,14 @@ fn cost(name: &str, size: usize) -> usize {
 impl State {
     /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
     /// so that a retry is the same flow, and does nothing twice.
-    fn settles_loose(&mut self) -> bool {
+    fn checkpoint_unsealed(&mut self) -> bool {
         if !self.has_room() {
             return false;
         }
-        if self.used_loose {
+        if self.used_unsealed {
             self.ending = Some(Ending::Yielded);
         }
-        !self.used_loose
+        !self.used_unsealed
     }
 
     /// Whether something must wait for the end of the run because a question is open in its branch.

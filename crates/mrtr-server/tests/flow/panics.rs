@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use async_trait::async_trait;
 use futures_util::FutureExt;
 use mrtr_server::testing::Client;
-use mrtr_server::{Call, Failure, Flow, Middleware, ProtocolError, Server};
+use mrtr_server::{Failure, Flow, Middleware, ProtocolError, RequestInfo, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
@@ -145,7 +145,7 @@ async fn middleware_that_panics_is_answered_and_the_next_request_too() {
 
     #[async_trait]
     impl Middleware for Panics {
-        async fn before(&self, _: &Call<'_>) -> Result<(), ProtocolError> {
+        async fn before(&self, _: &RequestInfo<'_>) -> Result<(), ProtocolError> {
             self.0.happen("asked");
             assert!(self.0.count() > 1, "before");
             Ok(())

@@ -85,7 +85,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Mode {
     Required,
-    ByAction,
+    FullAnswer,
     Optional,
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
 fn any_ask() -> impl Strategy<Value = Ask> {
     let kind =
         prop_oneof![4 => Just(Kind::Form), 1 => Just(Kind::Roots), 1 => Just(Kind::Sample), 1 => Just(Kind::Url)];
-    let mode = prop_oneof![3 => Just(Mode::Required), 1 => Just(Mode::ByAction), 1 => Just(Mode::Optional)];
+    let mode = prop_oneof![3 => Just(Mode::Required), 1 => Just(Mode::FullAnswer), 1 => Just(Mode::Optional)];
     let ask = |(kind, mode, pinned, swallowed)| Ask { kind, mode, pinned, swallowed };
     (kind, mode, prop::bool::weighted(0.2), any::<bool>()).prop_map(ask)
 }
@@ -306,7 +306,7 @@ where
     match mode {
         Mode::Required => drop(ask.await?),
         Mode::Optional => drop(ask.optional().await),
-        Mode::ByAction => drop(ask.answer().await),
+        Mode::FullAnswer => drop(ask.answer().await),
     }
     Ok(())
 }

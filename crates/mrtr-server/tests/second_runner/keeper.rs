@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
 use mrtr_server::{
-    Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, Ran, SinkError,
-    ToolCall,
+    Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, RunReport,
+    SinkError, ToolCall,
 };
 use mrtr_state::{FlowId, Lineage, Timestamp};
 use serde_json::value::RawValue;
@@ -143,8 +143,8 @@ impl Keeper {
         self.conclude(id, row.fence, &call, ran);
     }
 
-    fn conclude(&self, id: &str, fence: u64, call: &ToolCall, ran: Result<Ran<CallToolResult>, Failure>) {
-        let Ok(Ran { outcome, journal, .. }) = ran else { return };
+    fn conclude(&self, id: &str, fence: u64, call: &ToolCall, ran: Result<RunReport<CallToolResult>, Failure>) {
+        let Ok(RunReport { outcome, journal, .. }) = ran else { return };
         let again = self.change(id, |row| {
             if row.fence != fence {
                 return false;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use mrtr_schema::{ErrorCode, ErrorObject, SubscriptionFilter};
-use mrtr_server::{Call, Caller, Failure, Flow, Middleware, ProtocolError, Resource, Server, Tool, ToolError};
+use mrtr_server::{Caller, Failure, Flow, Middleware, ProtocolError, RequestInfo, Resource, Server, Tool, ToolError};
 use serde_json::json;
 
 use crate::support::{builder, client, greet, name};
@@ -27,14 +27,14 @@ impl Audit {
 
 #[async_trait]
 impl Middleware for Audit {
-    async fn before(&self, call: &Call<'_>) -> Result<(), ProtocolError> {
+    async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
         let caller = call.caller.map_or("nobody", Caller::subject);
         let retry = if call.is_retry { " again" } else { "" };
         self.write(format!("{}> {caller} {} {}{retry}", self.who, call.method, call.name.unwrap_or("-")));
         Ok(())
     }
 
-    async fn after(&self, call: &Call<'_>, outcome: Result<(), &ErrorObject>) {
+    async fn after(&self, call: &RequestInfo<'_>, outcome: Result<(), &ErrorObject>) {
         let outcome = outcome.map_or_else(|error| error.code.as_i64(), |()| 0);
         self.write(format!("{}< {} {outcome}", self.who, call.method));
     }
@@ -46,7 +46,7 @@ struct OnlyAnn;
 
 #[async_trait]
 impl Middleware for OnlyAnn {
-    async fn before(&self, call: &Call<'_>) -> Result<(), ProtocolError> {
+    async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
         match call.caller.map(Caller::subject) {
             Some("ann") => Ok(()),
             _ if call.method != "tools/call" => Ok(()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_schema::LoggingLevel;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Call, Caller, Clock, Failure, Flow, Middleware, ProtocolError, Server, Tool};
+use mrtr_server::{Caller, Clock, Failure, Flow, Middleware, ProtocolError, RequestInfo, Server, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 
@@ -26,7 +26,7 @@ struct Seen(Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
 impl Middleware for Seen {
-    async fn before(&self, call: &Call<'_>) -> Result<(), ProtocolError> {
+    async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
         self.0.lock().unwrap().push(format!("{:?} at {:?}", call.caller.map(Caller::subject), call.tenant));
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Run {
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        match state.journal.entries().loose.get(key).filter(|_| !state.stepped && !needs_state) {
+        match state.journal.entries().unsealed_answers.get(key).filter(|_| !state.stepped && !needs_state) {
             Some(response) => Evaluation::Given(response.clone(), Asked::default()),
             None => Evaluation::Ask,
         }
@@ -59,13 +59,13 @@ impl Run {
     pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
         let mut state = self.state();
         if !state.journal.entries().answers.contains_key(key) {
-            Self::accept_loose(&mut state, key, response);
+            Self::accept_unsealed(&mut state, key, response);
         }
     }
 
-    fn accept_loose(state: &mut State, key: &str, response: Box<RawValue>) {
-        state.used_loose = true;
-        state.journal.entries_mut().loose.shift_remove(key);
+    fn accept_unsealed(state: &mut State, key: &str, response: Box<RawValue>) {
+        state.used_unsealed = true;
+        state.journal.entries_mut().unsealed_answers.shift_remove(key);
         insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
     }
 
@@ -224,15 +224,15 @@ impl Run {
         self.state().journal.entries().carried.clone()
     }
 
-    /// An answer as it came, for the low road.
+    /// An answer as it came, for manual mode.
     pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
         let mut state = self.state();
         state.read.get_or_insert(key, None);
         if let Some(entry) = state.journal.entries().answers.get(key) {
             return entry.response().map(ToOwned::to_owned);
         }
-        let response = state.journal.entries().loose.get(key).filter(|_| !state.stepped)?.clone();
-        Self::accept_loose(&mut state, key, response.clone());
+        let response = state.journal.entries().unsealed_answers.get(key).filter(|_| !state.stepped)?.clone();
+        Self::accept_unsealed(&mut state, key, response.clone());
         Some(response)
     }
 }

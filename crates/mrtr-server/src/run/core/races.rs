@@ -7,7 +7,7 @@ use crate::run::Entry;
 use crate::run::place::here;
 
 /// What a race finds under its name.
-pub(crate) enum Start {
+pub(crate) enum RaceStart {
     /// It waits for the end of the run.
     Park,
     /// Its run has ended.
@@ -20,21 +20,21 @@ pub(crate) enum Start {
 
 impl Run {
     /// Begins a race among so many members, or tells who won it.
-    pub(crate) fn begin_race(&self, name: &str, members: usize) -> Start {
+    pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
         let mut state = self.state();
         match self.admit(&mut state, || format!("race `{name}`")) {
             Admission::To(_) => {}
-            Admission::Park => return Start::Park,
-            Admission::Closed => return Start::Closed,
+            Admission::Park => return RaceStart::Park,
+            Admission::Closed => return RaceStart::Closed,
         }
         let mistake = if state.steps.insert_new(name, false) {
             match state.journal.entries().steps.get(name) {
                 None => {
                     state.raced = true;
-                    return Start::Open;
+                    return RaceStart::Open;
                 }
                 Some(StepEntry::Value(winner)) => match winner.get().parse() {
-                    Ok(winner) if winner < members => return Start::Won(winner),
+                    Ok(winner) if winner < members => return RaceStart::Won(winner),
                     _ => format!("no member won the race `{name}`, by what was recorded"),
                 },
                 Some(_) => format!("a race and a step are both named `{name}`"),
@@ -43,7 +43,7 @@ impl Run {
             format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
         };
         state.ending = Some(Ending::Failed(Failure::misuse(mistake)));
-        Start::Park
+        RaceStart::Park
     }
 
     /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to

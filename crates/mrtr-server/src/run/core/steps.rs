@@ -9,7 +9,7 @@ use crate::run::Entry;
 use crate::run::place::here;
 
 /// What a step finds under its name.
-pub(crate) enum Begin {
+pub(crate) enum StepStart {
     /// It waits for the end of the run.
     Park,
     /// Its run has ended.
@@ -21,38 +21,38 @@ pub(crate) enum Begin {
 
 impl Run {
     /// Begins a step, or gives what it gave before.
-    pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> Begin {
+    pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> StepStart {
         let mut state = self.state();
         match self.admit_name(&mut state, "step", name) {
-            Admission::To(branch) if state.holds_up(branch) => return Begin::Park,
+            Admission::To(branch) if state.holds_up(branch) => return StepStart::Park,
             Admission::To(_) => {}
-            Admission::Park => return Begin::Park,
-            Admission::Closed => return Begin::Closed,
+            Admission::Park => return StepStart::Park,
+            Admission::Closed => return StepStart::Closed,
         }
         if !state.steps.insert_new(name, false) {
             state.ending = Some(Ending::Failed(Failure::misuse(format!("two steps are named `{name}`"))));
-            return Begin::Park;
+            return StepStart::Park;
         }
-        if !state.settles_loose() {
-            return Begin::Park;
+        if !state.checkpoint_unsealed() {
+            return StepStart::Park;
         }
         state.stepped = true;
         match state.journal.entries().steps.get(name) {
             // Whatever the handler took in its place has its own entry, and takes it again.
             Some(StepEntry::Dropped) => {
                 state.given_up.push(name.to_owned());
-                Begin::Park
+                StepStart::Park
             }
-            Some(StepEntry::Started) if !idempotent => Begin::Interrupted,
+            Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
             Some(StepEntry::Started) | None => {
                 if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
                     state.size += cost(name, 0);
                 }
                 state.in_flight += 1;
                 *state.steps.get_or_insert(name, true) = true;
-                Begin::Start
+                StepStart::Start
             }
-            Some(entry) => Begin::Recorded(entry.clone()),
+            Some(entry) => StepStart::Recorded(entry.clone()),
         }
     }
 
@@ -110,7 +110,7 @@ impl Run {
         let admission = match in_step {
             Some((branch, _)) => Admission::To(branch),
             None => match self.admit_beginning(&mut state, || format!("idempotency key `{name}`")) {
-                Admission::To(_) if !state.settles_loose() => Admission::Park,
+                Admission::To(_) if !state.checkpoint_unsealed() => Admission::Park,
                 admission => admission,
             },
         };
@@ -129,7 +129,7 @@ impl Run {
         if let Admission::To(branch) = admission {
             if !state.open.is_empty() {
                 state.held_up.push(branch);
-            } else if !state.used_loose || state.settles_loose() {
+            } else if !state.used_unsealed || state.checkpoint_unsealed() {
                 // A task keeps its journal elsewhere, so that no state has to hold it.
                 state.ending = Some(Ending::IntoTask);
             }

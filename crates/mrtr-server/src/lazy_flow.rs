@@ -9,7 +9,7 @@ use crate::run_context::Shared;
 /// The flow of a round. Most calls ask nothing and carry nothing, and then nobody needs an id for them: to draw one
 /// takes a system call.
 #[derive(Debug, Clone)]
-pub(crate) struct Descent(Arc<Inner>);
+pub(crate) struct LazyFlow(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
@@ -18,7 +18,7 @@ struct Inner {
     begun: Timestamp,
 }
 
-impl Descent {
+impl LazyFlow {
     /// A flow that begins now.
     pub(crate) fn beginning(lifetimes: Option<Lifetimes>, now: Timestamp) -> Self {
         Self(Arc::new(Inner { lineage: OnceLock::new(), lifetimes, begun: now }))
@@ -39,7 +39,7 @@ impl Descent {
     }
 }
 
-impl From<Lineage> for Descent {
+impl From<Lineage> for LazyFlow {
     fn from(lineage: Lineage) -> Self {
         let begun = lineage.started();
         Self(Arc::new(Inner { lineage: OnceLock::from(lineage), lifetimes: None, begun }))

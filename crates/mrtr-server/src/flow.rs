@@ -6,6 +6,7 @@ mod member;
 mod namespaced;
 mod question;
 mod race;
+mod run;
 mod sampling;
 mod step;
 mod url;
@@ -29,12 +30,14 @@ pub use member::{Branch, Joinable};
 pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use race::{Race, Race2, Race3, Race4, Racing};
+pub use run::run;
 pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::run::{Admission, Run, park};
-use crate::{Caller, Changes};
+use crate::engine::{Admission, Run, park};
+use crate::support::caller::Caller;
+use crate::support::changes::Changes;
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
 ///
@@ -525,16 +528,6 @@ impl Flow {
     fn name(&self, name: impl Display) -> String {
         if self.prefix.is_empty() { name.to_string() } else { format!("{}{name}", self.prefix) }
     }
-}
-
-/// The first 128 bits of a digest, as text.
-pub(crate) fn short_hex(digest: &[u8]) -> String {
-    digest.iter().take(16).fold(String::with_capacity(32), |mut text, byte| {
-        for nibble in [byte >> 4, byte & 15] {
-            text.extend(char::from_digit(nibble.into(), 16));
-        }
-        text
-    })
 }
 
 impl fmt::Debug for Flow {

@@ -2,68 +2,42 @@
 //!
 #![doc = include_str!("../README.md")]
 
-mod by_name;
-mod catalog;
-mod changes;
-mod clock;
-mod completion;
-mod context;
-mod declared;
-mod dispatch;
-mod echo;
-mod extension;
-mod failure;
+mod engine;
+mod error;
 mod flow;
-mod flows;
-mod gate;
-mod handler;
-mod inputs;
-mod journal;
-mod lazy_flow;
-mod metrics;
-mod middleware;
-mod notify;
-mod output;
-mod permit;
-mod product;
-mod prompt;
-mod reply;
-mod resource;
+mod protocol;
+mod register;
 mod round;
-mod run;
-mod run_context;
-mod secrets;
 mod server;
-mod shed;
-mod subscription;
+mod support;
 pub mod testing;
-mod tool;
-mod write;
 
-pub use changes::Changes;
-pub use clock::{Clock, SystemClock};
-pub use completion::Completing;
-pub use context::{Caller, Context, HeaderClaim, Headers};
-pub use extension::{Extension, Host, ToolCall};
-pub use failure::{Failure, FlowError, ProtocolError, StepError, ToolError};
+pub use engine::context::{DEFAULT_RUN_DEADLINE, RunContext};
+pub use engine::journal::{Asked, Journal};
+pub use engine::{Entry, JournalSink, Outcome, Question, RunReport, SinkError};
+pub use error::{BuildError, Failure, FlowError, ProtocolError, StepError, TemplateError, ToolError};
 pub use flow::{
     AnswerMode, Answered, Ask, AskUntil, Branch, Flow, FormQuestion, FullAnswer, Join, JoinAll, Joinable,
     NamespacedQuestion, Optional, QuestionKind, Race, Race2, Race3, Race4, Racing, Required, Retry, RootsQuestion,
-    SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk, UrlUntil,
+    SamplingQuestion, SamplingTools, Scope, Step, ToolLoop, ToolOutput, UrlAsk, UrlUntil, run,
 };
-pub use handler::{IntoHandler, ToolHandler};
-pub use journal::{Asked, Journal};
-pub use middleware::{Middleware, RequestInfo};
 pub use mrtr_state::Sealer;
-pub use output::{InputRequired, IntoOutput, Output, Structured};
-pub use permit::Permit;
-pub use product::FlowOutput;
-pub use prompt::Prompt;
-pub use reply::{Reply, ReplyStream, Stage};
-pub use resource::{Resource, ResourceTemplate, TemplateError};
-pub use run::{Entry, JournalSink, Outcome, Question, RunReport, SinkError, run};
-pub use run_context::{DEFAULT_RUN_DEADLINE, RunContext};
-pub use server::{BuildError, Builder, Server};
-pub use shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};
-pub use subscription::{ExtensionNotice, ExtensionNotices};
-pub use tool::{Guard, StatePolicy, Tool};
+pub use protocol::reply::{Reply, ReplyStream, Stage};
+pub use register::completion::Completing;
+pub use register::context::{Context, HeaderClaim, Headers};
+pub use register::extension::{Extension, Host, ToolCall};
+pub use register::flow_output::FlowOutput;
+pub use register::handler::{IntoHandler, ToolHandler};
+pub use register::middleware::{Middleware, RequestInfo};
+pub use register::notices::{ExtensionNotice, ExtensionNotices};
+pub use register::output::{InputRequired, IntoOutput, Output, Structured};
+pub use register::prompt::Prompt;
+pub use register::resource::{Resource, ResourceTemplate};
+pub use register::settings::{Guard, StatePolicy};
+pub use register::tool::Tool;
+pub use server::{Builder, Server};
+pub use support::caller::Caller;
+pub use support::changes::Changes;
+pub use support::clock::{Clock, SystemClock};
+pub use support::permit::Permit;
+pub use support::shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

@@ -1,39 +1,48 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
-mod call_tool;
-mod guarded;
-mod sealed;
-mod strays;
+pub(crate) mod completion;
+mod flow_state;
+pub(crate) mod prompt;
+pub(crate) mod request;
+pub(crate) mod resource;
+mod single_use;
+pub(crate) mod tool;
+mod unmatched;
+mod write;
 
 use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
-use mrtr_schema::{ClientCapabilities, ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
+use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
 use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
-pub(crate) use call_tool::call_tool;
-
-use crate::dispatch::{Request, internal_error, invalid_params};
-use crate::failure::{FailureKind, with_causes};
-use crate::handler::Handler;
-use crate::lazy_flow::LazyFlow;
-use crate::product::FlowOutput;
-use crate::run::{JournalSink, Outcome, Question, RunReport, run};
-use crate::shed::LoadGuard;
-use crate::tool::FlowSettings;
-use crate::{Failure, Journal, ProtocolError, RunContext, Server, StatePolicy, echo, gate, metrics};
-use sealed::{FlowState, Pending};
+use crate::engine::context::RunContext;
+use crate::engine::journal::Journal;
+use crate::engine::lazy_flow::LazyFlow;
+use crate::engine::shared::Shared;
+use crate::engine::{JournalSink, Outcome, Question, RunReport, gate};
+use crate::error::{Failure, FailureKind, ProtocolError, internal_error, invalid_params, with_causes};
+use crate::flow::run;
+use crate::register::flow_output::{FlowOutput, internal_failure};
+use crate::register::handler::Handler;
+use crate::register::parts::{Identity, Parts};
+use crate::register::settings::{FlowSettings, StatePolicy};
+use crate::support::caller::Caller;
+use crate::support::shed::LoadGuard;
+use crate::support::{echo, metrics};
+use flow_state::{FlowState, Pending};
+use request::Request;
 
 /// A request whose handler is a flow, taken apart.
 pub(crate) struct Round<'a> {
-    server: &'a Server,
+    shared: &'a Arc<Shared>,
+    identity: &'a Identity,
     request: &'a Request<'a>,
     /// The tool, prompt or resource.
     name: &'a str,
     settings: &'a FlowSettings,
-    capabilities: &'a Arc<ClientCapabilities>,
     answers: Option<RawMembers<'a>>,
     state: Option<RequestState>,
     /// What the log learns of the round, once it runs.
@@ -68,17 +77,15 @@ pub(crate) enum RoundEnd {
 
 impl<'a> Round<'a> {
     pub(crate) fn new(
-        server: &'a Server,
+        parts: &'a Parts,
         request: &'a Request<'a>,
         name: &'a str,
         settings: &'a FlowSettings,
-        capabilities: &'a Arc<ClientCapabilities>,
     ) -> Result<Self, ErrorObject> {
         let (params, revision) = (&request.params, request.context.revision);
         if !revision.may_ask_on(&request.method) {
             // Where nothing is ever asked, members of these names have no meaning (TY-6).
-            let (answers, state, span) = (None, None, OnceLock::new());
-            return Ok(Self { server, request, name, settings, capabilities, answers, state, span });
+            return Ok(Self::of(parts, request, name, settings));
         }
         let answers = params.checked_object("inputResponses").map_err(invalid_params)?;
         for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
@@ -88,7 +95,13 @@ impl<'a> Round<'a> {
             }
         }
         let state = params.text("requestState").map_err(invalid_params)?.map(RequestState::new);
-        Ok(Self { server, request, name, settings, capabilities, answers, state, span: OnceLock::new() })
+        Ok(Self { answers, state, ..Self::of(parts, request, name, settings) })
+    }
+
+    /// A round that brings neither answers nor a state.
+    fn of(parts: &'a Parts, request: &'a Request<'a>, name: &'a str, settings: &'a FlowSettings) -> Self {
+        let (shared, identity) = (&parts.shared, &parts.identity);
+        Self { shared, identity, request, name, settings, answers: None, state: None, span: OnceLock::new() }
     }
 
     /// Plays the whole round of a handler that cannot become a task.
@@ -109,7 +122,7 @@ impl<'a> Round<'a> {
 
     /// In a box: it is large, and handed on from one future to the next.
     fn prepare(&self, watch: Option<ReservationContext>) -> Result<Box<Prepared<'_>>, ErrorObject> {
-        let now = self.server.0.shared.clock.now();
+        let now = self.shared.clock.now();
         let binding = self.binding()?;
         let opened = self.open(&binding, now)?;
         let lazy_flow = match &opened {
@@ -117,13 +130,13 @@ impl<'a> Round<'a> {
             None => LazyFlow::beginning(self.settings.lifetimes, now),
         };
         let (mut journal, pending) = self.journal(opened);
-        let mut context = RunContext::new(Arc::clone(&self.server.0.shared), self.revision(), lazy_flow.clone());
-        context.capabilities = Arc::clone(self.capabilities);
+        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone());
+        context.capabilities = Arc::clone(&self.request.capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
-        context.load = self.server.0.shared.load.measured(self.request.context.received, now);
+        context.load = self.shared.load.measured(self.request.context.received, now);
         if let Some(ReservationContext { sink, gone, replayed }) = watch {
             for (step, outcome) in replayed {
                 journal.replay(step, outcome.as_deref()).map_err(|_| internal_error())?;
@@ -137,7 +150,7 @@ impl<'a> Round<'a> {
     fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
         let context = self.request.context;
         let binding = Binding::new(self.revision(), &self.request.method, self.request.params.members());
-        let principal = context.caller.as_ref().map(crate::Caller::principal);
+        let principal = context.caller.as_ref().map(Caller::principal);
         Ok(binding.map_err(invalid_params)?.principal(principal).tenant(context.tenant.as_deref()))
     }
 
@@ -146,7 +159,7 @@ impl<'a> Round<'a> {
     }
 
     fn sealer(&self) -> Cow<'_, Sealer> {
-        self.server.0.shared.sealer(self.settings.lifetimes)
+        self.shared.sealer(self.settings.lifetimes)
     }
 
     fn open(&self, binding: &Binding<'_>, now: Timestamp) -> Result<Option<Opened<FlowState>>, ErrorObject> {
@@ -162,7 +175,7 @@ impl<'a> Round<'a> {
     fn span(&self, lazy_flow: &LazyFlow) -> Span {
         let span = info_span!(
             "round",
-            flow = %lazy_flow.lineage(&self.server.0.shared).flow(),
+            flow = %lazy_flow.lineage(self.shared).flow(),
             round = lazy_flow.round(),
             method = &*self.request.method,
             name = self.name,
@@ -223,15 +236,14 @@ impl<'a> Round<'a> {
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
         let Prepared { binding, lazy_flow, pending, journal, context } = *prepared;
-        let running = LoadGuard::begin(&self.server.0.shared.load);
+        let running = LoadGuard::begin(&self.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
-        let RunReport { outcome, journal, must_carry, seen } =
-            ran.resolve_manual_questions(&self.server.0.shared.inputs);
+        let RunReport { outcome, journal, must_carry, seen } = ran.resolve_manual_questions(&self.shared.inputs);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
-        strays::warn(&outcome, &seen, &pending, self.answers.as_ref());
+        unmatched::warn(&outcome, &seen, &pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(mut result) => {
@@ -252,7 +264,7 @@ impl<'a> Round<'a> {
 
     fn complete<R: FlowOutput>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
         self.concluded(outcome);
-        self.server.write_output(result, self.revision())
+        self.identity.write_output(result, self.revision())
     }
 
     fn concluded(&self, outcome: &'static str) {
@@ -275,7 +287,7 @@ impl<'a> Round<'a> {
         }
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
         self.note("asked", field::debug(&keys));
-        let gate = gate::check(questions.iter(), self.capabilities, self.revision());
+        let gate = gate::check(questions.iter(), &self.request.capabilities, self.revision());
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
@@ -285,10 +297,10 @@ impl<'a> Round<'a> {
         };
         let state_bytes = state.as_ref().map_or(0, RequestState::len);
         self.note("state_bytes", state_bytes);
-        metrics::asked(&questions, state_bytes);
+        metrics::asked(questions.iter().map(|question| &question.request), state_bytes);
         let outcome = if questions.is_empty() { "yielded" } else { "asked" };
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
-        match self.server.write_interim(requests, state, self.revision()) {
+        match self.identity.write_interim(requests, state, self.revision()) {
             Some(interim) => {
                 self.concluded(outcome);
                 interim
@@ -306,7 +318,7 @@ impl<'a> Round<'a> {
     ) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
         // The time at which it goes out: what the round did before must not count against the client.
-        let now = self.server.0.shared.clock.now();
+        let now = self.shared.clock.now();
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
         let longest = questions.iter().map(|question| question.patience(usual)).max();
@@ -328,7 +340,7 @@ impl<'a> Round<'a> {
                 self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
-                let limit = self.server.0.shared.journal_limit();
+                let limit = self.shared.journal_limit();
                 if let Some(key) = journal.excess_beside_carried(limit) {
                     return self.failed::<R>(Failure::too_much(key, limit));
                 }
@@ -355,10 +367,9 @@ impl<'a> Round<'a> {
                 Err(error.into_object())
             }
             FailureKind::Internal(error) => {
-                let shared = &self.server.0.shared;
-                let failed = shared.internal::<R>(self.name, &*error);
+                let failed = internal_failure::<R>(self.shared, self.name, &*error);
                 self.concluded("internal_error");
-                self.server.write(&failed?, self.revision())
+                self.identity.write(&failed?, self.revision())
             }
         }
     }

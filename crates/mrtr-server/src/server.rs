@@ -6,21 +6,27 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, ReadError, ResultMeta, SchemaError};
+use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
-use crate::by_name::ByName;
-use crate::catalog::Lists;
-use crate::clock::{Clock, SystemClock};
-use crate::extension::{Extension, Host};
-use crate::inputs::Inputs;
-use crate::prompt::{PreparedPrompt, Prompt};
-use crate::resource::{PreparedResource, PreparedTemplate, Resource, ResourceTemplate, TemplateError};
-use crate::run_context::{DEFAULT_RUN_DEADLINE, Shared, States};
-use crate::shed::Shedder;
-use crate::tool::{PreparedTool, Tool};
-use crate::{Changes, Context, Middleware, Reply, dispatch};
+use crate::engine::context::DEFAULT_RUN_DEADLINE;
+use crate::engine::inputs::Inputs;
+use crate::engine::shared::{Shared, States};
+use crate::error::BuildError;
+use crate::protocol::dispatch;
+use crate::protocol::reply::Reply;
+use crate::register::context::Context;
+use crate::register::extension::{Extension, Host};
+use crate::register::middleware::Middleware;
+use crate::register::parts::{Identity, Lists, Parts};
+use crate::register::prompt::Prompt;
+use crate::register::resource::{Resource, ResourceTemplate};
+use crate::register::tool::Tool;
+use crate::support::by_name::ByName;
+use crate::support::changes::Changes;
+use crate::support::clock::{Clock, SystemClock};
+use crate::support::shed::Shedder;
 
 /// A server. Cheap to clone; clones are the same server.
 ///
@@ -47,22 +53,7 @@ use crate::{Changes, Context, Middleware, Reply, dispatch};
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct Server(pub(crate) Arc<Inner>);
-
-pub(crate) struct Inner {
-    pub(crate) info: Implementation,
-    /// The server's name as it stands in the metadata of results.
-    pub(crate) signature: String,
-    pub(crate) instructions: Option<String>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) tools: ByName<PreparedTool>,
-    pub(crate) prompts: ByName<PreparedPrompt>,
-    pub(crate) resources: ByName<PreparedResource>,
-    pub(crate) templates: ByName<PreparedTemplate>,
-    pub(crate) lists: Lists,
-    pub(crate) extensions: Vec<Arc<dyn Extension>>,
-    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
-}
+pub struct Server(Arc<Parts>);
 
 impl Server {
     /// Begins a server of this name and version.
@@ -88,10 +79,10 @@ impl Server {
 
     /// Answers one message.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        dispatch::handle(self, body, context).await
+        dispatch::handle(&self.0, body, context).await
     }
 
-    /// The same for those who have parsed the message already; `None` where nothing is answered.
+    /// Answers one message that the caller has parsed already; `None` where nothing is answered.
     pub async fn handle_value(&self, message: Value, context: Context<'_>) -> Option<Value> {
         let reply = self.handle(message.to_string().into(), context).await;
         reply.last().await.map(|text| serde_json::from_str(&text).expect("a reply is JSON"))
@@ -111,7 +102,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.0.info.name).finish_non_exhaustive()
+        f.debug_struct("Server").field("name", &self.0.identity.info.name).finish_non_exhaustive()
     }
 }
 
@@ -266,7 +257,7 @@ impl Builder {
         self
     }
 
-    /// The same, and has a client that did not declare the input visit a URL instead: see
+    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
     /// [`Ask::until`](crate::Ask::until).
     ///
     /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
@@ -314,9 +305,8 @@ impl Builder {
             deadline: self.run_deadline,
             ..Shared::new(sealer, self.clock)
         };
-        let inner = Inner {
-            signature: signature(&self.info),
-            info: self.info,
+        let parts = Parts {
+            identity: Identity::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),
             tools: unique("tools", tools, |tool| tool.definition.name.clone())?,
@@ -327,9 +317,9 @@ impl Builder {
             extensions: self.extensions,
             middleware: self.middleware,
         };
-        let server = Server(Arc::new(inner));
+        let server = Server(Arc::new(parts));
         for extension in &server.0.extensions {
-            extension.attached(Host(Arc::downgrade(&server.0)));
+            extension.attached(Host::of(&server.0));
         }
         Ok(server)
     }
@@ -352,62 +342,8 @@ fn unique<T>(
     Ok(map)
 }
 
-/// The metadata of a result that has no other.
-fn signature(info: &Implementation) -> String {
-    let mut meta = ResultMeta::new();
-    meta.server_info = Some(info.clone());
-    let meta = serde_json::to_string(&meta).expect("a name is JSON");
-    format!("\"_meta\":{meta}")
-}
-
 impl fmt::Debug for Builder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder").field("name", &self.info.name).field("tools", &self.tools).finish_non_exhaustive()
     }
-}
-
-/// Why a server cannot be put together. Whoever wrote it is to blame.
-///
-/// ```
-/// use mrtr_server::{BuildError, Failure, Flow, Server, Tool};
-///
-/// let greet = || Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
-/// let built = Server::builder("greeter", "1.0.0").tool(greet()).tool(greet()).build();
-/// assert_eq!(built.unwrap_err().to_string(), "two tools are named `greet`");
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// Two of one name.
-    #[error("two {what} are named `{name}`")]
-    Duplicate {
-        /// Of what.
-        what: &'static str,
-        /// The name.
-        name: String,
-    },
-    /// A template is none that URIs can be matched against.
-    #[error("`{template}` cannot be matched against")]
-    UriTemplate {
-        /// The template.
-        template: String,
-        /// Why not.
-        source: TemplateError,
-    },
-    /// The type of a handler's arguments or output has no schema that the protocol allows.
-    #[error("the schema of `{name}` is not allowed")]
-    Schema {
-        /// The tool, prompt or template.
-        name: String,
-        /// Why not.
-        source: ReadError,
-    },
-    /// Arguments cannot be checked against a tool's schema.
-    #[error("the input schema of tool `{tool}` cannot be checked against")]
-    Check {
-        /// The tool.
-        tool: String,
-        /// Why not.
-        source: SchemaError,
-    },
 }

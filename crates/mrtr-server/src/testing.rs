@@ -40,7 +40,10 @@ pub use clock::FixedClock;
 pub use conversation::Conversation;
 pub use listening::Listening;
 
-use crate::{Caller, Context, Reply, Server};
+use crate::protocol::reply::Reply;
+use crate::register::context::Context;
+use crate::server::Server;
+use crate::support::caller::Caller;
 
 /// A client in memory.
 ///

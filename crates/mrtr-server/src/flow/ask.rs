@@ -11,9 +11,11 @@ use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::question::Fingerprint;
-use super::{Flow, QuestionKind, short_hex};
-use crate::run::{Admission, BranchId, Evaluation, Question, Run, park};
-use crate::{Asked, FlowError};
+use super::{Flow, QuestionKind};
+use crate::engine::journal::Asked;
+use crate::engine::{Admission, BranchId, Evaluation, Question, Run, park};
+use crate::error::FlowError;
+use crate::support::hex::short_hex;
 
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
 ///
@@ -343,7 +345,9 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
                 return Progress::Parked;
             }
         };
-        if M::OPTIONAL && !crate::gate::allows(&request, &self.run.context.capabilities, self.run.context.revision) {
+        if M::OPTIONAL
+            && !crate::engine::gate::allows(&request, &self.run.context.capabilities, self.run.context.revision)
+        {
             self.run.skip(&self.key);
             return Progress::Answered(Answered::Declined);
         }

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use super::Flow;
 use super::member::{Joinable, Slot};
-use crate::FlowError;
-use crate::run::Run;
+use crate::engine::Run;
+use crate::error::FlowError;
 
 /// A tuple of questions, steps and branches.
 ///

@@ -12,8 +12,8 @@ use serde::de::DeserializeOwned;
 use super::ask::{AnswerMode, Ask, Asking};
 use super::step::{Step, Work};
 use super::{AskUntil, Flow, QuestionKind, UrlAsk, UrlUntil};
-use crate::run::{BranchId, Run};
-use crate::{Failure, FlowError};
+use crate::engine::{BranchId, Run};
+use crate::error::{Failure, FlowError};
 
 /// Something that can stand in [`Flow::join`](super::Flow::join) or [`Flow::race`](super::Flow::race): a question, a step
 /// or a [`Branch`].

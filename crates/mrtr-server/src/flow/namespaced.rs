@@ -12,8 +12,10 @@ use mrtr_schema::{
 use super::ask::Ask;
 use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};
 use super::url::OpenQuestion;
-use crate::run::{Evaluation, Question, Run, Within};
-use crate::{Asked, FlowError, RunContext, gate};
+use crate::engine::context::RunContext;
+use crate::engine::journal::Asked;
+use crate::engine::{Evaluation, Question, Run, Within, gate};
+use crate::error::FlowError;
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
 where

@@ -18,10 +18,11 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::Answered;
-use crate::journal::Wording;
-use crate::run::Run;
-use crate::run_context::KnownForm;
-use crate::{Asked, RunContext, echo};
+use crate::engine::Run;
+use crate::engine::context::RunContext;
+use crate::engine::journal::{Asked, Wording};
+use crate::engine::shared::KnownForm;
+use crate::support::echo;
 
 /// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
 ///

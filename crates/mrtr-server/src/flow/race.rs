@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use super::Flow;
 use super::member::{Joinable, Slot};
-use crate::FlowError;
-use crate::run::{RaceStart, Run};
+use crate::engine::{RaceStart, Run};
+use crate::error::FlowError;
 
 /// A tuple of questions, steps and branches, of which the first to end is taken.
 ///

@@ -10,8 +10,8 @@ use mrtr_schema::{
 };
 
 use super::Flow;
-use crate::failure::FailureKind;
-use crate::{Failure, FlowError, echo};
+use crate::error::{Failure, FailureKind, FlowError};
+use crate::support::echo;
 
 /// The tools that a model may call while it is asked.
 ///
@@ -98,7 +98,7 @@ impl<'a> SamplingTools<'a> {
     async fn call(&self, using: &ToolUseContent) -> ToolResultContent {
         let output = match self.calls.get(&using.name) {
             Some(Call(call)) => call(using.input.clone()).0.await,
-            None => Err(crate::ToolError::new(format!("There is no tool `{}`", using.name)).into()),
+            None => Err(crate::error::ToolError::new(format!("There is no tool `{}`", using.name)).into()),
         };
         let (content, failed) = match output {
             Ok(ToolOutput(content)) => (content, None),

@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Flow;
-use crate::journal::StepEntry;
-use crate::run::{Entry, Run, StepStart, Within};
-use crate::{Failure, FlowError};
+use crate::engine::journal::StepEntry;
+use crate::engine::{Entry, Run, StepStart, Within};
+use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
 ///

@@ -12,8 +12,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::ask::{Ask, Asking, Required};
 use super::question::{Fingerprint, QuestionKind, sealed, with_note};
 use super::{Answered, Flow};
-use crate::run::{BranchId, Ending, Evaluation, Question, Run, Within};
-use crate::{Asked, FlowError};
+use crate::engine::journal::Asked;
+use crate::engine::{BranchId, Ending, Evaluation, Question, Run, Within};
+use crate::error::FlowError;
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
 ///

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
-use crate::Clock;
+use crate::support::clock::Clock;
 
 /// A clock that stands still until it is moved. Clones are the same clock.
 ///

@@ -127,7 +127,7 @@ impl Conversation {
 
     /// Goes on with another server: the next retry lands there.
     #[must_use]
-    pub fn at(mut self, server: &crate::Server) -> Self {
+    pub fn at(mut self, server: &crate::server::Server) -> Self {
         self.client = self.client.at(server);
         self
     }

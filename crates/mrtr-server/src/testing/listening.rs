@@ -4,7 +4,7 @@ use futures_util::StreamExt;
 use serde_json::Value;
 
 use super::Client;
-use crate::ReplyStream;
+use crate::protocol::reply::ReplyStream;
 
 /// A subscription: what the server tells, and at its end the response. Dropping it ends it.
 ///

@@ -1,0 +1,25 @@
+//! One run of a handler over a journal: what it shares with its runner, and how it ends.
+
+mod branches;
+mod contained;
+pub(crate) mod context;
+mod deadline;
+pub(crate) mod gate;
+pub(crate) mod inputs;
+pub(crate) mod journal;
+pub(crate) mod lazy_flow;
+mod outcome;
+mod place;
+mod run;
+pub(crate) mod shared;
+mod sink;
+mod state;
+
+pub(crate) use branches::BranchId;
+pub(crate) use contained::{Contained, Panicked};
+pub(crate) use outcome::SeenQuestions;
+pub use outcome::{Outcome, Question, RunReport};
+pub(crate) use place::Within;
+pub(crate) use run::run;
+pub use sink::{Entry, JournalSink, SinkError};
+pub(crate) use state::{Admission, Ending, Evaluation, RaceStart, Run, StepStart, park};

@@ -1,0 +1,145 @@
+//! What a run has besides its journal: who asks, what the client can do, and the server's own things.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use mrtr_schema::{ClientCapabilities, Revision};
+use mrtr_state::{FlowId, Sealer};
+use sha2::{Digest, Sha256};
+
+use super::inputs::Inputs;
+use super::lazy_flow::LazyFlow;
+use super::shared::Shared;
+use super::sink::JournalSink;
+use crate::support::caller::Caller;
+use crate::support::clock::SystemClock;
+use crate::support::hex::short_hex;
+use crate::support::notify::Notifier;
+use crate::support::shed::{Load, MOST_SHEDS};
+
+/// What a run has besides its journal.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| {
+///     flow.into_task().await;
+///     Ok::<_, Failure>("done")
+/// };
+/// let as_task = RunContext::for_tests().as_task(1 << 20);
+/// let ran = run(handler, Journal::default(), as_task).await;
+/// assert!(matches!(ran.outcome, Outcome::Done("done")));
+/// # }
+/// ```
+pub struct RunContext {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) revision: Revision,
+    pub(crate) lazy_flow: LazyFlow,
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) sink: Option<Arc<dyn JournalSink>>,
+    /// Set once nobody waits for the run any more.
+    pub(crate) gone: Option<Arc<AtomicBool>>,
+    pub(crate) journal_limit: usize,
+    /// How long a run may take.
+    pub(crate) deadline: Duration,
+    /// Whether an answer to another wording of its question is refused.
+    pub(crate) strict: bool,
+    pub(crate) as_task: bool,
+    pub(crate) notifier: Option<Notifier>,
+    /// How busy the server was when the round began.
+    pub(crate) load: Load,
+}
+
+/// How long a run may take, unless the server or the tool says otherwise: ten minutes.
+///
+/// ```
+/// assert_eq!(mrtr_server::DEFAULT_RUN_DEADLINE.as_secs(), 600);
+/// ```
+pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
+
+impl RunContext {
+    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, lazy_flow: LazyFlow) -> Self {
+        Self {
+            journal_limit: shared.journal_limit(),
+            deadline: shared.deadline,
+            strict: false,
+            shared,
+            revision,
+            lazy_flow,
+            capabilities: Arc::default(),
+            caller: None,
+            sink: None,
+            gone: None,
+            as_task: false,
+            notifier: None,
+            load: Load::default(),
+        }
+    }
+
+    /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    ///
+    /// There is no server with which inputs could be registered, so a handler may ask for any.
+    pub fn for_tests() -> Self {
+        let mut shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
+        shared.inputs = Inputs::Any;
+        let lazy_flow = LazyFlow::beginning(None, shared.clock.now());
+        Self::new(Arc::new(shared), Revision::default(), lazy_flow)
+    }
+
+    /// Has entries kept as they are made.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn JournalSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// Ends the run after this long, with an error that says what it was waiting for. It counts from the moment at
+    /// which the handler first waits for something.
+    #[must_use]
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
+    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes.
+    #[must_use]
+    pub fn as_task(mut self, journal_limit: usize) -> Self {
+        self.as_task = true;
+        self.journal_limit = journal_limit;
+        self
+    }
+
+    /// Whether a flow that was put down this often is put down here.
+    pub(crate) fn sheds(&self, sheds: u32) -> bool {
+        let load = Load { running: self.shared.load.running(), ..self.load };
+        let overloaded = || self.shared.shedder.as_ref().is_some_and(|shedder| shedder.sheds(&load));
+        !self.as_task && sheds < MOST_SHEDS && overloaded()
+    }
+
+    pub(crate) fn flow_id(&self) -> FlowId {
+        self.lazy_flow.lineage(&self.shared).flow()
+    }
+
+    /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
+    /// does not know the flow's, which is sealed.
+    pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update(purpose);
+        digest.update(self.flow_id().as_bytes());
+        // With its length, so that no other division into scopes and name gives the same bytes.
+        digest.update(u64::try_from(scopes.len()).expect("a length").to_le_bytes());
+        digest.update(scopes);
+        digest.update(name);
+        short_hex(&digest.finalize())
+    }
+}
+
+impl fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunContext").field("lazy_flow", &self.lazy_flow).finish_non_exhaustive()
+    }
+}

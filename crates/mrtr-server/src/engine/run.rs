@@ -1,0 +1,83 @@
+//! The runner: polls a handler until it is done, or until all that is left is questions.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use super::contained::Contained;
+use super::context::RunContext;
+use super::deadline::Deadline;
+use super::journal::Journal;
+use super::outcome::RunReport;
+use super::state::Run;
+use crate::error::Failure;
+
+/// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
+pub(crate) async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> RunReport<T>
+where
+    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+{
+    let run = Arc::new(Run::new(journal, context));
+    let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
+    let mut handler = pin!(Contained::new(async { handler(Arc::clone(&run)).await }));
+    // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
+    let given_up = Closing(&run);
+    let mut seen = 0;
+    let returned = poll_fn(|cx| {
+        loop {
+            match run.in_body(|| handler.as_mut().poll(cx)) {
+                Poll::Ready(Ok(returned)) => return Poll::Ready(Some(returned)),
+                Poll::Ready(Err(panicked)) => {
+                    run.panicked(&panicked);
+                    return Poll::Ready(None);
+                }
+                Poll::Pending => {}
+            }
+            match run.at_rest(cx.waker()) {
+                None if deadline.poll(cx).is_ready() => {
+                    run.is_overdue();
+                    return Poll::Ready(None);
+                }
+                None => return Poll::Pending,
+                // Once more, until no new question appears: what was just answered may have opened the next branch.
+                Some(asked) if asked > seen => seen = asked,
+                Some(_) => return Poll::Ready(None),
+            }
+        }
+    })
+    .await;
+    if !run.closes_at_rest() {
+        outlast_steps(&run, &mut deadline).await;
+    }
+    std::mem::forget(given_up);
+    if let Err(panicked) = handler.as_mut().clear() {
+        run.panicked_at_its_end(&panicked);
+    }
+    if run.has_last_entries() {
+        let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
+        if deadline.bound(run.record_dropped()).await.is_none() {
+            run.is_overdue();
+        }
+    }
+    run.finish(returned)
+}
+
+/// Closes the flow when it is dropped.
+struct Closing<'a>(&'a Run);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
+/// flow.
+async fn outlast_steps(run: &Run, deadline: &mut Deadline<'_>) {
+    let idle = poll_fn(|cx| if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending });
+    if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
+        run.is_overdue();
+    }
+    run.close();
+}

@@ -1,0 +1,484 @@
+//! What a running handler and its runner share: the journal, the open questions, and why the run must end.
+
+mod questions;
+mod races;
+mod steps;
+
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use futures_util::task::AtomicWaker;
+use serde_json::value::RawValue;
+
+use super::branches::{BranchId, Branches};
+use super::contained::{Contained, Panicked, contain};
+use super::place::{self, Within};
+use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
+use crate::engine::context::RunContext;
+use crate::engine::journal::{Journal, PER_ENTRY};
+use crate::error::{Failure, FlowError, ToolError};
+use crate::support::by_name::{ByName, Names};
+
+pub(crate) use questions::Evaluation;
+pub(crate) use races::RaceStart;
+pub(crate) use steps::StepStart;
+
+pub(crate) struct Run {
+    pub(crate) context: RunContext,
+    state: Mutex<State>,
+    /// Wakes the runner when something happens that its handler's own wakers do not tell of.
+    runner: AtomicWaker,
+}
+
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
+struct State {
+    journal: Journal,
+    /// Roughly how many bytes the journal takes, sealed.
+    size: usize,
+    /// How many it may take.
+    limit: usize,
+    /// Open questions, in the order in which they were asked.
+    open: ByName<Box<OpenQuestion>>,
+    /// How many questions were opened so far, also such as were withdrawn.
+    asked: usize,
+    branches: Branches,
+    /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
+    /// up by hand has no meaning yet.
+    read: Names<Option<u64>>,
+    /// The steps and races of this run, and whether each was begun in it.
+    steps: Names<bool>,
+    /// How many steps and checks must end before the run may.
+    in_flight: usize,
+    /// What besides steps the run waits for before it may end, in words.
+    waits: Vec<String>,
+    /// Steps that wait for ever, because the handler dropped them in an earlier run.
+    given_up: Vec<String>,
+    /// Branches in which something waits for the end of the run because a question was open.
+    held_up: Vec<BranchId>,
+    /// Whether a race was run: what lost was asked for and is not looked at.
+    raced: bool,
+    /// Steps that the handler dropped, and of which the sink has not been told yet.
+    dropped: Vec<String>,
+    /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
+    misused: Option<String>,
+    /// Whether a step was begun or read: answers that came without a state count no more.
+    stepped: bool,
+    used_unsealed: bool,
+    passed_over: PassedOver,
+    must_carry: bool,
+    /// How far an earlier run had come.
+    resumed: Option<Box<RawValue>>,
+    ending: Option<Ending>,
+    /// Whether the run has ended: its flow is closed.
+    over: bool,
+}
+
+/// A question, and where it was asked.
+struct OpenQuestion {
+    question: Question,
+    branch: BranchId,
+    /// The other branches that asked it.
+    more: Vec<BranchId>,
+}
+
+/// Whether an open question was dropped, after which nothing begins in the run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PassedOver {
+    No,
+    /// The handler went on without it.
+    ByHandler,
+    /// A panic took it along, which the handler may have caught.
+    ByPanic,
+}
+
+/// Why a run ends though its handler would go on.
+pub(crate) enum Ending {
+    IntoTask,
+    Yielded,
+    Abandoned,
+    Failed(Failure),
+}
+
+/// Whether a call on the flow goes on.
+pub(crate) enum Admission {
+    /// It does, in this branch.
+    To(BranchId),
+    /// It waits for the end of the run.
+    Park,
+    /// It never will: the run has ended, or the call does not come from its handler.
+    Closed,
+}
+
+impl Run {
+    pub(crate) fn new(journal: Journal, context: RunContext) -> Self {
+        let state = State {
+            size: journal.size(),
+            limit: context.journal_limit,
+            resumed: journal.entries().progress.clone(),
+            journal,
+            open: ByName::default(),
+            asked: 0,
+            branches: Branches::default(),
+            read: Names::new(),
+            steps: Names::new(),
+            in_flight: 0,
+            waits: Vec::new(),
+            given_up: Vec::new(),
+            held_up: Vec::new(),
+            raced: false,
+            dropped: Vec::new(),
+            misused: None,
+            stepped: false,
+            used_unsealed: false,
+            passed_over: PassedOver::No,
+            must_carry: false,
+            ending: None,
+            over: false,
+        };
+        Self { context, state: Mutex::new(state), runner: AtomicWaker::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Polls the handler: what it calls now, it calls in its body.
+    pub(super) fn in_body<R>(&self, poll: impl FnOnce() -> R) -> R {
+        place::in_body(self.id(), poll)
+    }
+
+    /// Polls a member of a join: what it calls now, it calls in its branch.
+    pub(crate) fn in_branch<R>(&self, branch: BranchId, poll: impl FnOnce() -> R) -> R {
+        place::in_branch(self.id(), branch, poll)
+    }
+
+    /// A branch for a member of a join, under the branch that polls it first.
+    pub(crate) fn fork(&self) -> BranchId {
+        let parent = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
+        let mut state = self.state();
+        let parent = state.branches.living(parent);
+        state.branches.fork(parent)
+    }
+
+    /// How many questions were opened, if there is nothing to wait for but answers. The waker is kept for what happens
+    /// from now on: first it, then the look, so that nothing falls between.
+    pub(super) fn at_rest(&self, runner: &Waker) -> Option<usize> {
+        self.runner.register(runner);
+        let state = self.state();
+        let over = state.ending.is_some() || !state.open.is_empty() || self.is_abandoned();
+        (over && state.in_flight == 0).then_some(state.asked)
+    }
+
+    /// Whether no step is under way, as one may be that the handler has let out of its hands.
+    pub(super) fn is_idle(&self, runner: &Waker) -> bool {
+        self.runner.register(runner);
+        self.state().in_flight == 0
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.context.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Acquire))
+    }
+
+    /// Closes the flow if no step is under way, and says whether it did.
+    pub(super) fn closes_at_rest(&self) -> bool {
+        let mut state = self.state();
+        state.over = state.in_flight == 0;
+        state.over
+    }
+
+    /// Whether there is something left that the sink must be told.
+    pub(super) fn has_last_entries(&self) -> bool {
+        self.context.sink.is_some() && !self.state().dropped.is_empty()
+    }
+
+    /// Closes the flow: whatever still holds it has no effect any more, and what its handler drops now, the runner
+    /// dropped.
+    pub(super) fn close(&self) {
+        self.state().over = true;
+    }
+
+    pub(super) fn finish<T>(&self, returned: Option<Result<T, Failure>>) -> RunReport<T> {
+        let abandoned = self.is_abandoned();
+        let mut state = self.state();
+        let open = std::mem::take(&mut state.open);
+        let seen = SeenQuestions { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
+        let entries = state.journal.entries();
+        let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
+        // What another version may still want goes along, as far as it may count and does not take too much room.
+        let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };
+        state.journal.retain_unsealed(|key, answer| {
+            let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
+            room = left.unwrap_or(room);
+            left.is_some()
+        });
+        if !open.is_empty() {
+            state.has_room();
+        }
+        let outcome = match (state.ending.take(), returned) {
+            (Some(Ending::IntoTask), _) => Outcome::IntoTask,
+            (Some(Ending::Abandoned), _) => Outcome::Abandoned,
+            // A reply that asks carries the answers just as well as one that does not.
+            (None | Some(Ending::Yielded), _) if !open.is_empty() => {
+                Outcome::Waiting(open.into_values().map(|open| open.question).collect())
+            }
+            (Some(Ending::Yielded), _) => Outcome::Yielded,
+            (None, Some(Ok(value))) => Outcome::Done(value),
+            (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
+            (None, None) => {
+                debug_assert!(abandoned, "a run at rest has an ending or a question");
+                Outcome::Abandoned
+            }
+        };
+        RunReport { outcome, journal: std::mem::take(&mut state.journal), must_carry, seen }
+    }
+
+    /// Ends the run for a reason. The first one stands.
+    pub(crate) fn end(&self, ending: Ending) {
+        self.state().ending.get_or_insert(ending);
+    }
+
+    pub(crate) fn misuse(&self, text: String) {
+        self.end(Ending::Failed(Failure::misuse(text)));
+    }
+
+    /// The handler panicked. If it did so past an open question, that counts as little as what it might have returned.
+    pub(super) fn panicked(&self, Panicked(text): &Panicked) {
+        let mut state = self.state();
+        if state.passed_over == PassedOver::ByHandler && !state.open.is_empty() {
+            tracing::warn!(
+                panic = &*crate::support::echo::logged(text),
+                "the handler panicked after it had dropped an open question"
+            );
+        } else {
+            let failure = Failure::misuse(format!("the handler panicked: {text}"));
+            state.ending.get_or_insert(Ending::Failed(failure));
+        }
+    }
+
+    /// The handler panicked when the runner dropped it. Whatever the run would have said, it is not to be trusted.
+    pub(super) fn panicked_at_its_end(&self, Panicked(text): &Panicked) {
+        let failure = Failure::misuse(format!("the handler panicked when its run ended: {text}"));
+        self.state().ending = Some(Ending::Failed(failure));
+    }
+
+    /// The run took longer than it may. Says what it was waiting for, to the log and to the caller.
+    pub(super) fn is_overdue(&self) {
+        let mut state = self.state();
+        let limit = self.context.deadline;
+        let failure = match state.given_up.first() {
+            Some(step) if state.in_flight == 0 => FlowError::Interrupted { step: step.clone() }.into(),
+            _ => {
+                let waited_for = state.waited_for();
+                ToolError::new(format!("It was not done after {limit:?}, when it was waiting for {waited_for}")).into()
+            }
+        };
+        tracing::error!(
+            flow = %self.context.flow_id(),
+            ?limit,
+            steps = ?state.steps_under_way(),
+            waits = ?state.waits,
+            dropped_before = ?state.given_up,
+            "a run took longer than it may, and was ended"
+        );
+        if !matches!(state.ending, Some(Ending::Failed(_))) {
+            state.ending = Some(Ending::Failed(failure));
+        }
+    }
+
+    pub(crate) fn sink_failed(&self, step: &str, error: SinkError) {
+        self.end(match error {
+            SinkError::Lost => Ending::Abandoned,
+            SinkError::Store(error) => {
+                tracing::error!(step, error = crate::error::with_causes(&*error), "an entry could not be kept");
+                Ending::Failed(crate::error::ProtocolError::from(crate::error::internal_error()).into())
+            }
+        });
+    }
+
+    /// Polls a step's own work, or what says whether a question is settled elsewhere. `None` if it panicked, or used
+    /// the flow as only the handler may: then the run ends.
+    pub(crate) async fn inside<F: Future>(&self, within: Within, name: &str, work: F) -> Option<F::Output> {
+        let mut work = std::pin::pin!(Contained::new(work));
+        std::future::poll_fn(|cx| {
+            let polled = place::inside(self.id(), within, || work.as_mut().poll(cx));
+            let misused = self.state().misused.take();
+            if let Some(what) = misused {
+                // It would wait for ever, and the run for it.
+                self.misuse(format!("{what} was used inside {} `{name}`", within.noun()));
+                return Poll::Ready(None);
+            }
+            polled.map(|ended| self.or_end(ended, || format!("{} `{name}`", within.noun())))
+        })
+        .await
+    }
+
+    /// Waits for a question that runs code of the application's. If that panics the run ends, whatever the handler makes
+    /// of it: it has no answer, and must not go on as if it had.
+    pub(crate) async fn contained<F: Future>(&self, key: &str, question: F) -> F::Output {
+        match self.or_end(Contained::new(question).await, || format!("the question `{key}`")) {
+            Some(output) => output,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Runs code of the application's that only computes, such as a check of an answer. `None` if it panicked: then
+    /// the run ends, whatever the handler makes of it.
+    pub(crate) fn contain<R>(&self, what: &str, name: &str, run: impl FnOnce() -> R) -> Option<R> {
+        self.or_end(contain(run), || format!("{what} `{name}`"))
+    }
+
+    fn or_end<R>(&self, ended: Result<R, Panicked>, what: impl FnOnce() -> String) -> Option<R> {
+        ended.map_err(|Panicked(text)| self.misuse(format!("{} panicked: {text}", what()))).ok()
+    }
+
+    /// Whether whatever calls now must stop: the run is ending, or the handler has passed over a question.
+    fn must_stop(&self, state: &mut State) -> bool {
+        if self.is_abandoned() {
+            state.ending.get_or_insert(Ending::Abandoned);
+        }
+        state.ending.is_some() || state.passed_over != PassedOver::No
+    }
+
+    /// Looks at where a call on the flow comes from, and whether the flow goes on.
+    fn admit(&self, state: &mut State, what: impl FnOnce() -> String) -> Admission {
+        if state.over {
+            return Admission::Closed;
+        }
+        match place::here(self.id()) {
+            None => {
+                let text = format!(
+                    "{} was used outside the handler's own code, as by a spawned task: a flow belongs to its handler; \
+                     `flow.join` with `flow.branch` does several things at once",
+                    what()
+                );
+                state.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
+                self.runner.wake();
+                Admission::Closed
+            }
+            Some((_, Within::Step | Within::Until)) => {
+                state.misused.get_or_insert_with(what);
+                Admission::Park
+            }
+            Some(_) if self.must_stop(state) => Admission::Park,
+            Some((branch, Within::Handler)) => Admission::To(state.branches.living(branch)),
+        }
+    }
+
+    /// Checks besides that the name is one.
+    fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
+        let admission = self.admit(state, || format!("{what} `{name}`"));
+        if matches!(admission, Admission::To(_)) && !is_name(name) {
+            let text = format!("{name:?} cannot name a {what}: 1 to 128 printable characters");
+            state.ending = Some(Ending::Failed(Failure::misuse(text)));
+            return Admission::Park;
+        }
+        admission
+    }
+
+    /// Lets something begin that is no question: not in a branch that is held by one.
+    fn admit_beginning(&self, state: &mut State, what: impl FnOnce() -> String) -> Admission {
+        match self.admit(state, what) {
+            Admission::To(branch) if state.holds_up(branch) => Admission::Park,
+            admission => admission,
+        }
+    }
+
+    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
+    /// much.
+    fn check_size(&self, state: &mut State, what: &str, name: &str, size: usize, freed: usize) {
+        state.size = (state.size + cost(name, size)).saturating_sub(freed);
+        let (total, limit) = (state.size, self.context.journal_limit);
+        if total > limit {
+            let text =
+                format!("the journal holds {total} bytes with the {size} of {what} `{name}`; {limit} are allowed");
+            state.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
+        }
+    }
+}
+
+/// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
+/// would wait for ever, and has no way to say so but this one.
+pub(crate) async fn park<T>(admission: Admission, what: &str) -> T {
+    let closed = matches!(admission, Admission::Closed) && !std::thread::panicking();
+    assert!(!closed, "{what}: {}", FlowError::Closed);
+    std::future::pending().await
+}
+
+impl Within {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Handler => "the handler",
+            Self::Step => "step",
+            Self::Until => "`until` of",
+        }
+    }
+}
+
+/// Roughly what an entry takes in a sealed journal.
+fn cost(name: &str, size: usize) -> usize {
+    name.len() + size + PER_ENTRY
+}
+
+impl State {
+    /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
+    /// so that a retry is the same flow, and does nothing twice.
+    fn checkpoint_unsealed(&mut self) -> bool {
+        if !self.has_room() {
+            return false;
+        }
+        if self.used_unsealed {
+            self.ending = Some(Ending::Yielded);
+        }
+        !self.used_unsealed
+    }
+
+    /// Whether something must wait for the end of the run because a question is open in its branch.
+    fn holds_up(&mut self, branch: BranchId) -> bool {
+        let held = self.branches.is_held(branch);
+        if held {
+            self.held_up.push(branch);
+        }
+        held
+    }
+
+    /// What a run that is overdue was waiting for, in words for the caller.
+    fn waited_for(&self) -> String {
+        let steps = self.steps_under_way().into_iter().map(|name| format!("step `{name}`"));
+        let all: Vec<_> = steps.chain(self.waits.iter().cloned()).collect();
+        if all.is_empty() { "something outside its steps".to_owned() } else { all.join(" and ") }
+    }
+
+    /// Steps that were begun in this run and have not ended.
+    fn steps_under_way(&self) -> Vec<&str> {
+        let entries = self.journal.entries().steps.iter();
+        entries
+            .filter(|(name, entry)| entry.is_started() && self.steps.get(name) == Some(&true))
+            .map(|(name, _)| &**name)
+            .collect()
+    }
+
+    /// Whether the client's answers leave room for what comes. If not, the run ends before anything is done that a
+    /// state would have to tell of. Only the last answer of a flow may take more: nothing has to carry it.
+    fn has_room(&mut self) -> bool {
+        let excess = if self.size > self.limit { self.journal.excess(self.limit) } else { None };
+        if let Some(key) = excess {
+            let failure = Failure::too_much(key, self.limit);
+            self.ending.get_or_insert(Ending::Failed(failure));
+            return false;
+        }
+        true
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    // Most are short, and of letters that take a byte each.
+    if name.len() <= 128 && name.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
+        return !name.is_empty();
+    }
+    (1..=128).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+}

@@ -1,0 +1,72 @@
+//! Races in a run: who won is an entry, and stays so.
+
+use super::{Admission, Ending, Run, State};
+use crate::engine::Entry;
+use crate::engine::journal::StepEntry;
+use crate::engine::place::here;
+use crate::error::Failure;
+
+/// What a race finds under its name.
+pub(crate) enum RaceStart {
+    /// It waits for the end of the run.
+    Park,
+    /// Its run has ended.
+    Closed,
+    /// No member has won it yet.
+    Open,
+    /// This member won it in an earlier run.
+    Won(usize),
+}
+
+impl Run {
+    /// Begins a race among so many members, or tells who won it.
+    pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
+        let mut state = self.state();
+        match self.admit(&mut state, || format!("race `{name}`")) {
+            Admission::To(_) => {}
+            Admission::Park => return RaceStart::Park,
+            Admission::Closed => return RaceStart::Closed,
+        }
+        let mistake = if state.steps.insert_new(name, false) {
+            match state.journal.entries().steps.get(name) {
+                None => {
+                    state.raced = true;
+                    return RaceStart::Open;
+                }
+                Some(StepEntry::Value(winner)) => match winner.get().parse() {
+                    Ok(winner) if winner < members => return RaceStart::Won(winner),
+                    _ => format!("no member won the race `{name}`, by what was recorded"),
+                },
+                Some(_) => format!("a race and a step are both named `{name}`"),
+            }
+        } else {
+            format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
+        };
+        state.ending = Some(Ending::Failed(Failure::misuse(mistake)));
+        RaceStart::Park
+    }
+
+    /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
+    /// a spawned task is not to be recorded after the reply.
+    pub(crate) fn is_at_home(&self) -> bool {
+        here(self.id()).is_some() && !self.state().over
+    }
+
+    /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
+        let entry = StepEntry::Value(serde_json::value::to_raw_value(&winner).expect("a number is JSON"));
+        if self.context.sink.is_some() {
+            let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
+            self.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
+        }
+        self.finish_step(name, entry);
+        let mut state = self.state();
+        let State { held_up, branches, ending, .. } = &mut *state;
+        if held_up.iter().any(|branch| !branches.is_withdrawn(*branch)) {
+            // What waited for a question that is not asked any more does not notice. The next run knows who won, and
+            // comes by without being held up.
+            ending.get_or_insert(Ending::Yielded);
+        }
+        Some(())
+    }
+}

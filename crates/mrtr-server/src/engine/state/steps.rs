@@ -1,0 +1,240 @@
+//! Steps in a run, and whatever else must not happen twice or half.
+
+use serde_json::value::RawValue;
+
+use super::{Admission, Ending, Run, State, cost};
+use crate::engine::Entry;
+use crate::engine::journal::StepEntry;
+use crate::engine::place::here;
+use crate::error::Failure;
+
+/// What a step finds under its name.
+pub(crate) enum StepStart {
+    /// It waits for the end of the run.
+    Park,
+    /// Its run has ended.
+    Closed,
+    Start,
+    Interrupted,
+    Recorded(StepEntry),
+}
+
+impl Run {
+    /// Begins a step, or gives what it gave before.
+    pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> StepStart {
+        let mut state = self.state();
+        match self.admit_name(&mut state, "step", name) {
+            Admission::To(branch) if state.holds_up(branch) => return StepStart::Park,
+            Admission::To(_) => {}
+            Admission::Park => return StepStart::Park,
+            Admission::Closed => return StepStart::Closed,
+        }
+        if !state.steps.insert_new(name, false) {
+            state.ending = Some(Ending::Failed(Failure::misuse(format!("two steps are named `{name}`"))));
+            return StepStart::Park;
+        }
+        if !state.checkpoint_unsealed() {
+            return StepStart::Park;
+        }
+        state.stepped = true;
+        match state.journal.entries().steps.get(name) {
+            // Whatever the handler took in its place has its own entry, and takes it again.
+            Some(StepEntry::Dropped) => {
+                state.given_up.push(name.to_owned());
+                StepStart::Park
+            }
+            Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
+            Some(StepEntry::Started) | None => {
+                if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
+                    state.size += cost(name, 0);
+                }
+                state.in_flight += 1;
+                *state.steps.get_or_insert(name, true) = true;
+                StepStart::Start
+            }
+            Some(entry) => StepStart::Recorded(entry.clone()),
+        }
+    }
+
+    /// Holds the end of the run off until a step that has begun has ended, or is dropped.
+    pub(crate) fn step_guard<'a>(&'a self, name: &'a str) -> StepGuard<'a> {
+        StepGuard { run: self, name, ended: false }
+    }
+
+    pub(crate) fn finish_step(&self, name: &str, entry: StepEntry) {
+        let mut state = self.state();
+        let size = entry.size();
+        let steps = &mut state.journal.entries_mut().steps;
+        let before = match steps.get_mut(name) {
+            Some(started) => Some(std::mem::replace(started, entry)),
+            None => steps.insert(name.to_owned(), entry),
+        };
+        let freed = before.map_or(0, |entry| cost(name, entry.size()));
+        self.check_size(&mut state, "step", name, size, freed);
+    }
+
+    /// Holds the end of the run off for something besides a step, which is said in words.
+    pub(crate) fn hold_off(&self, what: String) -> WaitGuard<'_> {
+        let mut state = self.state();
+        state.in_flight += 1;
+        state.waits.push(what.clone());
+        WaitGuard { run: self, what }
+    }
+
+    /// Has an entry kept, after those of steps that were dropped before. If it cannot be, the run ends.
+    pub(crate) async fn record(&self, step: &str, entry: Entry<'_>) -> Option<()> {
+        let Some(sink) = &self.context.sink else { return Some(()) };
+        self.record_dropped().await?;
+        sink.record(entry).await.map_err(|error| self.sink_failed(step, error)).ok()
+    }
+
+    /// Has it kept which steps the handler dropped.
+    pub(crate) async fn record_dropped(&self) -> Option<()> {
+        let Some(sink) = &self.context.sink else { return Some(()) };
+        loop {
+            let Some(step) = self.state().dropped.first().cloned() else { return Some(()) };
+            let outcome = serde_json::to_string(&StepEntry::Dropped).expect("an entry is JSON");
+            let recorded = sink.record(Entry::StepFinished { step: &step, outcome: &outcome }).await;
+            // Only now: the step that records may be dropped half-way, and then the next one does it.
+            self.state().dropped.retain(|dropped| *dropped != step);
+            recorded.map_err(|error| self.sink_failed(&step, error)).ok()?;
+        }
+    }
+
+    /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
+    pub(crate) fn gives_key(&self, name: &str) -> Admission {
+        use crate::engine::place::Within;
+        let mut state = self.state();
+        // A step that has begun is finished, whatever becomes of the run around it.
+        let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.over);
+        let admission = match in_step {
+            Some((branch, _)) => Admission::To(branch),
+            None => match self.admit_beginning(&mut state, || format!("idempotency key `{name}`")) {
+                Admission::To(_) if !state.checkpoint_unsealed() => Admission::Park,
+                admission => admission,
+            },
+        };
+        if matches!(admission, Admission::To(_)) {
+            state.stepped = true;
+            state.journal.entries_mut().gave_keys = true;
+        }
+        admission
+    }
+
+    /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
+    /// when the rounds are over (TK-21).
+    pub(crate) fn become_task(&self) -> Admission {
+        let mut state = self.state();
+        let admission = self.admit_beginning(&mut state, || "`into_task`".to_owned());
+        if let Admission::To(branch) = admission {
+            if !state.open.is_empty() {
+                state.held_up.push(branch);
+            } else if !state.used_unsealed || state.checkpoint_unsealed() {
+                // A task keeps its journal elsewhere, so that no state has to hold it.
+                state.ending = Some(Ending::IntoTask);
+            }
+        }
+        match admission {
+            Admission::Closed => Admission::Closed,
+            Admission::To(_) | Admission::Park => Admission::Park,
+        }
+    }
+
+    /// How far an earlier run had come.
+    pub(crate) fn resumed(&self) -> Option<Box<RawValue>> {
+        self.state().resumed.clone()
+    }
+
+    /// Keeps how far the flow has come, and says whether it goes on from here.
+    pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> Admission {
+        let mut state = self.state();
+        let admission = self.admit_beginning(&mut state, || "a yield point".to_owned());
+        if !matches!(admission, Admission::To(_)) {
+            return admission;
+        }
+        if !state.has_room() {
+            return Admission::Park;
+        }
+        let size = progress.get().len();
+        let freed = state
+            .journal
+            .entries_mut()
+            .progress
+            .replace(progress)
+            .map_or(0, |before| cost(PROGRESS, before.get().len()));
+        state.must_carry = true;
+        self.check_size(&mut state, "entry", PROGRESS, size, freed);
+        if state.ending.is_none() && self.context.sheds(state.journal.entries().sheds) {
+            crate::support::metrics::shed();
+            state.journal.entries_mut().sheds += 1;
+            state.ending = Some(Ending::Yielded);
+        }
+        if state.ending.is_none() { admission } else { Admission::Park }
+    }
+}
+
+/// Holds the end of a run off while a step is under way.
+pub(crate) struct StepGuard<'a> {
+    run: &'a Run,
+    name: &'a str,
+    ended: bool,
+}
+
+impl StepGuard<'_> {
+    /// The step has ended by itself.
+    pub(crate) fn end(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for StepGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.run.state();
+        // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
+        if !self.ended && !state.over && !std::thread::panicking() {
+            state.mark_dropped(self.name, self.run.context.sink.is_some());
+        }
+        self.run.leave(state);
+    }
+}
+
+/// Holds the end of a run off for something besides a step.
+pub(crate) struct WaitGuard<'a> {
+    run: &'a Run,
+    what: String,
+}
+
+impl Drop for WaitGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.run.state();
+        if let Some(place) = state.waits.iter().position(|what| *what == self.what) {
+            state.waits.swap_remove(place);
+        }
+        self.run.leave(state);
+    }
+}
+
+impl Run {
+    /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
+    fn leave(&self, mut state: std::sync::MutexGuard<'_, State>) {
+        state.in_flight -= 1;
+        drop(state);
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+    }
+}
+
+impl State {
+    /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
+    /// run sees one.
+    fn mark_dropped(&mut self, name: &str, recorded: bool) {
+        self.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Dropped);
+        if recorded {
+            self.dropped.push(name.to_owned());
+        }
+    }
+}
+
+/// What the progress of a yield point is called where entries are named.
+const PROGRESS: &str = "progress";

@@ -1,0 +1,8 @@
+//! A message in, a message out: admitted in the order of the protocol, and handed to its method.
+
+mod admit;
+mod catalog;
+mod client_meta;
+pub(crate) mod dispatch;
+pub(crate) mod reply;
+mod subscription;

@@ -1,0 +1,114 @@
+//! What a server has: its lists, page by page, and what it says of itself.
+
+use indexmap::IndexMap;
+use mrtr_schema::{
+    AnyResult, DiscoverResult, ErrorObject, Feature, InitializeParams, InitializeResult, JsonObject,
+    ListChangedCapability, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    ResourcesCapability, Revision, ServerCapabilities,
+};
+
+use crate::error::{ProtocolError, invalid_params};
+use crate::register::parts::Parts;
+use crate::round::request::Request;
+
+/// One page of each list, with where the next one begins and how long it may be kept.
+macro_rules! lists {
+    ($($name:ident: $result:ident;)*) => {$(
+        pub(crate) fn $name(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+            let (listed, next) = page(parts, request, parts.$name.values().map(|one| &one.definition))?;
+            let mut result = $result::new(listed);
+            (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
+            parts.identity.write(&result, request.context.revision)
+        }
+    )*};
+}
+lists! {
+    tools: ListToolsResult;
+    prompts: ListPromptsResult;
+    resources: ListResourcesResult;
+    templates: ListResourceTemplatesResult;
+}
+
+/// One page, in the order in which things were registered, and where the next one begins.
+///
+/// The lists of a server do not change while it lives, so a cursor is a place in them. One from another instance with
+/// another list is still within bounds, or refused.
+fn page<'a, T: Clone + 'a>(
+    parts: &Parts,
+    request: &Request<'_>,
+    all: impl ExactSizeIterator<Item = &'a T>,
+) -> Result<(Vec<T>, Option<String>), ErrorObject> {
+    let cursor = request.params.text("cursor").map_err(invalid_params)?;
+    let length = all.len();
+    let start = match &cursor {
+        None => 0,
+        Some(cursor) => cursor
+            .strip_prefix(CURSOR)
+            .and_then(|place| place.parse().ok())
+            // One spelling a place, and only places that a page can end at.
+            .filter(|place| (1..length).contains(place) && cursor_at(*place) == *cursor)
+            .ok_or_else(|| ProtocolError::invalid_params("`cursor` is not one of this list's").into_object())?,
+    };
+    let size = parts.lists.page_size.get();
+    let end = start.saturating_add(size).min(length);
+    let next = (end < length).then(|| cursor_at(end));
+    Ok((all.skip(start).take(size).cloned().collect(), next))
+}
+
+fn cursor_at(place: usize) -> String {
+    format!("{CURSOR}{place}")
+}
+
+const CURSOR: &str = "from-";
+
+pub(crate) fn discover(parts: &Parts, revision: Revision) -> Result<String, ErrorObject> {
+    let mut result = DiscoverResult::new([revision.to_string()], parts.capabilities(revision));
+    result.instructions.clone_from(&parts.instructions);
+    result.caching = parts.lists.caching.clone();
+    parts.identity.write(&result, revision)
+}
+
+/// What older revisions have for it. What the client says of itself there is the transport's to remember.
+pub(crate) fn initialize(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    let _: InitializeParams = request.params.clone().read(revision.lenient()).map_err(invalid_params)?;
+    let capabilities = parts.capabilities(revision);
+    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.identity.info.clone());
+    result.instructions.clone_from(&parts.instructions);
+    parts.identity.write(&result, revision)
+}
+
+pub(crate) fn ping(parts: &Parts, revision: Revision) -> Result<String, ErrorObject> {
+    parts.identity.write(&AnyResult::new(), revision)
+}
+
+impl Parts {
+    /// What the server can do: what it has, and nothing else.
+    fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+        // Older revisions tell of changes and set log levels within a session, which there is none of here.
+        let changes = revision.has(Feature::Discovery);
+        let lists = || {
+            let mut capability = ListChangedCapability::new();
+            capability.list_changed = changes.then_some(true);
+            capability
+        };
+        let mut capabilities = ServerCapabilities::new();
+        capabilities.tools = (!self.tools.is_empty()).then(lists);
+        capabilities.prompts = (!self.prompts.is_empty()).then(lists);
+        capabilities.resources = self.has_resources().then(|| {
+            let mut capability = ResourcesCapability::new();
+            capability.list_changed = changes.then_some(true);
+            capability.subscribe = changes.then_some(true);
+            capability
+        });
+        capabilities.completions = self.completes().then(JsonObject::default);
+        capabilities.logging = changes.then(JsonObject::default);
+        let extensions: IndexMap<_, _> = self
+            .extensions
+            .iter()
+            .filter_map(|extension| Some((extension.name().to_owned(), extension.capability(revision)?)))
+            .collect();
+        capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
+        capabilities
+    }
+}

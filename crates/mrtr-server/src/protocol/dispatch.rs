@@ -1,0 +1,146 @@
+//! The path of a message: admitted, past the middleware, to its method, and back as a reply.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::{StreamExt, stream};
+use mrtr_schema::{ErrorObject, RequestId};
+use tokio::sync::mpsc;
+
+use super::admit::{Admitted, LISTEN, subject_member, unknown_method};
+use super::client_meta::ClientMeta;
+use super::reply::{Reply, ReplyStream};
+use super::{catalog, subscription};
+use crate::error::ProtocolError;
+use crate::register::contained::contained;
+use crate::register::context::Context;
+use crate::register::middleware::{Middleware, RequestInfo};
+use crate::register::parts::Parts;
+use crate::round::request::Request;
+use crate::round::{completion, prompt, resource, tool};
+use crate::support::notify::Notifier;
+
+/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream.
+pub(crate) async fn handle(parts: &Arc<Parts>, body: Bytes, context: Context<'_>) -> Reply {
+    let client = match Admitted::read(parts, &body, &context) {
+        Err(reply) => return reply,
+        Ok(admitted) if admitted.wants_notifications() => admitted.client,
+        Ok(admitted) => return answer(parts, &admitted).await,
+    };
+    answer_aloud(Arc::clone(parts), body, context.into_owned(), client).await
+}
+
+async fn answer(parts: &Arc<Parts>, Admitted { id, request, .. }: &Admitted<'_>) -> Reply {
+    match reply(parts, id, request).await {
+        Ok(reply) => reply,
+        Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
+    }
+}
+
+/// Answers with a stream if anything is said before the response, and with the response alone otherwise.
+async fn answer_aloud(parts: Arc<Parts>, body: Bytes, context: Context<'static>, client: ClientMeta) -> Reply {
+    let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
+    let notifier = Notifier { progress: client.progress, log: client.log, sender, revision: context.revision };
+    let mut answering = Box::pin(async move {
+        // The stream outlives this call, so it reads the message again from bytes of its own.
+        match Admitted::read(&parts, &body, &context) {
+            Ok(mut admitted) => {
+                admitted.request.notifier = Some(notifier);
+                answer(&parts, &admitted).await
+            }
+            Err(reply) => reply,
+        }
+    });
+    let first = tokio::select! {
+        biased;
+        Some(first) = notifications.recv() => first,
+        reply = &mut answering => match notifications.try_recv() {
+            Ok(first) => {
+                let response = Box::pin(async { reply.last().await.unwrap_or_default() });
+                return stream_from(first, notifications, response);
+            }
+            Err(_) => return reply,
+        },
+    };
+    let response = Box::pin(async { answering.await.last().await.unwrap_or_default() });
+    stream_from(first, notifications, response)
+}
+
+fn stream_from(
+    first: String,
+    notifications: mpsc::Receiver<String>,
+    response: Pin<Box<dyn Future<Output = String> + Send>>,
+) -> Reply {
+    let rest = ReplyStream::until_response(notifications, response);
+    Reply::Stream(ReplyStream::new(stream::once(async { first }).chain(rest)))
+}
+
+/// Past the middleware, to the method, and past the middleware again.
+async fn reply(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
+    let name = subject_member(&request.method).and_then(|member| request.params.text(member).ok().flatten());
+    let info = RequestInfo {
+        method: &request.method,
+        name: name.as_deref(),
+        caller: request.context.caller.as_ref(),
+        tenant: request.context.tenant.as_deref(),
+        revision: request.context.revision,
+        is_retry: request.params.get("requestState").is_some(),
+    };
+    let (passed, refused) = pass(&parts.middleware, &info).await;
+    let answered = match refused {
+        Some(error) => Err(error),
+        None if request.method == LISTEN => subscription::listen(parts, id, request),
+        None => result(parts, request).await.map(|result| Reply::result(id, result)),
+    };
+    for middleware in passed.iter().rev() {
+        let outcome = answered.as_ref().map(drop);
+        contained("middleware", Box::pin(async { middleware.after(&info, outcome).await })).await.ok();
+    }
+    answered
+}
+
+/// The result as JSON text, or the error.
+async fn result(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    match &*request.method {
+        "tools/call" => tool::call(parts, request).await,
+        "prompts/get" => prompt::get(parts, request).await,
+        "resources/read" => resource::read(parts, request).await,
+        "completion/complete" => completion::complete(parts, request).await,
+        "tools/list" => catalog::tools(parts, request),
+        "prompts/list" => catalog::prompts(parts, request),
+        "resources/list" => catalog::resources(parts, request),
+        "resources/templates/list" => catalog::templates(parts, request),
+        "server/discover" => catalog::discover(parts, revision),
+        "initialize" => catalog::initialize(parts, request),
+        "ping" => catalog::ping(parts, revision),
+        method => match parts.extensions.iter().find(|extension| extension.owns(method, revision)) {
+            Some(extension) => {
+                let answer = extension.handle(method, &request.params, request.context, &request.capabilities);
+                let answer = contained(extension.name(), answer).await?;
+                parts.identity.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
+            }
+            None => Err(unknown_method(method)),
+        },
+    }
+}
+
+/// Asks middleware in turn: who let the request through, and the refusal if one did not.
+async fn pass<'a>(
+    all: &'a [Arc<dyn Middleware>],
+    call: &RequestInfo<'_>,
+) -> (&'a [Arc<dyn Middleware>], Option<ErrorObject>) {
+    for (place, middleware) in all.iter().enumerate() {
+        let refusal = match contained("middleware", Box::pin(async { middleware.before(call).await })).await {
+            Ok(passed) => passed.map_err(ProtocolError::into_object).err(),
+            Err(error) => Some(error),
+        };
+        if refusal.is_some() {
+            return (&all[..place], refusal);
+        }
+    }
+    (all, None)
+}
+
+const NOTIFICATIONS_IN_FLIGHT: usize = 16;

@@ -1,0 +1,160 @@
+//! `subscriptions/listen`: a stream of what was asked for, acknowledged first, with a result when the server ends it.
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use mrtr_schema::{
+    ErrorObject, ListenParams, ListenResult, ListenResultMeta, Notice, Notification, NotificationMeta,
+    NotificationParams, Optional, PromptListChanged, RequestId, ResourceListChanged, ResourceUpdated,
+    ResourceUpdatedParams, Revision, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams,
+    ToolListChanged, Wire,
+};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::error::{internal_error, invalid_params};
+use crate::protocol::reply::{Reply, ReplyStream};
+use crate::register::notices::ExtensionNotice;
+use crate::register::parts::{Identity, Parts};
+use crate::round::request::Request;
+use crate::support::changes::Change;
+
+/// Begins a subscription.
+pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
+    let revision = request.context.revision;
+    let params: ListenParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;
+    let wanted = params.notifications;
+    let changes = parts.shared.changes.subscribe();
+    let mut honoured = parts.honoured(&wanted);
+    let mut notices = stream::pending().boxed();
+    for extension in &parts.extensions {
+        if let Some(told) = extension.listen(&wanted, request.context, &request.capabilities) {
+            honoured.task_ids = honoured.task_ids.take().or(told.acknowledged.task_ids);
+            notices = stream::select(notices, told.notices).boxed();
+        }
+    }
+    let subscription = Subscription {
+        id: id.clone(),
+        revision,
+        honoured: honoured.clone(),
+        result: parts.identity.listen_result(id, revision)?,
+        changes,
+        notices,
+    };
+    let mut acknowledged = SubscriptionsAcknowledgedParams::new(honoured);
+    acknowledged.meta = Some(subscription.meta());
+    let acknowledged = subscription.write(&Notification::<SubscriptionsAcknowledged>::new(acknowledged))?;
+    let first = stream::once(async { acknowledged });
+    let rest = stream::unfold(Some(subscription), |subscription| async {
+        let mut subscription = subscription?;
+        match subscription.next().await {
+            Some(text) => Some((text, Some(subscription))),
+            None => Some((subscription.result.clone(), None)),
+        }
+    });
+    Ok(Reply::Stream(ReplyStream::new(first.chain(rest))))
+}
+
+/// A subscriber, and what it is to hear.
+struct Subscription {
+    id: RequestId,
+    revision: Revision,
+    honoured: SubscriptionFilter,
+    /// The last message.
+    result: String,
+    changes: Receiver<Change>,
+    notices: BoxStream<'static, ExtensionNotice>,
+}
+
+impl Subscription {
+    /// The next notification; `None` when the subscription ends.
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            let told = tokio::select! {
+                changed = self.changes.recv() => match changed {
+                    // If it missed some, better that it subscribes anew than that it believes to be up to date.
+                    Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
+                    Ok(change) => self.tell(&change),
+                },
+                Some(notice) = self.notices.next() => self.forward(&notice),
+            };
+            if let Some(text) = told {
+                return Some(text);
+            }
+        }
+    }
+
+    /// The notification of a change, if it was asked for.
+    fn tell(&self, change: &Change) -> Option<String> {
+        let SubscriptionFilter { tools_list_changed, prompts_list_changed, resources_list_changed, .. } =
+            &self.honoured;
+        match change {
+            Change::Tools if *tools_list_changed == Some(true) => self.list_changed::<ToolListChanged>(),
+            Change::Prompts if *prompts_list_changed == Some(true) => self.list_changed::<PromptListChanged>(),
+            Change::Resources if *resources_list_changed == Some(true) => self.list_changed::<ResourceListChanged>(),
+            Change::Resource(uri) if self.honoured.resource_subscriptions.as_ref()?.contains(uri) => {
+                let mut params = ResourceUpdatedParams::new(&**uri);
+                params.meta = Some(self.meta());
+                self.write(&Notification::<ResourceUpdated>::new(params)).ok()
+            }
+            _ => None,
+        }
+    }
+
+    fn list_changed<N>(&self) -> Option<String>
+    where
+        N: Notice<Params = Optional<NotificationParams>>,
+    {
+        let mut params = NotificationParams::new();
+        params.meta = Some(self.meta());
+        self.write(&Notification::<N>::new(params)).ok()
+    }
+
+    fn forward(&self, notice: &ExtensionNotice) -> Option<String> {
+        let mut params: serde_json::Map<String, serde_json::Value> = notice.params.to().ok()?;
+        let id = serde_json::to_value(&self.id).ok()?;
+        let meta = serde_json::json!({ "io.modelcontextprotocol/subscriptionId": id });
+        params.insert("_meta".to_owned(), meta);
+        let message = serde_json::json!({ "jsonrpc": "2.0", "method": notice.method, "params": params });
+        Some(message.to_string())
+    }
+
+    fn meta(&self) -> NotificationMeta {
+        let mut meta = NotificationMeta::new();
+        meta.subscription_id = Some(self.id.clone());
+        meta
+    }
+
+    fn write<N: Notice>(&self, notification: &Notification<N>) -> Result<String, ErrorObject> {
+        notification.to_json(self.revision).map_err(|error| {
+            tracing::error!(%error, "a notification cannot be written in this revision");
+            internal_error()
+        })
+    }
+}
+
+impl Parts {
+    /// What of a filter the server can tell of.
+    fn honoured(&self, wanted: &SubscriptionFilter) -> SubscriptionFilter {
+        let offered = |wanted: Option<bool>, offers: bool| wanted.filter(|wanted| *wanted && offers);
+        let has_resources = self.has_resources();
+        let mut honoured = SubscriptionFilter::new();
+        honoured.tools_list_changed = offered(wanted.tools_list_changed, !self.tools.is_empty());
+        honoured.prompts_list_changed = offered(wanted.prompts_list_changed, !self.prompts.is_empty());
+        honoured.resources_list_changed = offered(wanted.resources_list_changed, has_resources);
+        honoured.resource_subscriptions = wanted.resource_subscriptions.clone().filter(|_| has_resources);
+        honoured
+    }
+}
+
+impl Identity {
+    /// The last message of a subscription.
+    fn listen_result(&self, id: &RequestId, revision: Revision) -> Result<String, ErrorObject> {
+        let mut meta = ListenResultMeta::new(id.clone());
+        meta.server_info = Some(self.info.clone());
+        let result = ListenResult::new(meta).to_json(revision).map_err(|_| internal_error())?;
+        match Reply::result(id, result) {
+            Reply::Message { body, .. } => Ok(body),
+            _ => Err(internal_error()),
+        }
+    }
+}

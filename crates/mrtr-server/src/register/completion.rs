@@ -1,0 +1,69 @@
+//! Completion: what somebody may be about to type, asked of a flow.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mrtr_schema::{CompleteParams, CompleteResult};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::Failure;
+use crate::flow::Flow;
+use crate::register::handler::{Handler, IntoHandler};
+
+/// An argument that is being typed.
+///
+/// ```
+/// use mrtr_server::{Completing, Failure, Flow};
+///
+/// async fn cities(_: Flow, typing: Completing) -> Result<Vec<String>, Failure> {
+///     let cities = ["Paris", "Parma", "Oslo"];
+///     Ok(cities.iter().filter(|city| city.starts_with(&typing.value)).map(ToString::to_string).collect())
+/// }
+/// ```
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Completing {
+    /// What has been typed so far.
+    pub value: String,
+    /// The other arguments, as far as they are known.
+    pub others: BTreeMap<String, String>,
+}
+
+impl Completing {
+    pub(crate) fn of(params: CompleteParams) -> Self {
+        let known = params.context.and_then(|context| context.arguments).unwrap_or_default();
+        Self { value: params.argument.value, others: known.into_iter().collect() }
+    }
+}
+
+/// What completes each argument.
+#[derive(Default)]
+pub(crate) struct Completers(HashMap<String, Completer>);
+
+impl Completers {
+    pub(crate) fn insert(&mut self, argument: String, completer: Completer) {
+        self.0.insert(argument, completer);
+    }
+
+    pub(crate) fn get(&self, argument: &str) -> Option<&Completer> {
+        self.0.get(argument)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What completes one argument.
+pub(crate) struct Completer(pub(crate) Handler<CompleteResult>);
+
+impl Completer {
+    pub(crate) fn new<C, F, E>(completer: C) -> Self
+    where
+        C: Fn(Flow, Completing) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+        E: Into<Failure> + 'static,
+    {
+        Self(IntoHandler::<_, CompleteResult>::erase(completer).handler)
+    }
+}

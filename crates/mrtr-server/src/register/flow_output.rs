@@ -1,0 +1,135 @@
+//! What a flow can end in, by method: and how each says that it failed.
+
+use std::error::Error;
+
+use mrtr_schema::{
+    CallToolResult, CompleteResult, ContentBlock, ErrorCode, ErrorObject, GetPromptResult, ReadResourceResult,
+    ResultMeta, Wire,
+};
+use serde_json::json;
+
+use crate::engine::shared::Shared;
+use crate::error::with_causes;
+use crate::error::{FlowError, ProtocolError};
+use crate::support::echo;
+
+/// The complete result of a method whose handlers are flows. Implemented here alone.
+///
+/// ```
+/// use mrtr_server::{Output, FlowOutput};
+///
+/// fn is_complete<R: FlowOutput>(output: &Output<R>) -> bool {
+///     matches!(output, Output::Complete(_))
+/// }
+/// ```
+pub trait FlowOutput: Wire {
+    /// What its handler is called in messages.
+    #[doc(hidden)]
+    const WHAT: &'static str;
+
+    /// Says that the handler failed, in words for whoever called.
+    #[doc(hidden)]
+    fn failed(text: String) -> Result<Self, ErrorObject> {
+        Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, text))
+    }
+
+    /// Says that the person declined or cancelled: the caller's decision, and no fault of the server's.
+    #[doc(hidden)]
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        let (key, action, message) = match error {
+            FlowError::Declined { key } => (key, "decline", format!("The user declined to answer `{key}`")),
+            FlowError::Cancelled { key } => (key, "cancel", format!("The user cancelled `{key}` without an answer")),
+            other => return Self::failed(other.to_string()),
+        };
+        let mut error = ErrorObject::new(ErrorCode::USER_DECLINED, message);
+        error.data = Some(json!({ "key": key, "action": action }).into());
+        Err(error)
+    }
+
+    /// Says that the call took as long as it may: the caller has to begin it anew.
+    #[doc(hidden)]
+    fn ended(text: String) -> Result<Self, ErrorObject> {
+        Err(ErrorObject::new(ErrorCode::FLOW_ENDED, text))
+    }
+
+    /// Says that the arguments do not fit, and why.
+    #[doc(hidden)]
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::invalid_params(do_not_fit(reason)).into_object())
+    }
+
+    /// Its metadata.
+    #[doc(hidden)]
+    fn meta(&mut self) -> &mut Option<ResultMeta>;
+}
+
+impl FlowOutput for CallToolResult {
+    const WHAT: &'static str = "tool";
+
+    /// The model reads of it, and may try again.
+    fn failed(text: String) -> Result<Self, ErrorObject> {
+        let mut result = Self::new([ContentBlock::text(text)]);
+        result.is_error = Some(true);
+        Ok(result)
+    }
+
+    fn unanswered(error: &FlowError) -> Result<Self, ErrorObject> {
+        Self::failed(error.to_string())
+    }
+
+    fn ended(text: String) -> Result<Self, ErrorObject> {
+        Self::failed(text)
+    }
+
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
+        Self::failed(do_not_fit(reason))
+    }
+
+    fn meta(&mut self) -> &mut Option<ResultMeta> {
+        &mut self.meta
+    }
+}
+
+fn do_not_fit(reason: &str) -> String {
+    format!("The arguments do not fit: {}", echo::sentence(reason))
+}
+
+macro_rules! flow_outputs {
+    ($($result:ty, $what:literal;)*) => {$(
+        impl FlowOutput for $result {
+            const WHAT: &'static str = $what;
+
+            fn meta(&mut self) -> &mut Option<ResultMeta> {
+                &mut self.meta
+            }
+        }
+    )*};
+}
+flow_outputs! {
+    GetPromptResult, "prompt";
+    CompleteResult, "completion";
+}
+
+impl FlowOutput for ReadResourceResult {
+    const WHAT: &'static str = "resource";
+
+    /// What stands in the URI is not what the handler takes, so there is nothing at that URI.
+    fn invalid_arguments(reason: &str) -> Result<Self, ErrorObject> {
+        Err(ProtocolError::resource_not_found(do_not_fit(reason)).into_object())
+    }
+
+    fn meta(&mut self) -> &mut Option<ResultMeta> {
+        &mut self.meta
+    }
+}
+
+/// Keeps an error of a handler's for the log, and gives the caller a reference to it.
+pub(crate) fn internal_failure<R: FlowOutput>(
+    shared: &Shared,
+    name: &str,
+    error: &(dyn Error + 'static),
+) -> Result<R, ErrorObject> {
+    let (what, reference) = (R::WHAT, shared.fresh_id());
+    tracing::error!(%reference, name, error = &*echo::logged(&with_causes(error)), "a {what} failed");
+    R::failed(format!("The {what} failed (reference {reference})"))
+}

@@ -1,0 +1,36 @@
+//! Manual mode: questions that a handler put together itself, made ordinary ones.
+
+use super::output::Output;
+use crate::engine::inputs::Inputs;
+use crate::engine::{Outcome, Question, RunReport};
+use crate::error::Failure;
+
+impl<R> RunReport<Output<R>> {
+    /// Makes questions by hand ordinary ones: whoever runs a flow need not know by which road it asks.
+    pub(crate) fn resolve_manual_questions(self, inputs: &Inputs) -> RunReport<R> {
+        let Self { outcome, mut journal, mut must_carry, seen } = self;
+        let outcome = match outcome {
+            Outcome::Done(Output::Complete(result)) => Outcome::Done(result),
+            Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
+                Outcome::Failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
+            }
+            Outcome::Done(Output::InputRequired(asked)) if let Err(mistake) = inputs.check_all(&asked.requests) => {
+                Outcome::Failed(Failure::misuse(mistake))
+            }
+            Outcome::Done(Output::InputRequired(asked)) => {
+                let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
+                let entries = journal.entries_mut();
+                must_carry |= asked.state.is_some() || questions.iter().any(Question::needs_state);
+                entries.carried = asked.state.map(|state| state.as_raw().to_owned());
+                entries.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
+                if questions.is_empty() { Outcome::Yielded } else { Outcome::Waiting(questions) }
+            }
+            Outcome::Waiting(questions) => Outcome::Waiting(questions),
+            Outcome::IntoTask => Outcome::IntoTask,
+            Outcome::Yielded => Outcome::Yielded,
+            Outcome::Abandoned => Outcome::Abandoned,
+            Outcome::Failed(failure) => Outcome::Failed(failure),
+        };
+        RunReport { outcome, journal, must_carry, seen }
+    }
+}

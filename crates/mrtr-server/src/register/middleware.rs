@@ -1,0 +1,74 @@
+//! What goes around every call without touching flows: authorization, rate limits, audit.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use mrtr_schema::{ErrorObject, Revision};
+
+use crate::error::ProtocolError;
+use crate::support::caller::Caller;
+
+/// Something that goes around every request: it may refuse it before it runs, and hears how it ended.
+///
+/// It is asked in every round: a state grants nothing.
+///
+/// ```
+/// use mrtr_schema::ErrorCode;
+/// use mrtr_server::{RequestInfo, Middleware, ProtocolError};
+///
+/// #[derive(Debug)]
+/// struct OnlyAnnDeletes;
+///
+/// #[async_trait::async_trait]
+/// impl Middleware for OnlyAnnDeletes {
+///     async fn before(&self, call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
+///         match (call.name, call.caller.map(|caller| caller.subject())) {
+///             (Some("delete"), caller) if caller != Some("ann") => {
+///                 Err(ProtocolError::new(ErrorCode::INVALID_PARAMS, "You may not delete"))
+///             }
+///             _ => Ok(()),
+///         }
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait Middleware: fmt::Debug + Send + Sync + 'static {
+    /// Lets a request through, or refuses it.
+    async fn before(&self, _call: &RequestInfo<'_>) -> Result<(), ProtocolError> {
+        Ok(())
+    }
+
+    /// Hears how a request ended that this one let through, whoever else refused it: the last to let it through hears
+    /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
+    ///
+    /// If the client goes away meanwhile, the request is dropped where it stands, and nobody hears how it ended.
+    async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
+}
+
+/// A request, as middleware sees it.
+///
+/// ```
+/// use mrtr_server::{RequestInfo, Caller};
+///
+/// /// A line for an audit.
+/// fn line(call: &RequestInfo<'_>) -> String {
+///     let who = call.caller.map_or("somebody", Caller::subject);
+///     format!("{who} called {} {}", call.method, call.name.unwrap_or_default())
+/// }
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct RequestInfo<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// The tool or prompt by name, or the resource by URI.
+    pub name: Option<&'a str>,
+    /// Who sent it.
+    pub caller: Option<&'a Caller>,
+    /// On whose behalf.
+    pub tenant: Option<&'a str>,
+    /// The revision.
+    pub revision: Revision,
+    /// Whether it brings a state, and so is not the first round.
+    pub is_retry: bool,
+}

@@ -1,0 +1,51 @@
+//! What extensions tell subscribers.
+
+use std::fmt;
+
+use futures_util::stream::BoxStream;
+use mrtr_schema::{Json, SubscriptionFilter};
+
+/// A notification of an extension's, for a subscriber.
+///
+/// ```
+/// use mrtr_server::ExtensionNotice;
+///
+/// let params = serde_json::json!({ "kelvin": 290 }).into();
+/// let notice = ExtensionNotice { method: "com.example/weather/changed", params };
+/// ```
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "a method and its parameters are all there is")]
+pub struct ExtensionNotice {
+    /// Its method.
+    pub method: &'static str,
+    /// Its parameters, without metadata.
+    pub params: Json,
+}
+
+/// What an extension tells a subscriber.
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+/// use mrtr_schema::SubscriptionFilter;
+/// use mrtr_server::{ExtensionNotice, ExtensionNotices};
+///
+/// let params = serde_json::json!({ "kelvin": 290 }).into();
+/// let notice = ExtensionNotice { method: "com.example/weather/changed", params };
+/// let notices = ExtensionNotices {
+///     acknowledged: SubscriptionFilter::new(),
+///     notices: stream::once(async { notice }).boxed(),
+/// };
+/// ```
+#[expect(clippy::exhaustive_structs, reason = "an extension fills in both")]
+pub struct ExtensionNotices {
+    /// What it will tell, out of what was asked for.
+    pub acknowledged: SubscriptionFilter,
+    /// What it tells.
+    pub notices: BoxStream<'static, ExtensionNotice>,
+}
+
+impl fmt::Debug for ExtensionNotices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExtensionNotices").field("acknowledged", &self.acknowledged).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,203 @@
+//! What a handler gives back: text, content, structured values, or a question by hand.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mrtr_schema::{
+    AudioContent, BlobResourceContents, CallToolResult, CompleteResult, Completion, CompletionValues, ContentBlock,
+    EmbeddedResource, GetPromptResult, ImageContent, InputRequest, InputRequests, Json, JsonObject, OutputSchema,
+    PromptMessage, ReadError, ReadResourceResult, ResourceContents, ResourceLink, Role, StructuredContent,
+    TextResourceContents,
+};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::error::Failure;
+
+/// What a handler may return, where the call ends in `R`.
+///
+/// A tool: text, content blocks, images, resources, a [`CallToolResult`] written by hand, or [`Structured`] values
+/// whose schema the tool then announces. A prompt: text, messages, or a [`GetPromptResult`]. A resource: text, bytes,
+/// contents, or a [`ReadResourceResult`]. A completion: the values. All of them: [`InputRequired`].
+///
+/// ```
+/// use mrtr_schema::{CallToolResult, ContentBlock};
+/// use mrtr_server::{Failure, IntoOutput, Output};
+///
+/// /// A type of one's own that tools may return.
+/// struct Celsius(f64);
+///
+/// impl IntoOutput for Celsius {
+///     fn into_output(self) -> Result<Output, Failure> {
+///         Ok(Output::Complete(CallToolResult::new([ContentBlock::text(format!("{} °C", self.0))])))
+///     }
+/// }
+/// ```
+pub trait IntoOutput<R = CallToolResult> {
+    /// Makes a result of it.
+    fn into_output(self) -> Result<Output<R>, Failure>;
+
+    /// The schema that structured results follow, if they are.
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
+        Ok(None)
+    }
+}
+
+/// What a handler returned.
+///
+/// ```
+/// use mrtr_server::{IntoOutput, Output};
+///
+/// let output: Output = "Hello".into_output()?;
+/// assert!(matches!(output, Output::Complete(_)));
+/// # Ok::<(), mrtr_server::Failure>(())
+/// ```
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "a result is complete, or it asks")]
+pub enum Output<R = CallToolResult> {
+    /// A complete result.
+    Complete(R),
+    /// A question by hand.
+    InputRequired(InputRequired),
+}
+
+impl<R> IntoOutput<R> for Output<R> {
+    fn into_output(self) -> Result<Output<R>, Failure> {
+        Ok(self)
+    }
+}
+
+/// Results written by hand, and the parts that one is made of.
+macro_rules! outputs {
+    ($($result:ident { $($part:ty => $make:expr;)* })*) => {$(
+        impl IntoOutput<$result> for $result {
+            fn into_output(self) -> Result<Output<$result>, Failure> {
+                Ok(Output::Complete(self))
+            }
+        }
+
+        $(impl IntoOutput<$result> for $part {
+            fn into_output(self) -> Result<Output<$result>, Failure> {
+                let make: fn($part) -> $result = $make;
+                Ok(Output::Complete(make(self)))
+            }
+        })*
+    )*};
+}
+outputs! {
+    CallToolResult {
+        Vec<ContentBlock> => CallToolResult::new;
+        () => |()| CallToolResult::new([]);
+        String => |text| CallToolResult::new([ContentBlock::text(text)]);
+        &'static str => |text| CallToolResult::new([ContentBlock::text(text)]);
+        ContentBlock => |block| CallToolResult::new([block]);
+        ImageContent => |image| CallToolResult::new([ContentBlock::Image(image)]);
+        AudioContent => |audio| CallToolResult::new([ContentBlock::Audio(audio)]);
+        EmbeddedResource => |resource| CallToolResult::new([ContentBlock::Resource(resource)]);
+        ResourceLink => |link| CallToolResult::new([ContentBlock::ResourceLink(link)]);
+    }
+    GetPromptResult {
+        Vec<PromptMessage> => GetPromptResult::new;
+        PromptMessage => |message| GetPromptResult::new([message]);
+        String => |text| GetPromptResult::new([PromptMessage::new(Role::User, ContentBlock::text(text))]);
+        &'static str => |text| GetPromptResult::new([PromptMessage::new(Role::User, ContentBlock::text(text))]);
+    }
+    ReadResourceResult {
+        Vec<ResourceContents> => ReadResourceResult::new;
+        ResourceContents => |contents| ReadResourceResult::new([contents]);
+        // Who reads it fills in the resource's own URI and type.
+        String => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
+        &'static str => |text| ReadResourceResult::new([ResourceContents::Text(TextResourceContents::new("", text))]);
+        Vec<u8> => |bytes| {
+            ReadResourceResult::new([ResourceContents::Blob(BlobResourceContents::new("", STANDARD.encode(bytes)))])
+        };
+    }
+    CompleteResult {
+        Vec<String> => |values| {
+            let mut completion = Completion::new(CompletionValues::first_of(values.clone()));
+            completion.total = u64::try_from(values.len()).ok();
+            completion.has_more = Some(completion.values.as_slice().len() < values.len());
+            CompleteResult::new(completion)
+        };
+    }
+}
+
+/// A value for programs, with its schema: goes out as structured content, and as text for those that read only that.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, Structured};
+/// #[derive(serde::Serialize, schemars::JsonSchema)]
+/// struct Weather { celsius: f64 }
+///
+/// async fn weather(_: Flow) -> Result<Structured<Weather>, Failure> {
+///     Ok(Structured(Weather { celsius: 21.5 }))
+/// }
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_structs, reason = "a wrapper, to be filled in and taken apart")]
+pub struct Structured<T>(pub T);
+
+impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
+    fn into_output(self) -> Result<Output, Failure> {
+        let value = StructuredContent::of(&self.0)?;
+        let mut result = CallToolResult::new([ContentBlock::text(value.as_json().as_str())]);
+        result.structured_content = Some(value);
+        Ok(Output::Complete(result))
+    }
+
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
+        let schema = JsonObject::of(&schemars::schema_for!(T))?;
+        OutputSchema::from_object(schema).map(Some)
+    }
+}
+
+/// A question by hand, manual mode: for handlers that keep their own account of where they are.
+///
+/// The state is sealed for them. On the retry, [`Flow::given`](crate::Flow::given) has the answers as they came, and
+/// [`Flow::carried`](crate::Flow::carried) the state.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output};
+/// use mrtr_schema::ListRootsRequest;
+///
+/// async fn count(flow: Flow) -> Result<Output, Failure> {
+///     if flow.given("roots").is_none() {
+///         return InputRequired::new().ask("roots", ListRootsRequest::new()).carry(&1)?.into_output();
+///     }
+///     let round: u8 = flow.carried().unwrap_or_default();
+///     format!("answered in round {}", round + 1).into_output()
+/// }
+/// ```
+#[derive(Debug, Clone, Default)]
+#[expect(clippy::exhaustive_structs, reason = "written as a literal by those who ask by hand")]
+pub struct InputRequired {
+    /// What to ask, by key.
+    pub requests: InputRequests,
+    /// What to have carried.
+    pub state: Option<Json>,
+}
+
+impl InputRequired {
+    /// Nothing yet. A reply must ask or carry something.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks for one more input.
+    #[must_use]
+    pub fn ask(mut self, key: impl Into<String>, request: impl Into<InputRequest>) -> Self {
+        self.requests.insert(key, request);
+        self
+    }
+
+    /// Has the client carry this, sealed.
+    pub fn carry<S: Serialize>(mut self, state: &S) -> Result<Self, ReadError> {
+        self.state = Some(Json::of(state)?);
+        Ok(self)
+    }
+}
+
+impl<R> IntoOutput<R> for InputRequired {
+    fn into_output(self) -> Result<Output<R>, Failure> {
+        Ok(Output::InputRequired(self))
+    }
+}

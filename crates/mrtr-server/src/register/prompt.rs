@@ -1,0 +1,139 @@
+//! A prompt: a template for a conversation, whose handler is a flow.
+
+use std::fmt;
+use std::time::Duration;
+
+use mrtr_schema::{GetPromptResult, Icon, JsonObject, ReadError};
+use mrtr_state::Lifetimes;
+
+use super::text_members::TextMembers;
+use crate::error::{BuildError, Failure};
+use crate::flow::Flow;
+use crate::register::completion::{Completer, Completers, Completing};
+use crate::register::handler::{Handler, IntoHandler};
+use crate::register::settings::{FlowSettings, StatePolicy};
+
+/// A prompt that a server offers.
+///
+/// Its arguments are texts; numbers and booleans in the handler's type are read from them.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Prompt};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Review {
+///     /// What to review
+///     code: String,
+/// }
+///
+/// async fn review(_: Flow, args: Review) -> Result<String, Failure> {
+///     Ok(format!("Please review this code:\n\n{}", args.code))
+/// }
+///
+/// let prompt = Prompt::new("review", review).description("Reviews code");
+/// ```
+pub struct Prompt {
+    definition: mrtr_schema::Prompt,
+    schema: Result<JsonObject, ReadError>,
+    settings: FlowSettings,
+    handler: Handler<GetPromptResult>,
+    completers: Completers,
+}
+
+impl Prompt {
+    /// A prompt of this name. Its arguments are the members of the handler's type.
+    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M, GetPromptResult>) -> Self {
+        let erased = handler.erase();
+        Self {
+            definition: mrtr_schema::Prompt::new(name),
+            schema: erased.input_schema,
+            settings: FlowSettings::default(),
+            handler: erased.handler,
+            completers: Completers::default(),
+        }
+    }
+
+    /// Says what it is for.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.define(|prompt| prompt.description = Some(text.into()))
+    }
+
+    /// Gives it a name for people.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.define(|prompt| prompt.title = Some(title.into()))
+    }
+
+    /// Gives it icons.
+    #[must_use]
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.define(|prompt| prompt.icons = Some(icons.into_iter().collect()))
+    }
+
+    /// Changes anything else in its definition.
+    #[must_use]
+    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Prompt)) -> Self {
+        change(&mut self.definition);
+        self
+    }
+
+    /// Completes an argument while somebody types it.
+    #[must_use]
+    pub fn complete<C, F, E>(mut self, argument: impl Into<String>, completer: C) -> Self
+    where
+        C: Fn(Flow, Completing) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+        E: Into<Failure> + 'static,
+    {
+        self.completers.insert(argument.into(), Completer::new(completer));
+        self
+    }
+
+    /// When its interim replies carry a state.
+    #[must_use]
+    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
+        self.settings.policy = policy;
+        self
+    }
+
+    /// Lets its states and flows live shorter or longer.
+    #[must_use]
+    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+    #[must_use]
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.settings.run_deadline = Some(limit);
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
+        let Self { mut definition, schema, settings, handler, completers } = self;
+        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let members = TextMembers::of(&schema);
+        if definition.arguments.is_none() && !members.is_empty() {
+            definition.arguments = Some(members.prompt_arguments());
+        }
+        Ok(PreparedPrompt { definition, settings, handler, completers, members })
+    }
+}
+
+impl fmt::Debug for Prompt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prompt").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// A prompt that is ready to be got.
+pub(crate) struct PreparedPrompt {
+    pub(crate) definition: mrtr_schema::Prompt,
+    pub(crate) settings: FlowSettings,
+    pub(crate) handler: Handler<GetPromptResult>,
+    pub(crate) completers: Completers,
+    pub(crate) members: TextMembers,
+}

@@ -1,0 +1,248 @@
+//! Resources: at one URI, or at all URIs of a template; their handlers are flows.
+
+mod template;
+
+use std::fmt;
+use std::time::Duration;
+
+use mrtr_schema::{Annotations, CachingHints, Icon, JsonObject, ReadError, ReadResourceResult, ResourceContents};
+use mrtr_state::Lifetimes;
+
+use crate::error::{BuildError, Failure};
+use crate::flow::Flow;
+use crate::register::completion::{Completer, Completers, Completing};
+use crate::register::handler::{Handler, IntoHandler};
+use crate::register::settings::{FlowSettings, StatePolicy};
+use crate::register::text_members::TextMembers;
+use template::UriTemplate;
+
+/// A resource that a server offers at one URI.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Resource};
+///
+/// async fn read(_: Flow) -> Result<&'static str, Failure> {
+///     Ok("# Guide")
+/// }
+///
+/// let resource = Resource::new("docs://guide", "guide", read).mime_type("text/markdown");
+/// ```
+pub struct Resource {
+    definition: mrtr_schema::Resource,
+    reader: Reader,
+}
+
+/// Resources that a server offers at all URIs of a template.
+///
+/// Its variables are the arguments of its handler. A variable stands for what is between two slashes: `{id}`; one
+/// with a plus for any text: `{+path}`. What is percent-encoded in the URI is decoded, so either may hold a slash, two
+/// dots, or anything else: a handler that opens files checks where it ends up. What cannot be read as the handler's
+/// type is not found, and a handler says the same with
+/// [`ProtocolError::resource_not_found`](crate::ProtocolError::resource_not_found).
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, ResourceTemplate};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Bug { id: u64 }
+///
+/// async fn read(_: Flow, bug: Bug) -> Result<String, Failure> {
+///     Ok(format!("Bug #{}", bug.id))
+/// }
+///
+/// let bugs = ResourceTemplate::new("tracker://bugs/{id}", "bug", read);
+/// ```
+pub struct ResourceTemplate {
+    definition: mrtr_schema::ResourceTemplate,
+    reader: Reader,
+    schema: Result<JsonObject, ReadError>,
+    completers: Completers,
+}
+
+/// How a resource is read.
+pub(crate) struct Reader {
+    pub(crate) handler: Handler<ReadResourceResult>,
+    pub(crate) settings: FlowSettings,
+    pub(crate) caching: CachingHints,
+}
+
+impl Reader {
+    fn new(handler: Handler<ReadResourceResult>) -> Self {
+        Self { handler, settings: FlowSettings::default(), caching: CachingHints::do_not_keep() }
+    }
+
+    /// Fills in what only the server knows: where the contents are, of what type, and how long they keep.
+    pub(crate) fn finish(&self, result: &mut ReadResourceResult, uri: &str, mime_type: Option<&str>) {
+        for contents in &mut result.contents {
+            let (place, kind) = match contents {
+                ResourceContents::Text(text) => (&mut text.uri, &mut text.mime_type),
+                ResourceContents::Blob(blob) => (&mut blob.uri, &mut blob.mime_type),
+            };
+            if place.is_empty() {
+                uri.clone_into(place);
+                *kind = kind.take().or_else(|| mime_type.map(str::to_owned));
+            }
+        }
+        match result.caching.ttl_ms {
+            None => result.caching = self.caching.clone(),
+            Some(_) => drop(result.caching.cache_scope.get_or_insert_default()),
+        }
+    }
+}
+
+/// What resources and templates have in common.
+macro_rules! resource_settings {
+    ($($resource:ident)*) => {$(
+        impl $resource {
+            /// Says what it is.
+            #[must_use]
+            pub fn description(self, text: impl Into<String>) -> Self {
+                self.define(|resource| resource.description = Some(text.into()))
+            }
+
+            /// Gives it a name for people.
+            #[must_use]
+            pub fn title(self, title: impl Into<String>) -> Self {
+                self.define(|resource| resource.title = Some(title.into()))
+            }
+
+            /// Says of which type its contents are.
+            #[must_use]
+            pub fn mime_type(self, mime_type: impl Into<String>) -> Self {
+                self.define(|resource| resource.mime_type = Some(mime_type.into()))
+            }
+
+            /// Gives it icons.
+            #[must_use]
+            pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+                self.define(|resource| resource.icons = Some(icons.into_iter().collect()))
+            }
+
+            /// Says for whom it is, and how much it matters.
+            #[must_use]
+            pub fn annotations(self, annotations: Annotations) -> Self {
+                self.define(|resource| resource.annotations = Some(annotations))
+            }
+
+            /// Changes anything else in its definition.
+            #[must_use]
+            pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::$resource)) -> Self {
+                change(&mut self.definition);
+                self
+            }
+
+            /// Says how long its contents may be kept, where the handler does not. They may not, by default.
+            #[must_use]
+            pub fn caching(mut self, hints: CachingHints) -> Self {
+                self.reader.caching = hints;
+                self
+            }
+
+            /// When its interim replies carry a state.
+            #[must_use]
+            pub fn state_policy(mut self, policy: StatePolicy) -> Self {
+                self.reader.settings.policy = policy;
+                self
+            }
+
+            /// Lets its states and flows live shorter or longer.
+            #[must_use]
+            pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+                self.reader.settings.lifetimes = Some(lifetimes);
+                self
+            }
+
+            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+            #[must_use]
+            pub fn run_deadline(mut self, limit: Duration) -> Self {
+                self.reader.settings.run_deadline = Some(limit);
+                self
+            }
+        }
+
+        impl fmt::Debug for $resource {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($resource)).field("definition", &self.definition).finish_non_exhaustive()
+            }
+        }
+    )*};
+}
+resource_settings!(Resource ResourceTemplate);
+
+impl Resource {
+    /// A resource at this URI.
+    pub fn new<M>(
+        uri: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl IntoHandler<M, ReadResourceResult>,
+    ) -> Self {
+        let reader = Reader::new(handler.erase().handler);
+        Self { definition: mrtr_schema::Resource::new(uri, name), reader }
+    }
+
+    pub(crate) fn prepare(self) -> PreparedResource {
+        PreparedResource { definition: self.definition, reader: self.reader }
+    }
+}
+
+impl ResourceTemplate {
+    /// Resources at all URIs of this template.
+    pub fn new<M>(
+        uri_template: impl Into<String>,
+        name: impl Into<String>,
+        handler: impl IntoHandler<M, ReadResourceResult>,
+    ) -> Self {
+        let erased = handler.erase();
+        Self {
+            definition: mrtr_schema::ResourceTemplate::new(uri_template, name),
+            reader: Reader::new(erased.handler),
+            schema: erased.input_schema,
+            completers: Completers::default(),
+        }
+    }
+
+    /// Completes a variable while somebody types it.
+    #[must_use]
+    pub fn complete<C, F, E>(mut self, variable: impl Into<String>, completer: C) -> Self
+    where
+        C: Fn(Flow, Completing) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<String>, E>> + Send + 'static,
+        E: Into<Failure> + 'static,
+    {
+        self.completers.insert(variable.into(), Completer::new(completer));
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<PreparedTemplate, BuildError> {
+        let Self { definition, reader, schema, completers } = self;
+        let template = &definition.uri_template;
+        let uris = UriTemplate::parse(template)
+            .map_err(|source| BuildError::UriTemplate { template: template.clone(), source })?;
+        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        Ok(PreparedTemplate { uris, members: TextMembers::of(&schema), definition, reader, completers })
+    }
+}
+
+/// A resource that is ready to be read.
+pub(crate) struct PreparedResource {
+    pub(crate) definition: mrtr_schema::Resource,
+    pub(crate) reader: Reader,
+}
+
+/// A template whose resources are ready to be read.
+pub(crate) struct PreparedTemplate {
+    pub(crate) definition: mrtr_schema::ResourceTemplate,
+    pub(crate) reader: Reader,
+    pub(crate) completers: Completers,
+    uris: UriTemplate,
+    members: TextMembers,
+}
+
+impl PreparedTemplate {
+    /// The handler's arguments, if the URI is one of the template's.
+    pub(crate) fn arguments(&self, uri: &str) -> Option<JsonObject> {
+        let values = self.uris.matches(uri)?;
+        Some(self.members.object(values.iter().map(|(name, value)| (name.as_str(), value.as_str()))))
+    }
+}

@@ -1,0 +1,82 @@
+//! How the flows of a tool, prompt or resource are kept.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_state::Lifetimes;
+use mrtr_state::single_use::SingleUse;
+
+/// How a tool's flows are kept.
+#[derive(Clone, Default)]
+pub(crate) struct FlowSettings {
+    pub(crate) policy: StatePolicy,
+    pub(crate) guard: Option<Guard>,
+    pub(crate) lifetimes: Option<Lifetimes>,
+    pub(crate) version: String,
+    pub(crate) may_become_task: bool,
+    /// How long a run may take, if not as long as the server says.
+    pub(crate) run_deadline: Option<Duration>,
+    /// Whether an answer to another wording of its question is refused.
+    pub(crate) strict: bool,
+}
+
+/// When an interim reply carries a state.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, StatePolicy, Tool};
+///
+/// let tool = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello")).state_policy(StatePolicy::WhenNeeded);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StatePolicy {
+    /// Always. An answer that comes with a state counts for what that state says was asked.
+    #[default]
+    Always,
+    /// Only when there is something to carry. A client may then answer before it is asked.
+    WhenNeeded,
+}
+
+/// A store for single use, and what it does with replays.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_server::{Clock, Failure, Flow, Guard, SystemClock, Tool};
+/// use mrtr_state::MemorySingleUse;
+///
+/// let store = MemorySingleUse::new(SystemClock::default().now());
+/// let guard = Guard::new(Arc::new(store)).refuse_replays();
+/// let tool = Tool::new("pay", async |_: Flow| Ok::<_, Failure>("paid")).single_use(guard);
+/// ```
+#[derive(Clone)]
+pub struct Guard {
+    pub(crate) store: Arc<dyn SingleUse>,
+    pub(crate) refuse_replays: bool,
+}
+
+impl Guard {
+    /// Each state of the tool is redeemed once; a replay with the same answers gets the same reply.
+    pub fn new(store: Arc<dyn SingleUse>) -> Self {
+        Self { store, refuse_replays: false }
+    }
+
+    /// Refuses replays altogether.
+    #[must_use]
+    pub fn refuse_replays(mut self) -> Self {
+        self.refuse_replays = true;
+        self
+    }
+}
+
+impl<S: SingleUse> From<S> for Guard {
+    fn from(store: S) -> Self {
+        Self::new(Arc::new(store))
+    }
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").field("refuse_replays", &self.refuse_replays).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,75 @@
+//! Types that are read from texts: the arguments of a prompt, the variables of a URI.
+
+use mrtr_schema::{JsonObject, PromptArgument};
+use serde_json::Value;
+
+/// The members of a type that is read from texts: arguments of a prompt, variables of a URI.
+pub(crate) struct TextMembers(Vec<TextMember>);
+
+struct TextMember {
+    name: String,
+    description: Option<String>,
+    required: bool,
+    /// Whether the text is a number or a boolean, and not a string.
+    is_literal: bool,
+}
+
+impl TextMembers {
+    pub(super) fn of(schema: &JsonObject) -> Self {
+        let schema: Value = schema.to().unwrap_or_default();
+        let required = schema["required"].as_array().cloned().unwrap_or_default();
+        let definitions = schema["$defs"].clone();
+        let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+        let member = |(name, schema): (String, Value)| TextMember {
+            required: required.iter().any(|required| *required == *name),
+            description: schema["description"].as_str().map(str::to_owned),
+            is_literal: LITERAL_TYPES.iter().any(|literal| is_of_type(resolved(&schema, &definitions), literal)),
+            name,
+        };
+        Self(properties.into_iter().map(member).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What a prompt says of them.
+    pub(super) fn prompt_arguments(&self) -> Vec<PromptArgument> {
+        self.0.iter().map(TextMember::argument).collect()
+    }
+
+    /// The texts as an object that the type is read from.
+    pub(crate) fn object<'a>(&self, texts: impl Iterator<Item = (&'a str, &'a str)>) -> JsonObject {
+        let values = texts.map(|(name, text)| {
+            let literal = self.0.iter().any(|member| member.name == name && member.is_literal);
+            let value = if literal { serde_json::from_str(text).ok() } else { None };
+            (name.to_owned(), value.unwrap_or_else(|| text.into()))
+        });
+        values.collect::<serde_json::Map<String, Value>>().into()
+    }
+}
+
+impl TextMember {
+    fn argument(&self) -> PromptArgument {
+        let mut argument = PromptArgument::new(&*self.name);
+        argument.description.clone_from(&self.description);
+        argument.required = Some(self.required);
+        argument
+    }
+}
+
+const LITERAL_TYPES: [&str; 3] = ["integer", "number", "boolean"];
+
+/// What a reference leads to: a type of its own, such as a number with a name.
+fn resolved<'a>(schema: &'a Value, definitions: &'a Value) -> &'a Value {
+    let name = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
+    name.and_then(|name| definitions.get(name)).unwrap_or(schema)
+}
+
+fn is_of_type(schema: &Value, name: &str) -> bool {
+    match &schema["type"] {
+        Value::String(one) => one == name,
+        Value::Array(several) => several.iter().any(|one| one == name),
+        _ => false,
+    }
+}

@@ -1,0 +1,217 @@
+//! A tool: its definition, its handler, and how its flows are kept.
+
+mod arguments;
+mod mirrored;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use mrtr_schema::{CallToolResult, ErrorObject, Icon, InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
+use mrtr_state::Lifetimes;
+
+use arguments::ArgumentCheck;
+use mirrored::Mirrored;
+
+use super::settings::{FlowSettings, Guard, StatePolicy};
+use crate::engine::RunReport;
+use crate::engine::context::RunContext;
+use crate::engine::journal::Journal;
+use crate::error::BuildError;
+use crate::flow::run;
+use crate::register::context::HeaderClaim;
+use crate::register::handler::{ErasedHandler, Handler, IntoHandler};
+use crate::register::output::Output;
+
+/// A tool that a server offers.
+///
+/// ```
+/// use mrtr_server::{Flow, Tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Greet { name: String }
+///
+/// async fn greet(_: Flow, args: Greet) -> Result<String, std::convert::Infallible> {
+///     Ok(format!("Hello, {}", args.name))
+/// }
+///
+/// let tool = Tool::new("greet", greet).description("Greets somebody");
+/// ```
+pub struct Tool {
+    pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
+    pub(crate) settings: FlowSettings,
+    handler: Handler<CallToolResult>,
+    /// The schema of the type that the handler reads its arguments as.
+    derived: Option<InputSchema>,
+}
+
+impl Tool {
+    /// A tool of this name. Its input schema is that of the handler's arguments.
+    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M>) -> Self {
+        let name = name.into();
+        let erased = handler.erase();
+        let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
+        let derived = definition.as_ref().ok().map(|definition| definition.input_schema.clone());
+        Self { definition, settings: FlowSettings::default(), handler: erased.handler, derived }
+    }
+
+    /// Says what it does.
+    #[must_use]
+    pub fn description(self, text: impl Into<String>) -> Self {
+        self.define(|tool| tool.description = Some(text.into()))
+    }
+
+    /// Gives it a name for people.
+    #[must_use]
+    pub fn title(self, title: impl Into<String>) -> Self {
+        self.define(|tool| tool.title = Some(title.into()))
+    }
+
+    /// Says how it behaves.
+    #[must_use]
+    pub fn annotations(self, annotations: ToolAnnotations) -> Self {
+        self.define(|tool| tool.annotations = Some(annotations))
+    }
+
+    /// Gives it icons.
+    #[must_use]
+    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
+        self.define(|tool| tool.icons = Some(icons.into_iter().collect()))
+    }
+
+    /// Takes arguments by another schema than the one derived from their type.
+    #[must_use]
+    pub fn input_schema(self, schema: InputSchema) -> Self {
+        self.define(|tool| tool.input_schema = schema)
+    }
+
+    /// Changes anything else in its definition.
+    #[must_use]
+    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Tool)) -> Self {
+        if let Ok(definition) = &mut self.definition {
+            change(definition);
+        }
+        self
+    }
+
+    /// When its interim replies carry a state.
+    #[must_use]
+    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
+        self.settings.policy = policy;
+        self
+    }
+
+    /// Lets each of its states be redeemed once.
+    #[must_use]
+    pub fn single_use(mut self, guard: impl Into<Guard>) -> Self {
+        self.settings.guard = Some(guard.into());
+        self
+    }
+
+    /// Lets its states and flows live shorter or longer.
+    #[must_use]
+    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
+        self.settings.lifetimes = Some(lifetimes);
+        self
+    }
+
+    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+    #[must_use]
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.settings.run_deadline = Some(limit);
+        self
+    }
+
+    /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
+    ///
+    /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
+    /// question that it does not belong to. The caller is told to begin anew, also when a new version of the server
+    /// has reworded the question in the meantime: [`Ask::pinned`](crate::Ask::pinned) asks again instead.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Tool};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Agreed { agreed: bool }
+    /// async fn delete(flow: Flow) -> Result<String, Failure> {
+    ///     let Agreed { agreed } = flow.elicit("agreed", "Delete 3 files?").await?;
+    ///     Ok(agreed.to_string())
+    /// }
+    ///
+    /// let tool = Tool::new("delete", delete).strict();
+    /// ```
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.settings.strict = true;
+        self
+    }
+
+    /// Notes the handler's version in each state: a fact for the log.
+    #[must_use]
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.settings.version = version.into();
+        self
+    }
+
+    /// Says that a flow may call [`Flow::into_task`](crate::Flow::into_task): every interim reply carries a state then.
+    #[must_use]
+    pub fn may_become_task(mut self) -> Self {
+        self.settings.may_become_task = true;
+        self
+    }
+
+    pub(crate) fn prepare(self) -> Result<PreparedTool, BuildError> {
+        let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
+        let is_derived = self.derived.as_ref() == Some(&definition.input_schema);
+        let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
+        let check = check(&definition.input_schema)
+            .map_err(|source| BuildError::Check { tool: definition.name.clone(), source })?;
+        let mirrored = Mirrored::of(&definition.input_schema);
+        Ok(PreparedTool { definition, settings: self.settings, handler: self.handler, check, mirrored })
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, ReadError> {
+    let input = erased.input_schema.clone()?;
+    let mut tool = mrtr_schema::Tool::new(name, InputSchema::from_object(input)?);
+    tool.output_schema = erased.output_schema.clone()?;
+    Ok(tool)
+}
+
+/// A tool that is ready to be called.
+pub(crate) struct PreparedTool {
+    pub(crate) definition: mrtr_schema::Tool,
+    pub(crate) settings: FlowSettings,
+    pub(crate) handler: Handler<CallToolResult>,
+    check: ArgumentCheck,
+    mirrored: Mirrored,
+}
+
+impl PreparedTool {
+    /// Whether the headers say of the arguments what the body does.
+    pub(crate) fn check_mirrored(
+        &self,
+        arguments: &JsonObject,
+        claims: &[(Cow<'_, str>, HeaderClaim<'_>)],
+    ) -> Result<(), ErrorObject> {
+        self.mirrored.check(arguments, claims)
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// Why the arguments will not do, in words for the model.
+    pub(crate) fn check(&self, arguments: &serde_json::value::RawValue) -> Result<(), String> {
+        self.check.check(arguments)
+    }
+
+    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
+        run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
+    }
+}

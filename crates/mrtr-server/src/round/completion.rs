@@ -1,0 +1,37 @@
+//! `completion/complete`: a round of a completer.
+
+use mrtr_schema::{
+    CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues, ErrorObject, Json,
+};
+
+use super::Round;
+use super::request::Request;
+use crate::error::{ProtocolError, internal_error, invalid_params};
+use crate::register::completion::{Completer, Completers, Completing};
+use crate::register::parts::Parts;
+use crate::register::settings::FlowSettings;
+
+pub(crate) async fn complete(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    let params: CompleteParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;
+    let argument = params.argument.name.clone();
+    let Some(Completer(handler)) = completers(parts, &params.reference)?.get(&argument) else {
+        let nothing = Completion::new(CompletionValues::default());
+        return parts.identity.write(&CompleteResult::new(nothing), revision);
+    };
+    let settings = FlowSettings::default();
+    let round = Round::new(parts, request, &argument, &settings)?;
+    let completing = Json::of(&Completing::of(params)).map_err(|_| internal_error())?;
+    round.play(handler, &completing, |_| {}).await
+}
+
+fn completers<'a>(parts: &'a Parts, reference: &CompletionReference) -> Result<&'a Completers, ErrorObject> {
+    let found = match reference {
+        CompletionReference::Prompt(prompt) => parts.prompts.get(&prompt.name).map(|prompt| &prompt.completers),
+        CompletionReference::Resource(template) => {
+            parts.templates.get(&template.uri).map(|template| &template.completers)
+        }
+        _ => None,
+    };
+    found.ok_or_else(|| ProtocolError::invalid_params("There is nothing of that name to complete").into_object())
+}

@@ -1,0 +1,129 @@
+//! `tools/call`: arguments checked, extensions asked, and a round played.
+
+use std::sync::Arc;
+
+use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObject};
+use tracing::Instrument;
+
+use super::request::Request;
+use super::{ReservationContext, Round, RoundEnd, single_use};
+use crate::engine::journal::Journal;
+use crate::engine::lazy_flow::LazyFlow;
+use crate::error::{Failure, ProtocolError, invalid_params};
+use crate::register::contained::contained;
+use crate::register::extension::{Host, ToolCall};
+use crate::register::flow_output::FlowOutput;
+use crate::register::parts::Parts;
+use crate::register::tool::PreparedTool;
+use crate::support::echo;
+
+pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let name = request.required_text("name")?;
+    let tool = parts.tools.get(&*name);
+    let unknown = || ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(&name))).into_object();
+    let tool = tool.ok_or_else(unknown)?;
+    let call = ToolRound::read(parts, tool, request)?;
+    if call.round.state.is_some() && tool.settings.guard.is_some() {
+        return Box::pin(single_use::run_single_use(parts, request)).await;
+    }
+    call.play(None).await
+}
+
+/// A call of a tool, taken apart.
+pub(super) struct ToolRound<'a> {
+    parts: &'a Arc<Parts>,
+    pub(super) round: Round<'a>,
+    tool: &'a PreparedTool,
+    arguments: Json,
+}
+
+impl<'a> ToolRound<'a> {
+    pub(super) fn read(
+        parts: &'a Arc<Parts>,
+        tool: &'a PreparedTool,
+        request: &'a Request<'a>,
+    ) -> Result<Self, ErrorObject> {
+        let arguments = match request.params.get("arguments") {
+            Some(raw) => JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?,
+            None => JsonObject::default(),
+        };
+        if let Some(headers) = request.context.headers.as_ref().filter(|_| request.has_headers()) {
+            tool.check_mirrored(&arguments, &headers.params)?;
+        }
+        let round = Round::new(parts, request, tool.name(), &tool.settings)?;
+        Ok(Self { parts, round, tool, arguments: arguments.into() })
+    }
+
+    pub(super) async fn play(&self, watch: Option<ReservationContext>) -> Result<String, ErrorObject> {
+        let round = &self.round;
+        let prepared = round.prepare(watch)?;
+        let lazy_flow = prepared.lazy_flow.clone();
+        let span = round.span(&lazy_flow);
+        async {
+            if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
+                let unfit = CallToolResult::invalid_arguments(&reason)?;
+                return round.complete(unfit, "unfit");
+            }
+            if let Some(taken) = self.offer(&prepared.journal, &lazy_flow).await? {
+                round.concluded("taken_over");
+                return Ok(taken);
+            }
+            match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
+                RoundEnd::Result(result) => Ok(result),
+                RoundEnd::IntoTask(journal) => self.continue_as_task(*journal, &lazy_flow).await,
+            }
+        }
+        .instrument(span)
+        .await
+    }
+
+    /// Offers the call to the extensions.
+    async fn offer(&self, journal: &Journal, lazy_flow: &LazyFlow) -> Result<Option<String>, ErrorObject> {
+        let extensions = &self.parts.extensions;
+        if extensions.is_empty() {
+            return Ok(None);
+        }
+        let call = self.tool_call(journal.clone(), lazy_flow);
+        for extension in extensions {
+            if let Some(taken) =
+                contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
+            {
+                return self.parts.identity.adopt(&taken, self.round.revision()).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn continue_as_task(&self, journal: Journal, lazy_flow: &LazyFlow) -> Result<String, ErrorObject> {
+        let round = &self.round;
+        let call = self.tool_call(journal, lazy_flow);
+        for extension in &self.parts.extensions {
+            if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
+                .await?
+                .map_err(ProtocolError::into_object)?
+            {
+                round.concluded("into_task");
+                return self.parts.identity.adopt(&taken, round.revision());
+            }
+        }
+        round.failed::<CallToolResult>(Failure::misuse(
+            "the handler wants to become a task, and nothing here runs tasks",
+        ))
+    }
+
+    fn tool_call(&self, journal: Journal, lazy_flow: &LazyFlow) -> ToolCall {
+        let request = self.round.request;
+        ToolCall {
+            host: Host::of(self.parts),
+            tool: self.tool.name().to_owned(),
+            arguments: self.arguments.clone(),
+            task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
+            journal,
+            lineage: lazy_flow.lineage(&self.parts.shared),
+            revision: self.round.revision(),
+            capabilities: ClientCapabilities::clone(&request.capabilities),
+            caller: request.context.caller.clone(),
+            tenant: request.context.tenant.clone(),
+        }
+    }
+}

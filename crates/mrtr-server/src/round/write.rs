@@ -1,0 +1,124 @@
+//! Results as text, with the server's name in their metadata.
+
+use indexmap::IndexMap;
+use mrtr_schema::{
+    ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, ResultMeta, Revision, Wire,
+};
+
+use crate::register::flow_output::FlowOutput;
+use crate::register::parts::Identity;
+
+impl Identity {
+    /// Writes a result without metadata of its own, and says in its metadata whose it is.
+    pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
+        written(result, revision).map(|text| self.sign(text, revision))
+    }
+
+    /// Writes a reply that asks, carries, or both; `None` if it would do neither.
+    pub(crate) fn write_interim(
+        &self,
+        requests: InputRequests,
+        state: Option<RequestState>,
+        revision: Revision,
+    ) -> Option<Result<String, ErrorObject>> {
+        // A sealed state is long, and nothing in it needs an escape: it is put in as text.
+        let (as_text, as_value) = if requests.is_empty() { (None, state) } else { (state, None) };
+        let interim = InputRequiredResult::from_parts(requests, as_value)?;
+        let written = written(&interim, revision).map(|mut text| {
+            if let Some(state) = as_text
+                && text.pop() == Some('}')
+            {
+                let state = state.untrusted_text();
+                debug_assert!(state.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\'));
+                text.reserve(state.len() + self.signature.len() + ROOM);
+                text.push_str(",\"requestState\":\"");
+                text.push_str(state);
+                text.push_str("\"}");
+            }
+            self.sign(text, revision)
+        });
+        Some(written)
+    }
+
+    /// Writes a result that a handler may have given metadata, and says in it whose it is.
+    pub(crate) fn write_output<R: FlowOutput>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
+        if result.meta().is_none() {
+            return self.write(&result, revision);
+        }
+        self.identify(&written(&result, revision)?, revision)
+    }
+
+    /// Takes over a result that an extension wrote.
+    pub(crate) fn adopt(&self, result: &mrtr_schema::Json, revision: Revision) -> Result<String, ErrorObject> {
+        self.identify(result.as_str(), revision)
+    }
+
+    /// Adds the server's name to a result that has no metadata: at its end, as text.
+    fn sign(&self, mut written: String, revision: Revision) -> String {
+        if revision.has(Feature::RequestMetadata) && written.pop() == Some('}') {
+            if !written.ends_with('{') {
+                written.push(',');
+            }
+            written.push_str(&self.signature);
+            written.push('}');
+        }
+        written
+    }
+
+    /// Adds the server's name to whatever metadata a result has.
+    fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
+        if !revision.has(Feature::RequestMetadata) {
+            return Ok(written.to_owned());
+        }
+        let unreadable = |_| crate::error::internal_error();
+        let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
+            serde_json::from_str(written).map_err(unreadable)?;
+        let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
+        let mut meta = meta.and_then(Result::ok).unwrap_or_default();
+        meta.server_info.get_or_insert_with(|| self.info.clone());
+        result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
+        serde_json::to_string(&result).map_err(unreadable)
+    }
+}
+
+/// More than is put around a result, besides a state and a signature.
+const ROOM: usize = 128;
+
+fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObject> {
+    let mut text = Vec::with_capacity(USUAL);
+    match serde_json::to_writer(&mut text, &InRevision::new(result, revision)) {
+        Ok(()) => Ok(String::from_utf8(text).expect("JSON is text")),
+        Err(error) => {
+            tracing::error!(%error, "a result cannot be written in this revision");
+            Err(crate::error::internal_error())
+        }
+    }
+}
+
+/// Most messages are no longer than this, a state aside: what is put around a result then needs no other buffer.
+const USUAL: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use mrtr_schema::{ElicitFormParams, ElicitRequest, Form, Implementation};
+
+    use super::*;
+
+    #[test]
+    fn a_state_that_is_put_in_as_text_stands_where_the_type_would_write_it() {
+        let identity = Identity::new(Implementation::new("tracker", "1.0.0"));
+        let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#).expect("a form");
+        let mut requests = InputRequests::default();
+        requests.insert("who", ElicitRequest::new(ElicitFormParams::ask("Who \"are\" you?", form)));
+        let state = RequestState::new("mrtr1r.2026-11.AZaz09-_");
+        for revision in [Revision::Draft202602, Revision::Sep2322, Revision::Published] {
+            for asked in [&requests, &InputRequests::default()] {
+                let typed = InputRequiredResult::from_parts(asked.clone(), Some(state.clone())).expect("it carries");
+                let typed = identity.sign(typed.to_json(revision).expect("it can be written"), revision);
+                let spliced = identity.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
+                assert_eq!(spliced.expect("it can be written"), typed, "{revision}");
+            }
+        }
+        assert!(identity.write_interim(InputRequests::default(), None, Revision::Published).is_none());
+    }
+}

@@ -1,0 +1,13 @@
+//! What every layer may use, and what uses none of them.
+
+pub(crate) mod by_name;
+pub(crate) mod caller;
+pub(crate) mod changes;
+pub(crate) mod clock;
+pub(crate) mod echo;
+pub(crate) mod hex;
+pub(crate) mod metrics;
+pub(crate) mod notify;
+pub(crate) mod permit;
+pub(crate) mod secrets;
+pub(crate) mod shed;

@@ -46,7 +46,7 @@ pub enum FlowError {
     /// The step failed.
     #[error("{0}")]
     Step(StepError),
-    /// The step was started in an earlier run, and nobody knows how it ended. It is not started again.
+    /// The step was started in an earlier run, and how it ended is not known. It is not started again.
     #[error("`{step}` was started and interrupted; whether it took effect is not known, so it is not started again")]
     Interrupted {
         /// The step.
@@ -110,7 +110,7 @@ impl Error for StepError {}
 /// Who is to read about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) enum Visibility {
-    /// Whoever runs the server.
+    /// The operator.
     #[serde(rename = "i")]
     Internal,
     /// The model.
@@ -206,7 +206,7 @@ impl Error for ProtocolError {}
 ///
 /// - [`ToolError`] is for the model: the caller gets its text as a tool result with `isError`.
 /// - [`ProtocolError`] is for the caller: a JSON-RPC error.
-/// - Every other error is for whoever runs the server: it goes to the log under a reference, and the caller gets the
+/// - Every other error is for the operator: it goes to the log under a reference, and the caller gets the
 ///   reference alone.
 ///
 /// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one. So does a [`FlowError`]
@@ -239,7 +239,7 @@ pub(crate) enum FailureKind {
 }
 
 impl Failure {
-    /// A mistake of whoever wrote the handler, which they read about in the log.
+    /// A mistake of the handler's author, who reads about it in the log.
     pub(crate) fn misuse(text: impl Into<String>) -> Self {
         Self(FailureKind::Internal(text.into().into()))
     }

@@ -299,7 +299,7 @@ impl Flow {
         Step::once(self, self.name(name), work)
     }
 
-    /// The same with work that can be begun again, for [`Step::retry`].
+    /// Does something once, with work that can be begun again, for [`Step::retry`].
     pub fn step_with<'a, W, F>(&'a self, name: impl Display, work: W) -> Step<'a, W>
     where
         W: FnMut() -> F + Send + 'a,
@@ -389,13 +389,13 @@ impl Flow {
         }
     }
 
-    /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. Whoever does
+    /// An id for a question, the same in every run of this flow and in no other: for URLs and callbacks. A client that does
     /// not know the flow's own id, which is random and sealed, cannot guess it.
     pub fn interaction_id(&self, key: impl Display) -> String {
         self.run.interaction_id(&self.scopes, &key.to_string())
     }
 
-    /// Says how far the request has come, if whoever sent it wants to know.
+    /// Says how far the request has come, if the client wants to know.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow};
@@ -413,7 +413,7 @@ impl Flow {
         }
     }
 
-    /// Sends a log message, if whoever sent the request wants messages of this level.
+    /// Sends a log message, if the client wants messages of this level.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow};
@@ -499,7 +499,7 @@ impl Flow {
         &self.run.context.capabilities
     }
 
-    /// Who sent the request, if anybody vouches for it.
+    /// Who sent the request, if an issuer vouches for it.
     pub fn principal(&self) -> Option<&Caller> {
         self.run.context.caller.as_ref()
     }

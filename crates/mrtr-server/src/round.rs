@@ -59,7 +59,7 @@ pub(crate) struct Prepared<'a> {
     context: RunContext,
 }
 
-/// What a guarded round adds: where steps are kept, and whether anybody still waits.
+/// What a reservation adds to a round: where steps are kept, and whether the client still waits.
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     gone: Arc<AtomicBool>,
@@ -192,7 +192,7 @@ impl<'a> Round<'a> {
     }
 
     /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants
-    /// no rounds, that would be somebody else's.
+    /// no rounds, that would be another one's.
     fn note<V: field::Value>(&self, fact: &str, value: V) {
         if let Some(span) = self.span.get() {
             span.record(fact, value);
@@ -351,7 +351,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// The three doors: the model reads of some failures, the caller of others, and the log of the rest.
+    /// By who is to read about it: the model of some failures, the caller of others, the operator of the rest.
     fn failed<R: FlowOutput>(&self, Failure(kind): Failure) -> Result<String, ErrorObject> {
         match kind {
             FailureKind::Tool(text) => {

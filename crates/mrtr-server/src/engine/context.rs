@@ -41,7 +41,7 @@ pub struct RunContext {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) caller: Option<Caller>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
-    /// Set once nobody waits for the run any more.
+    /// Set once the client does not wait for the run any more.
     pub(crate) gone: Option<Arc<AtomicBool>>,
     pub(crate) journal_limit: usize,
     /// How long a run may take.

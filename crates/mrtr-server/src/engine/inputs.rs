@@ -50,7 +50,7 @@ impl Inputs {
         }
     }
 
-    /// The same for each of several questions.
+    /// Says why one of several questions may not be asked: its input was not registered.
     pub(crate) fn check_all(&self, requests: &InputRequests) -> Result<(), String> {
         requests.iter().try_for_each(|(_, request)| match request {
             InputRequest::Namespaced(request) => self.check(&request.method),

@@ -56,7 +56,7 @@ pub(crate) struct Entries {
     /// What a handler in manual mode wants back.
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     pub(crate) carried: Option<Box<RawValue>>,
-    /// Whether somebody outside may hold an id that follows from this flow's.
+    /// Whether an outside service may hold an id that follows from this flow's.
     #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) gave_keys: bool,
 }

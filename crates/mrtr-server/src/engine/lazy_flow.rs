@@ -1,4 +1,4 @@
-//! Which flow a round belongs to: told by its state, or drawn once somebody wants to know.
+//! Which flow a round belongs to: told by its state, or drawn once it is wanted.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use mrtr_state::{Lifetimes, Lineage, Timestamp};
 
 use crate::engine::shared::Shared;
 
-/// The flow of a round. Most calls ask nothing and carry nothing, and then nobody needs an id for them: to draw one
+/// The flow of a round. Most calls ask nothing and carry nothing, and then no id is needed for them: to draw one
 /// takes a system call.
 #[derive(Debug, Clone)]
 pub(crate) struct LazyFlow(Arc<Inner>);
@@ -24,7 +24,7 @@ impl LazyFlow {
         Self(Arc::new(Inner { lineage: OnceLock::new(), lifetimes, begun: now }))
     }
 
-    /// What is known of it, if somebody has asked.
+    /// What is known of it, if it was wanted.
     pub(crate) fn known(&self) -> Option<Lineage> {
         self.0.lineage.get().copied()
     }
@@ -33,7 +33,7 @@ impl LazyFlow {
         *self.0.lineage.get_or_init(|| shared.sealer(self.0.lifetimes).begin(self.0.begun))
     }
 
-    /// The round: the first one, if nobody has drawn an id.
+    /// The round: the first one, if no id was drawn.
     pub(crate) fn round(&self) -> u32 {
         self.known().map_or(1, |lineage| lineage.round())
     }

@@ -32,7 +32,7 @@ pub enum Outcome<T> {
     IntoTask,
     /// The handler gave way, or must be seen to have its answers before it goes on: run again with the same journal.
     Yielded,
-    /// Nobody waits for this run any more; what it has recorded stands.
+    /// The client does not wait for this run any more; what it has recorded stands.
     Abandoned,
     /// The handler failed.
     Failed(Failure),

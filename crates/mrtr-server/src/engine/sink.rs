@@ -71,7 +71,7 @@ pub enum Entry<'a> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SinkError {
-    /// Somebody else runs this flow now.
+    /// Another runner has this flow now.
     #[error("somebody else runs this flow now")]
     Lost,
     /// The store failed.

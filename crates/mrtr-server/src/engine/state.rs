@@ -31,7 +31,6 @@ pub(crate) struct Run {
     runner: AtomicWaker,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 struct State {
     journal: Journal,
     /// Roughly how many bytes the journal takes, sealed.
@@ -62,9 +61,7 @@ struct State {
     dropped: Vec<String>,
     /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
     misused: Option<String>,
-    /// Whether a step was begun or read: answers that came without a state count no more.
-    stepped: bool,
-    used_unsealed: bool,
+    unsealed: Unsealed,
     passed_over: PassedOver,
     must_carry: bool,
     /// How far an earlier run had come.
@@ -80,6 +77,17 @@ struct OpenQuestion {
     branch: BranchId,
     /// The other branches that asked it.
     more: Vec<BranchId>,
+}
+
+/// What becomes of answers that came without a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unsealed {
+    /// A question may use them.
+    MayCount,
+    /// One did: before anything is done, they go out in a state.
+    Used,
+    /// A step was begun or read: they count no more.
+    Closed,
 }
 
 /// Whether an open question was dropped, after which nothing begins in the run.
@@ -129,8 +137,7 @@ impl Run {
             raced: false,
             dropped: Vec::new(),
             misused: None,
-            stepped: false,
-            used_unsealed: false,
+            unsealed: Unsealed::MayCount,
             passed_over: PassedOver::No,
             must_carry: false,
             ending: None,
@@ -210,7 +217,8 @@ impl Run {
         let entries = state.journal.entries();
         let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
         // What another version may still want goes along, as far as it may count and does not take too much room.
-        let mut room = if state.stepped { 0 } else { (state.limit / 2).saturating_sub(state.size) };
+        let mut room =
+            if state.unsealed == Unsealed::Closed { 0 } else { (state.limit / 2).saturating_sub(state.size) };
         state.journal.retain_unsealed(|key, answer| {
             let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
             room = left.unwrap_or(room);
@@ -431,10 +439,11 @@ impl State {
         if !self.has_room() {
             return false;
         }
-        if self.used_unsealed {
+        let used = self.unsealed == Unsealed::Used;
+        if used {
             self.ending = Some(Ending::Yielded);
         }
-        !self.used_unsealed
+        !used
     }
 
     /// Whether something must wait for the end of the run because a question is open in its branch.

@@ -66,7 +66,7 @@ pub enum TemplateError {
     /// A variable is of a kind that cannot be matched.
     #[error("`{{{0}}}` cannot be matched: a variable is a name, or a plus and a name")]
     Variable(String),
-    /// Nothing stands between two variables, so nobody can tell where one ends.
+    /// Nothing stands between two variables, so that it cannot be told where one ends.
     #[error("`{0}` follows another variable at once")]
     Adjacent(String),
     /// Two variables of one name.

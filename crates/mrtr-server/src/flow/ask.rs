@@ -235,7 +235,7 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
 
     /// Checks an answer further. If it will not do, the question is put again, with the reason.
     ///
-    /// How often is up to whoever answers: a limit kept in the flow can be got round by resending an older state,
+    /// How often is up to the client: a limit kept in the flow can be got round by resending an older state,
     /// unless the tool is single-use.
     ///
     /// ```
@@ -375,7 +375,7 @@ fn wording(request: Option<&InputRequest>) -> String {
     short_hex(&Sha256::digest(text))
 }
 
-/// A deployment may change the wording of a pinned question, even twice while somebody thinks about it.
+/// A deployment may change the wording of a pinned question, even twice while the user thinks about it.
 const MOST_REWORDINGS: u32 = 3;
 
 impl<Q: QuestionKind, M> fmt::Debug for Ask<'_, Q, M> {

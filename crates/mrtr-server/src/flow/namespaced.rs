@@ -1,4 +1,4 @@
-//! An application's own input whose answer comes from elsewhere: asked until somebody has decided.
+//! An application's own input whose answer comes from elsewhere: asked until it is decided.
 
 use std::fmt;
 use std::future::pending;
@@ -26,8 +26,8 @@ where
     /// Asks until `decided` has an answer: the client shows what is pending, and does not decide it.
     ///
     /// A client that did not declare the input is asked to visit a URL instead, if the server was built with
-    /// [`input_by_url`](crate::Builder::input_by_url) for it and the client opens URLs. Whoever declines to go there is
-    /// not asked again: the error says so, and the decision may still come from somebody else.
+    /// [`input_by_url`](crate::Builder::input_by_url) for it and the client opens URLs. A user who declines to go there is
+    /// not asked again: the error says so, and the decision may still come from elsewhere.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow};
@@ -58,7 +58,7 @@ where
     }
 }
 
-/// An application's own input, until somebody has decided.
+/// An application's own input, until it is decided.
 ///
 /// ```
 /// # use mrtr_schema::{Method, NamespacedInput};
@@ -156,7 +156,7 @@ where
     I: NamespacedInput + Send + Sync + 'static,
     I::Response: Send,
 {
-    /// Asks again, unless whoever was sent to the page refused to go there.
+    /// Asks again, unless the user refused to go to the page.
     async fn ask(self, found: Evaluation, asked: Asked) -> Result<I::Response, FlowError> {
         let Self { run, key, question, valid_for, .. } = self;
         if let Evaluation::Given(_, answered) = &found

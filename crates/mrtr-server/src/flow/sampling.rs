@@ -161,7 +161,7 @@ impl<'a, 'b> ToolLoop<'a, 'b> {
                 return Ok(answer);
             }
             if turn == turns {
-                // Nobody would read what the tools give.
+                // The model would not read what the tools give.
                 break;
             }
             let results = async {

@@ -1,4 +1,4 @@
-//! Completion: what somebody may be about to type, asked of a flow.
+//! Completion: what the user may be about to type, asked of a flow.
 
 use std::collections::{BTreeMap, HashMap};
 

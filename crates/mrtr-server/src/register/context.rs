@@ -28,7 +28,7 @@ pub struct Context<'h> {
 }
 
 impl<'h> Context<'h> {
-    /// A request of the published revision, from nobody in particular, over a transport without headers.
+    /// A request of the published revision, from no caller in particular, over a transport without headers.
     pub fn new() -> Self {
         Self::default()
     }

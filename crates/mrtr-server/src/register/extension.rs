@@ -195,7 +195,7 @@ impl Host {
         Self(Arc::downgrade(parts))
     }
 
-    /// A call that was kept, to be run again: of the published revision, from nobody in particular, by a client that
+    /// A call that was kept, to be run again: of the published revision, from no caller in particular, by a client that
     /// declared nothing, unless its members are set to what they were.
     pub fn call(&self, tool: impl Into<String>, arguments: Json, lineage: Lineage) -> ToolCall {
         ToolCall {

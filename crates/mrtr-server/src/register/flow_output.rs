@@ -27,7 +27,7 @@ pub trait FlowOutput: Wire {
     #[doc(hidden)]
     const WHAT: &'static str;
 
-    /// Says that the handler failed, in words for whoever called.
+    /// Says that the handler failed, in words for the caller.
     #[doc(hidden)]
     fn failed(text: String) -> Result<Self, ErrorObject> {
         Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, text))

@@ -6,7 +6,7 @@ use crate::engine::{Outcome, Question, RunReport};
 use crate::error::Failure;
 
 impl<R> RunReport<Output<R>> {
-    /// Makes questions by hand ordinary ones: whoever runs a flow need not know by which road it asks.
+    /// Makes questions by hand ordinary ones: the runner need not know in which way a handler asks.
     pub(crate) fn resolve_manual_questions(self, inputs: &Inputs) -> RunReport<R> {
         let Self { outcome, mut journal, mut must_carry, seen } = self;
         let outcome = match outcome {

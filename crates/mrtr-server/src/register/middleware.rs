@@ -38,10 +38,10 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Hears how a request ended that this one let through, whoever else refused it: the last to let it through hears
+    /// Hears how a request ended that this one let through, also where another refused it: the last to let it through hears
     /// first. A tool that failed is a result, not an error. Of a subscription, this is its beginning.
     ///
-    /// If the client goes away meanwhile, the request is dropped where it stands, and nobody hears how it ended.
+    /// If the client goes away meanwhile, the request is dropped where it stands, and no middleware hears how it ended.
     async fn after(&self, _call: &RequestInfo<'_>, _outcome: Result<(), &ErrorObject>) {}
 }
 
@@ -52,7 +52,7 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
 ///
 /// /// A line for an audit.
 /// fn line(call: &RequestInfo<'_>) -> String {
-///     let who = call.caller.map_or("somebody", Caller::subject);
+///     let who = call.caller.map_or("a stranger", Caller::subject);
 ///     format!("{who} called {} {}", call.method, call.name.unwrap_or_default())
 /// }
 /// ```

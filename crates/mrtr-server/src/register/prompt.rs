@@ -78,7 +78,7 @@ impl Prompt {
         self
     }
 
-    /// Completes an argument while somebody types it.
+    /// Completes an argument while the user types it.
     #[must_use]
     pub fn complete<C, F, E>(mut self, argument: impl Into<String>, completer: C) -> Self
     where

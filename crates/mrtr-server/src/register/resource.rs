@@ -202,7 +202,7 @@ impl ResourceTemplate {
         }
     }
 
-    /// Completes a variable while somebody types it.
+    /// Completes a variable while the user types it.
     #[must_use]
     pub fn complete<C, F, E>(mut self, variable: impl Into<String>, completer: C) -> Self
     where

@@ -35,7 +35,7 @@ use crate::register::output::Output;
 ///     Ok(format!("Hello, {}", args.name))
 /// }
 ///
-/// let tool = Tool::new("greet", greet).description("Greets somebody");
+/// let tool = Tool::new("greet", greet).description("Greets a person");
 /// ```
 pub struct Tool {
     pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,

@@ -28,7 +28,7 @@ use crate::support::shed::LoadGuard;
 const LEASE: Duration = Duration::from_secs(30);
 
 /// Redeems the state of a request, away from its connection: a step that has begun is finished and recorded whether
-/// or not anybody still listens.
+/// or not the client still listens.
 pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
     let gone = Disconnected::default();
     let listener = gone.clone();
@@ -50,7 +50,7 @@ pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) ->
     }
 }
 
-/// Whether nobody waits for the reply any more.
+/// Whether the client does not wait for the reply any more.
 #[derive(Clone, Default)]
 struct Disconnected {
     flag: Arc<AtomicBool>,
@@ -224,7 +224,7 @@ impl ToolRound<'_> {
                 }
             }
         };
-        // An error is no reply to keep: whoever comes again goes on from the record, if there is one.
+        // An error is no reply to keep: a retry goes on from the record, if there is one.
         let kept = match &answer {
             Ok(result) => in_time(&*clock, guard.store.commit(&holder, result.as_bytes(), clock.now())).await,
             Err(_) => in_time(&*clock, guard.store.release(&holder, clock.now())).await.map(drop),

@@ -1,4 +1,4 @@
-//! What changed on the server, on its way to whoever subscribed to it.
+//! What changed on the server, on its way to subscribers.
 
 use tokio::sync::broadcast;
 
@@ -57,7 +57,7 @@ impl Changes {
         self.tell(Change::End);
     }
 
-    /// Nobody may be listening, which is fine.
+    /// There may be no subscriber, which is fine.
     fn tell(&self, change: Change) {
         let _ = self.0.send(change);
     }

@@ -1,4 +1,4 @@
-//! What a server counts, through the `metrics` facade: whoever runs it brings a recorder.
+//! What a server counts, through the `metrics` facade: the operator brings a recorder.
 //!
 //! | name | labels | what |
 //! |---|---|---|
@@ -49,7 +49,7 @@ pub(crate) fn replayed() {
     counter!("mrtr_replays_total").increment(1);
 }
 
-/// The kind of a question; an application's own are one kind, so that nobody can make up labels.
+/// The kind of a question; an application's own are one kind, so that no client can make up labels.
 fn kind(request: &InputRequest) -> &'static str {
     match request {
         InputRequest::Elicit(_) => "elicitation",

@@ -1,4 +1,4 @@
-//! Notifications from inside a flow: progress and log messages, on their way to whoever sent the request.
+//! Notifications from inside a flow: progress and log messages, on their way to the client.
 
 use mrtr_schema::{
     Json, LoggingLevel, LoggingMessage, LoggingMessageParams, Notice, Notification, Number, Progress, ProgressParams,
@@ -30,10 +30,10 @@ impl Notifier {
         }
     }
 
-    /// Waits for room: a client that reads slowly slows its own flow down, and nobody else's.
+    /// Waits for room: a client that reads slowly slows its own flow down, and no other.
     async fn send<N: Notice>(&self, notification: &Notification<N>) {
         match notification.to_json(self.revision) {
-            // Nobody listens any more: the run ends by itself.
+            // The client has gone: the run ends by itself.
             Ok(text) => drop(self.sender.send(text).await),
             Err(error) => tracing::warn!(%error, "a notification cannot be written in this revision"),
         }

@@ -29,7 +29,7 @@ impl FixedClock {
         Self(watch::Sender::new(now))
     }
 
-    /// Moves it, and wakes whoever slept until then.
+    /// Moves it, and wakes what slept until then.
     pub fn advance(&self, duration: Duration) {
         self.0.send_modify(|now| *now = *now + duration);
     }

@@ -174,7 +174,7 @@ impl Conversation {
         self.result_as()
     }
 
-    /// The same for any method.
+    /// The complete result of any method, if it is one.
     pub fn result_as<R: WireObject>(&self) -> Option<R> {
         match self.reply()? {
             Reply::Complete(result) => Some(result),

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Admission, Ending, OpenQuestion, PassedOver, Run, State, cost};
+use super::{Admission, Ending, OpenQuestion, PassedOver, Run, State, Unsealed, cost};
 use crate::engine::Question;
 use crate::engine::branches::BranchId;
 use crate::engine::journal::{AnswerEntry, Asked};
@@ -49,7 +49,13 @@ impl Run {
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        match state.journal.entries().unsealed_answers.get(key).filter(|_| !state.stepped && !needs_state) {
+        match state
+            .journal
+            .entries()
+            .unsealed_answers
+            .get(key)
+            .filter(|_| state.unsealed != Unsealed::Closed && !needs_state)
+        {
             Some(response) => Evaluation::Given(response.clone(), Asked::default()),
             None => Evaluation::Ask,
         }
@@ -64,7 +70,7 @@ impl Run {
     }
 
     fn accept_unsealed(state: &mut State, key: &str, response: Box<RawValue>) {
-        state.used_unsealed = true;
+        state.unsealed = Unsealed::Used;
         state.journal.entries_mut().unsealed_answers.shift_remove(key);
         insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
     }
@@ -231,7 +237,8 @@ impl Run {
         if let Some(entry) = state.journal.entries().answers.get(key) {
             return entry.response().map(ToOwned::to_owned);
         }
-        let response = state.journal.entries().unsealed_answers.get(key).filter(|_| !state.stepped)?.clone();
+        let response =
+            state.journal.entries().unsealed_answers.get(key).filter(|_| state.unsealed != Unsealed::Closed)?.clone();
         Self::accept_unsealed(&mut state, key, response.clone());
         Some(response)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::value::RawValue;
 
-use super::{Admission, Ending, Run, State, cost};
+use super::{Admission, Ending, Run, State, Unsealed, cost};
 use crate::engine::Entry;
 use crate::engine::journal::StepEntry;
 use crate::engine::place::here;
@@ -36,7 +36,7 @@ impl Run {
         if !state.checkpoint_unsealed() {
             return StepStart::Park;
         }
-        state.stepped = true;
+        state.unsealed = Unsealed::Closed;
         match state.journal.entries().steps.get(name) {
             // Whatever the handler took in its place has its own entry, and takes it again.
             Some(StepEntry::Dropped) => {
@@ -115,7 +115,7 @@ impl Run {
             },
         };
         if matches!(admission, Admission::To(_)) {
-            state.stepped = true;
+            state.unsealed = Unsealed::Closed;
             state.journal.entries_mut().gave_keys = true;
         }
         admission
@@ -129,7 +129,7 @@ impl Run {
         if let Admission::To(branch) = admission {
             if !state.open.is_empty() {
                 state.held_up.push(branch);
-            } else if !state.used_unsealed || state.checkpoint_unsealed() {
+            } else if state.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
                 // A task keeps its journal elsewhere, so that no state has to hold it.
                 state.ending = Some(Ending::IntoTask);
             }

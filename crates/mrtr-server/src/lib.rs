@@ -10,6 +10,7 @@ mod register;
 mod round;
 mod server;
 mod support;
+#[cfg(feature = "testing")]
 pub mod testing;
 
 pub use engine::context::{DEFAULT_RUN_DEADLINE, RunContext};

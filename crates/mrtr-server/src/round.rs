@@ -104,8 +104,8 @@ impl<'a> Round<'a> {
         Self { shared, identity, request, name, settings, answers: None, state: None, span: OnceLock::new() }
     }
 
-    /// Plays the whole round of a handler that cannot become a task.
-    pub(crate) async fn play<R: FlowOutput>(
+    /// Runs the whole round of a handler that cannot become a task.
+    pub(crate) async fn run_whole<R: FlowOutput>(
         &self,
         handler: &Handler<R>,
         arguments: &Json,

@@ -26,20 +26,20 @@ pub(crate) async fn handle(parts: &Arc<Parts>, body: Bytes, context: Context<'_>
     let client = match Admitted::read(parts, &body, &context) {
         Err(reply) => return reply,
         Ok(admitted) if admitted.wants_notifications() => admitted.client,
-        Ok(admitted) => return answer(parts, &admitted).await,
+        Ok(admitted) => return respond(parts, &admitted).await,
     };
-    answer_aloud(Arc::clone(parts), body, context.into_owned(), client).await
+    respond_streaming(Arc::clone(parts), body, context.into_owned(), client).await
 }
 
-async fn answer(parts: &Arc<Parts>, Admitted { id, request, .. }: &Admitted<'_>) -> Reply {
-    match reply(parts, id, request).await {
+async fn respond(parts: &Arc<Parts>, Admitted { id, request, .. }: &Admitted<'_>) -> Reply {
+    match past_middleware(parts, id, request).await {
         Ok(reply) => reply,
         Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
     }
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn answer_aloud(parts: Arc<Parts>, body: Bytes, context: Context<'static>, client: ClientMeta) -> Reply {
+async fn respond_streaming(parts: Arc<Parts>, body: Bytes, context: Context<'static>, client: ClientMeta) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     let notifier = Notifier { progress: client.progress, log: client.log, sender, revision: context.revision };
     let mut answering = Box::pin(async move {
@@ -47,7 +47,7 @@ async fn answer_aloud(parts: Arc<Parts>, body: Bytes, context: Context<'static>,
         match Admitted::read(&parts, &body, &context) {
             Ok(mut admitted) => {
                 admitted.request.notifier = Some(notifier);
-                answer(&parts, &admitted).await
+                respond(&parts, &admitted).await
             }
             Err(reply) => reply,
         }
@@ -77,7 +77,7 @@ fn stream_from(
 }
 
 /// Past the middleware, to the method, and past the middleware again.
-async fn reply(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
+async fn past_middleware(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
     let name = subject_member(&request.method).and_then(|member| request.params.text(member).ok().flatten());
     let info = RequestInfo {
         method: &request.method,

@@ -22,7 +22,7 @@ pub(crate) async fn complete(parts: &Parts, request: &Request<'_>) -> Result<Str
     let settings = FlowSettings::default();
     let round = Round::new(parts, request, &argument, &settings)?;
     let completing = Json::of(&Completing::of(params)).map_err(|_| internal_error())?;
-    round.play(handler, &completing, |_| {}).await
+    round.run_whole(handler, &completing, |_| {}).await
 }
 
 fn completers<'a>(parts: &'a Parts, reference: &CompletionReference) -> Result<&'a Completers, ErrorObject> {

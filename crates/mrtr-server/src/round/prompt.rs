@@ -32,7 +32,7 @@ pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, 
     let finish = |result: &mut GetPromptResult| {
         result.description = result.description.take().or_else(|| description.clone());
     };
-    round.play(&prompt.handler, &arguments.into(), finish).await
+    round.run_whole(&prompt.handler, &arguments.into(), finish).await
 }
 
 /// Arguments of a prompt, which are texts.

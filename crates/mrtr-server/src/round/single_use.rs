@@ -207,7 +207,7 @@ impl ToolRound<'_> {
             .collect();
         let watch = ReservationContext { sink, gone: Arc::clone(&gone.flag), replayed };
         let answer = {
-            let mut round = std::pin::pin!(self.play(Some(watch)));
+            let mut round = std::pin::pin!(self.run(Some(watch)));
             let mut renewing = std::pin::pin!(renew(guard, &holder, &*clock, gone));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
             let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);

@@ -26,7 +26,7 @@ pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<St
     if call.round.state.is_some() && tool.settings.guard.is_some() {
         return Box::pin(single_use::run_single_use(parts, request)).await;
     }
-    call.play(None).await
+    call.run(None).await
 }
 
 /// A call of a tool, taken apart.
@@ -54,7 +54,7 @@ impl<'a> ToolRound<'a> {
         Ok(Self { parts, round, tool, arguments: arguments.into() })
     }
 
-    pub(super) async fn play(&self, watch: Option<ReservationContext>) -> Result<String, ErrorObject> {
+    pub(super) async fn run(&self, watch: Option<ReservationContext>) -> Result<String, ErrorObject> {
         let round = &self.round;
         let prepared = round.prepare(watch)?;
         let lazy_flow = prepared.lazy_flow.clone();

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mrtr_state::{Lifetimes, Lineage, Timestamp};
+use mrtr_state::{FlowProgress, Lifetimes, Timestamp};
 
 use crate::run_context::Shared;
 
@@ -13,7 +13,7 @@ pub(crate) struct Descent(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    lineage: OnceLock<Lineage>,
+    lineage: OnceLock<FlowProgress>,
     lifetimes: Option<Lifetimes>,
     begun: Timestamp,
 }
@@ -25,11 +25,11 @@ impl Descent {
     }
 
     /// What is known of it, if somebody has asked.
-    pub(crate) fn known(&self) -> Option<Lineage> {
+    pub(crate) fn known(&self) -> Option<FlowProgress> {
         self.0.lineage.get().copied()
     }
 
-    pub(crate) fn lineage(&self, shared: &Shared) -> Lineage {
+    pub(crate) fn lineage(&self, shared: &Shared) -> FlowProgress {
         *self.0.lineage.get_or_init(|| shared.sealer(self.0.lifetimes).begin(self.0.begun))
     }
 
@@ -39,8 +39,8 @@ impl Descent {
     }
 }
 
-impl From<Lineage> for Descent {
-    fn from(lineage: Lineage) -> Self {
+impl From<FlowProgress> for Descent {
+    fn from(lineage: FlowProgress) -> Self {
         let begun = lineage.started();
         Self(Arc::new(Inner { lineage: OnceLock::from(lineage), lifetimes: None, begun }))
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
-use mrtr_state::{Lineage, Sealer};
+use mrtr_state::{FlowProgress, Sealer};
 
 use crate::failure::Kind;
 use crate::product::Product;
@@ -125,7 +125,7 @@ pub struct ToolCall {
     /// What its flow knows.
     pub journal: Journal,
     /// Which flow it is.
-    pub lineage: Lineage,
+    pub lineage: FlowProgress,
     /// The revision of the request.
     pub revision: Revision,
     /// What the client declared.
@@ -190,7 +190,7 @@ pub struct Host(pub(crate) Weak<Inner>);
 impl Host {
     /// A call that was kept, to be run again: of the published revision, from nobody in particular, by a client that
     /// declared nothing, unless its members are set to what they were.
-    pub fn call(&self, tool: impl Into<String>, arguments: Json, lineage: Lineage) -> ToolCall {
+    pub fn call(&self, tool: impl Into<String>, arguments: Json, lineage: FlowProgress) -> ToolCall {
         ToolCall {
             host: self.clone(),
             tool: tool.into(),

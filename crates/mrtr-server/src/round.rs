@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{ClientCapabilities, ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
-use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, FlowProgress, Opened, SealError, SealOptions, Sealer, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 pub(crate) use call_tool::call_tool;
@@ -306,9 +306,9 @@ impl<'a> Round<'a> {
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
         let longest = questions.iter().map(|question| question.patience(usual)).max();
-        let stamp = |lineage: Lineage| match longest.filter(|longest| *longest != usual) {
-            Some(longest) => Stamp::of(lineage.lasting_until(now + longest)).valid_for(longest),
-            None => Stamp::of(lineage),
+        let stamp = |lineage: FlowProgress| match longest.filter(|longest| *longest != usual) {
+            Some(longest) => SealOptions::new(lineage.lasting_until(now + longest)).valid_for(longest),
+            None => SealOptions::new(lineage),
         };
         let stamp = |lineage| stamp(lineage).handler_version(&self.settings.version);
         match descent.known() {

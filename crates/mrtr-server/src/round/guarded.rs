@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mrtr_schema::{Envelope, ErrorObject};
-use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, SingleUse, StepRecord};
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord, TokenUse};
 use mrtr_state::{AnswersDigest, Refusal};
 use tokio::sync::Notify;
 
@@ -96,19 +96,14 @@ fn replayed() -> ErrorObject {
 }
 
 enum Redeemed {
-    Mine(Holder, Vec<StepRecord>),
+    Mine(Reservation, Vec<StepRecord>),
     Before(String),
     Otherwise,
 }
 
 /// Claims, and waits for the round that has the claim, unless the client is gone: then nothing has begun, and nothing
 /// need be finished.
-async fn claim(
-    guard: &Guard,
-    redemption: &Redemption,
-    clock: &dyn Clock,
-    gone: &Gone,
-) -> Result<Redeemed, ErrorObject> {
+async fn claim(guard: &Guard, redemption: &TokenUse, clock: &dyn Clock, gone: &Gone) -> Result<Redeemed, ErrorObject> {
     let deadline = clock.now() + LEASE;
     loop {
         if gone.flag.load(Ordering::Acquire) {
@@ -116,15 +111,15 @@ async fn claim(
         }
         let now = clock.now();
         // To the end, also when the client goes: a claim that was dropped half-way may stand, and keep retries waiting.
-        let claimed = in_time(clock, guard.store.claim(redemption, LEASE, now)).await;
+        let claimed = in_time(clock, guard.store.reserve(redemption, LEASE, now)).await;
         let claimed = claimed.map_err(|error| unguarded(&error))?;
         let running = match claimed {
-            Claim::Taken(holder, records) => return Ok(Redeemed::Mine(holder, records)),
-            Claim::Committed(result) => {
+            ReserveOutcome::Reserved(holder, records) => return Ok(Redeemed::Mine(holder, records)),
+            ReserveOutcome::Committed(result) => {
                 return String::from_utf8(result).map(Redeemed::Before).map_err(|_| internal_error());
             }
-            Claim::OtherAnswers => return Ok(Redeemed::Otherwise),
-            Claim::Running(running) => running,
+            ReserveOutcome::OtherAnswers => return Ok(Redeemed::Otherwise),
+            ReserveOutcome::InProgress(running) => running,
         };
         if now >= deadline {
             let message = "The same request is still being worked on; try again later";
@@ -141,21 +136,24 @@ async fn claim(
 
 /// What a store says, unless it takes longer than a claim stands: a store that hangs must not keep the round, and the
 /// client's request with it.
-async fn in_time<T>(clock: &dyn Clock, verb: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
+async fn in_time<T>(
+    clock: &dyn Clock,
+    verb: impl Future<Output = Result<T, SingleUseError>>,
+) -> Result<T, SingleUseError> {
     tokio::select! {
         biased;
         done = verb => done,
-        () = clock.sleep(LEASE) => Err(GuardError::Store(format!("the store took longer than {LEASE:?}").into())),
+        () = clock.sleep(LEASE) => Err(SingleUseError::Store(format!("the store took longer than {LEASE:?}").into())),
     }
 }
 
-fn unguarded(error: &GuardError) -> ErrorObject {
+fn unguarded(error: &SingleUseError) -> ErrorObject {
     match error {
-        GuardError::BeforeMemory => {
+        SingleUseError::BeforeMemory => {
             tracing::info!(reason = "before_memory", "a request state was refused");
             Refusal::Expired.to_error()
         }
-        GuardError::Full { .. } => {
+        SingleUseError::Full { .. } => {
             tracing::error!(%error, "a request was turned away");
             let message = "The server has no room for this request now; try again later";
             ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
@@ -168,21 +166,21 @@ fn unguarded(error: &GuardError) -> ErrorObject {
 }
 
 impl Call<'_> {
-    fn redemption(&self) -> Result<Redemption, ErrorObject> {
+    fn redemption(&self) -> Result<TokenUse, ErrorObject> {
         let round = &self.round;
         let now = round.server.0.shared.clock.now();
         let binding = round.binding()?;
         let opened = round.open(&binding, now)?.ok_or_else(internal_error)?;
         let answers = AnswersDigest::of(round.answers.as_ref());
         let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
-        Ok(opened.redemption(answers))
+        Ok(opened.token_use(answers))
     }
 
     /// Runs the round under a claim, which is renewed as long as it lasts.
     async fn hold(
         &self,
         guard: &Guard,
-        holder: Holder,
+        holder: Reservation,
         records: Vec<StepRecord>,
         gone: &Gone,
     ) -> Result<String, ErrorObject> {
@@ -225,12 +223,12 @@ impl Call<'_> {
 }
 
 /// Renews a claim for as long as this is polled.
-async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Gone) {
+async fn renew(guard: &Guard, holder: &Reservation, clock: &dyn Clock, gone: &Gone) {
     loop {
         clock.sleep(LEASE / 3).await;
         match guard.store.renew(holder, LEASE, clock.now()).await {
             Ok(()) => {}
-            Err(GuardError::Lost) => {
+            Err(SingleUseError::Lost) => {
                 tracing::error!("a claim was lost while its round ran; the round stops at its next call on the flow");
                 gone.flag.store(true, Ordering::Release);
                 gone.noticed.notify_one();
@@ -247,7 +245,7 @@ async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Gone) {
 /// Records steps with the claim.
 struct ClaimSink {
     store: Arc<dyn SingleUse>,
-    holder: Holder,
+    holder: Reservation,
     clock: Arc<dyn Clock>,
 }
 
@@ -262,7 +260,7 @@ impl JournalSink for ClaimSink {
             }
         };
         recorded.map_err(|error| match error {
-            GuardError::Lost => SinkError::Lost,
+            SingleUseError::Lost => SinkError::Lost,
             error => SinkError::Store(Box::new(error)),
         })
     }

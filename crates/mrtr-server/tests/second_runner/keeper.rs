@@ -9,7 +9,7 @@ use mrtr_server::{
     Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, Ran, SinkError,
     ToolCall,
 };
-use mrtr_state::{FlowId, Lineage, Timestamp};
+use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -135,7 +135,7 @@ impl Keeper {
             journal.replay(step, outcome.as_deref()).unwrap();
         }
         let [started, ends] = row.times.map(Timestamp::from_millis);
-        let lineage = Lineage::restore(FlowId::from_bytes(row.flow), started, ends, 1);
+        let lineage = FlowProgress::restore(FlowId::from_bytes(row.flow), started, ends, 1);
         let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), lineage);
         call.capabilities = serde_json::from_str(&row.capabilities).unwrap();
         let sink = Arc::new(Sink { keeper: self.clone(), id: id.to_owned(), fence: row.fence });

@@ -39,7 +39,7 @@ async fn after_an_internal_error_a_retry_goes_on_from_the_record() {
 
 #[tokio::test]
 async fn a_store_that_fails_before_a_step_costs_nothing() {
-    for verb in ["claim", "mark_started"] {
+    for verb in ["reserve", "mark_started"] {
         for shop in Shop::all(Manner::default()) {
             let second = shop.first().await;
             shop.failures.fail_once(verb);

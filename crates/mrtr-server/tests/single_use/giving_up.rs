@@ -18,7 +18,7 @@ use crate::store::stores;
 /// Moves the clock by ten seconds so often, from the moment at which the slow step waits for it, and each time waits
 /// for the renewal that is due then.
 async fn pass_tens(shop: &Shop, times: usize) {
-    // Before and after `claim`, and before and after `mark_started` of the slow step.
+    // Before and after `reserve`, and before and after `mark_started` of the slow step.
     shop.wire.passed(4).await;
     for tried in 1..=times {
         settle().await;

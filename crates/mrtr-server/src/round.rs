@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
-use mrtr_state::{Binding, Lineage, Opened, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, FlowProgress, Opened, SealError, SealOptions, Sealer, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::engine::context::RunContext;
@@ -63,7 +63,7 @@ pub(crate) struct Prepared<'a> {
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     gone: Arc<AtomicBool>,
-    /// What earlier holders of the claim did.
+    /// What earlier holders of the reservation did.
     replayed: Vec<(String, Option<String>)>,
 }
 
@@ -175,7 +175,7 @@ impl<'a> Round<'a> {
     fn span(&self, lazy_flow: &LazyFlow) -> Span {
         let span = info_span!(
             "round",
-            flow = %lazy_flow.lineage(self.shared).flow(),
+            flow = %lazy_flow.flow_progress(self.shared).flow(),
             round = lazy_flow.round(),
             method = &*self.request.method,
             name = self.name,
@@ -322,14 +322,14 @@ impl<'a> Round<'a> {
         // The state must outlive the question that may take longest.
         let usual = sealer.round_lifetime();
         let longest = questions.iter().map(|question| question.patience(usual)).max();
-        let stamp = |lineage: Lineage| match longest.filter(|longest| *longest != usual) {
-            Some(longest) => Stamp::of(lineage.lasting_until(now + longest)).valid_for(longest),
-            None => Stamp::of(lineage),
+        let options = |flow_progress: FlowProgress| match longest.filter(|longest| *longest != usual) {
+            Some(longest) => SealOptions::new(flow_progress.lasting_until(now + longest)).valid_for(longest),
+            None => SealOptions::new(flow_progress),
         };
-        let stamp = |lineage| stamp(lineage).handler_version(&self.settings.version);
+        let options = |flow_progress| options(flow_progress).handler_version(&self.settings.version);
         match lazy_flow.known() {
-            Some(lineage) => sealer.seal_as(payload, binding, stamp(lineage), now),
-            None => sealer.seal_first(payload, binding, stamp, now),
+            Some(flow_progress) => sealer.seal_as(payload, binding, options(flow_progress), now),
+            None => sealer.seal_first(payload, binding, options, now),
         }
     }
 

@@ -3,12 +3,12 @@
 use mrtr_schema::Revision;
 
 use crate::digest::ParamsDigest;
-use crate::lineage::{FlowId, Lineage};
+use crate::flow::{FlowId, FlowProgress};
 use crate::{SealError, Timestamp};
 
 pub(crate) struct Claims<'a> {
     pub(crate) revision: Revision,
-    pub(crate) lineage: Lineage,
+    pub(crate) progress: FlowProgress,
     pub(crate) issued: Timestamp,
     pub(crate) expires: Timestamp,
     pub(crate) params: ParamsDigest,
@@ -31,7 +31,7 @@ const HAS_TENANT: u8 = 2;
 
 impl<'a> Claims<'a> {
     pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<(), SealError> {
-        let Lineage { flow, started, ends, round } = self.lineage;
+        let FlowProgress { flow, started, ends, round } = self.progress;
         let principal = if self.principal.is_some() { HAS_PRINCIPAL } else { 0 };
         let tenant = if self.tenant.is_some() { HAS_TENANT } else { 0 };
         let mut fixed = [0; 3 + 16 + 4 * 6 + 4 + 32];
@@ -75,7 +75,7 @@ impl<'a> Claims<'a> {
         let tenant = if presence & HAS_TENANT == 0 { None } else { Some(reader.text()?) };
         let claims = Self {
             revision,
-            lineage: Lineage { flow, started, ends, round },
+            progress: FlowProgress { flow, started, ends, round },
             issued,
             expires,
             params,

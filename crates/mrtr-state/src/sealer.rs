@@ -15,12 +15,12 @@ use crate::binding::Binding;
 use crate::claims::{Claims, PrincipalDigest};
 use crate::codec::{Codec, NONCE_LENGTH, default_codec};
 use crate::digest::AnswersDigest;
+use crate::flow::{FlowId, FlowProgress, SealOptions, TokenId};
 use crate::keys::{Key, KeyError, KeyId, KeyRing, KeySource};
 use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
-use crate::lineage::{FlowId, Lineage, Stamp, TokenId};
 use crate::prepared::{PreparedKey, PreparedRing};
 use crate::random::{ProcessRandom, Random};
-use crate::single_use::{Redemption, UseKey};
+use crate::single_use::{TokenUse, UseKey};
 use crate::{Payload, Refusal, SealError, Timestamp, token};
 
 /// Seals states for one deployment, and opens them again. Cheap to clone; clones share keys.
@@ -270,20 +270,20 @@ impl Sealer {
         self.limit
     }
 
-    /// How long a state opens unless its stamp says otherwise.
+    /// How long a state opens unless its options say otherwise.
     pub fn round_lifetime(&self) -> Duration {
         self.lifetimes.round
     }
 
     /// Begins a flow, at its first round.
-    pub fn begin(&self, now: Timestamp) -> Lineage {
+    pub fn begin(&self, now: Timestamp) -> FlowProgress {
         let mut flow = [0; 16];
         self.random.fill(&mut flow);
         self.first_round(FlowId(flow), now)
     }
 
-    fn first_round(&self, flow: FlowId, now: Timestamp) -> Lineage {
-        Lineage { flow, started: now, ends: now + self.lifetimes.flow, round: 1 }
+    fn first_round(&self, flow: FlowId, now: Timestamp) -> FlowProgress {
+        FlowProgress { flow, started: now, ends: now + self.lifetimes.flow, round: 1 }
     }
 
     /// Seals the first state of a flow.
@@ -293,16 +293,16 @@ impl Sealer {
         binding: &Binding<'_>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        self.seal_first(payload, binding, Stamp::of, now)
+        self.seal_first(payload, binding, SealOptions::new, now)
     }
 
-    /// The same, with a stamp of the flow that begins.
+    /// Seals the first state of a flow, with options made for the flow that begins.
     ///
     /// ```
-    /// use mrtr_state::Stamp;
+    /// use mrtr_state::SealOptions;
     ///
     #[doc = include_str!("../doc/sealing.txt")]
-    /// let state = sealer.seal_first(&cart, &binding, |lineage| Stamp::of(lineage).handler_version("7"), noon)?;
+    /// let state = sealer.seal_first(&cart, &binding, |flow| SealOptions::new(flow).handler_version("7"), noon)?;
     /// assert_eq!(sealer.open::<Cart>(&state, &binding, noon)?.handler_version(), "7");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -310,7 +310,7 @@ impl Sealer {
         &self,
         payload: &P,
         binding: &Binding<'_>,
-        stamp: impl FnOnce(Lineage) -> Stamp<'s>,
+        options: impl FnOnce(FlowProgress) -> SealOptions<'s>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
         // Drawn at once: whether the process is still the same is looked at for each draw, and takes a system call.
@@ -318,7 +318,7 @@ impl Sealer {
         self.random.fill(&mut random);
         let (flow, nonce) = random.split_first_chunk().expect("it is longer");
         let nonce = nonce.try_into().expect("the rest is a nonce");
-        self.seal_with(nonce, payload, binding, stamp(self.first_round(FlowId(*flow), now)), now)
+        self.seal_with(nonce, payload, binding, options(self.first_round(FlowId(*flow), now)), now)
     }
 
     /// Seals a state of a flow that [`begin`](Self::begin) or [`Opened::next_round`] gave.
@@ -326,12 +326,12 @@ impl Sealer {
         &self,
         payload: &P,
         binding: &Binding<'_>,
-        stamp: Stamp<'_>,
+        options: SealOptions<'_>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
         let mut nonce = [0; NONCE_LENGTH];
         self.random.fill(&mut nonce);
-        self.seal_with(&nonce, payload, binding, stamp, now)
+        self.seal_with(&nonce, payload, binding, options, now)
     }
 
     fn seal_with<P: Payload>(
@@ -339,14 +339,14 @@ impl Sealer {
         nonce: &[u8; NONCE_LENGTH],
         payload: &P,
         binding: &Binding<'_>,
-        stamp: Stamp<'_>,
+        options: SealOptions<'_>,
         now: Timestamp,
     ) -> Result<RequestState, SealError> {
-        let Stamp { lineage, handler_version, valid_for } = stamp;
-        if lineage.round > self.lifetimes.rounds {
-            return Err(SealError::TooManyRounds { round: lineage.round, limit: self.lifetimes.rounds });
+        let SealOptions { progress, handler_version, valid_for } = options;
+        if progress.round > self.lifetimes.rounds {
+            return Err(SealError::TooManyRounds { round: progress.round, limit: self.lifetimes.rounds });
         }
-        if now >= lineage.ends {
+        if now >= progress.ends {
             return Err(SealError::FlowEnded);
         }
         let ring = self.keys.load();
@@ -354,9 +354,9 @@ impl Sealer {
         let lifetimes = Lifetimes { round: valid_for.unwrap_or(self.lifetimes.round), ..self.lifetimes };
         let claims = Claims {
             revision: binding.revision,
-            lineage,
+            progress,
             issued: now,
-            expires: lifetimes.expiry(lineage.ends, now),
+            expires: lifetimes.expiry(progress.ends, now),
             params: binding.params()?,
             principal: binding.principal_under(key),
             tenant: binding.tenant,
@@ -417,7 +417,7 @@ impl Sealer {
         self.check_binding(&claims, key, binding)?;
         Ok(Opened {
             payload: P::read(payload).map_err(|_| Refusal::UnreadablePayload)?,
-            lineage: claims.lineage,
+            progress: claims.progress,
             token: TokenId(*nonce.first_chunk().expect("it is longer")),
             issued: claims.issued,
             expires: claims.expires,
@@ -452,7 +452,7 @@ fn check_times(claims: &Claims<'_>, cut_off: Option<Timestamp>, now: Timestamp) 
     if claims.issued > now + ALLOWED_SKEW {
         return Err(Refusal::FromTheFuture);
     }
-    if now >= claims.lineage.ends {
+    if now >= claims.progress.ends {
         return Err(Refusal::FlowEnded);
     }
     if now >= claims.expires {
@@ -471,23 +471,23 @@ impl fmt::Debug for Sealer {
 /// A state that was opened: ours, fresh, and for the request it came with. Nothing but [`Sealer::open`] makes one.
 ///
 /// ```
-/// use mrtr_state::Stamp;
+/// use mrtr_state::SealOptions;
 ///
 #[doc = include_str!("../doc/sealing.txt")]
 /// let state = sealer.seal(&cart, &binding, noon)?;
 /// let opened = sealer.open::<Cart>(&state, &binding, noon)?;
-/// assert_eq!((opened.lineage().round(), opened.issued()), (1, noon));
+/// assert_eq!((opened.progress().round(), opened.issued()), (1, noon));
 ///
-/// let stamp = Stamp::of(opened.next_round());
+/// let options = SealOptions::new(opened.next_round());
 /// let mut cart = opened.into_payload();
 /// cart.items.push("milk".into());
-/// let next = sealer.seal_as(&cart, &binding, stamp, noon)?;
-/// assert_eq!(sealer.open::<Cart>(&next, &binding, noon)?.lineage().round(), 2);
+/// let next = sealer.seal_as(&cart, &binding, options, noon)?;
+/// assert_eq!(sealer.open::<Cart>(&next, &binding, noon)?.progress().round(), 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Opened<P> {
     payload: P,
-    lineage: Lineage,
+    progress: FlowProgress,
     token: TokenId,
     issued: Timestamp,
     expires: Timestamp,
@@ -500,7 +500,7 @@ pub struct Opened<P> {
 /// Shows the claims, not the payload: a state may carry what does not belong in a log.
 impl<P> fmt::Debug for Opened<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened").field("lineage", &self.lineage).field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("Opened").field("progress", &self.progress).field("token", &self.token).finish_non_exhaustive()
     }
 }
 
@@ -516,13 +516,13 @@ impl<P> Opened<P> {
     }
 
     /// The flow and round it was sealed in.
-    pub fn lineage(&self) -> Lineage {
-        self.lineage
+    pub fn progress(&self) -> FlowProgress {
+        self.progress
     }
 
     /// The same flow, one round on: what the next state is sealed with.
-    pub fn next_round(&self) -> Lineage {
-        self.lineage.next_round()
+    pub fn next_round(&self) -> FlowProgress {
+        self.progress.next_round()
     }
 
     /// Its id.
@@ -551,7 +551,7 @@ impl<P> Opened<P> {
     }
 
     /// What a [`SingleUse`](crate::SingleUse) store is asked to redeem.
-    pub fn redemption(&self, answers: AnswersDigest) -> Redemption {
+    pub fn token_use(&self, answers: AnswersDigest) -> TokenUse {
         let mut digest = Sha256::new();
         digest.update((self.audience.len() as u64).to_be_bytes());
         digest.update(self.audience.as_bytes());
@@ -563,7 +563,7 @@ impl<P> Opened<P> {
             None => digest.update([0]),
         }
         digest.update(self.token.as_bytes());
-        Redemption {
+        TokenUse {
             key: UseKey(digest.finalize().into()),
             answers,
             issued: self.issued,

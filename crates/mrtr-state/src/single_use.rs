@@ -1,4 +1,4 @@
-//! Redeeming a token once: who may run it, what its steps did, and what its reply was.
+//! Single use of a token: which round reserved it, what its steps did, and what its reply was.
 
 #[cfg(feature = "contract")]
 pub mod contract;
@@ -19,111 +19,125 @@ pub use sqlite::{SqliteOpenError, SqliteSingleUse};
 use crate::digest::AnswersDigest;
 use crate::{ALLOWED_SKEW, Timestamp};
 
-/// A store that lets each token be redeemed once.
+/// A store that lets each token be used once.
 ///
-/// A round claims its token, marks each step before it starts and records what it gave, and commits its reply. A
-/// claim whose holder died lapses, and the next claim goes on from the record. Every verb is told the time.
+/// A round reserves its token, marks each step before it starts and records what it gave, and commits its reply. If
+/// the round dies, its reservation lapses, and the next round to reserve the token goes on from the record. Every verb
+/// is told the time.
 ///
 /// `renew`, `mark_started`, `record`, `commit` and `release` are compare-and-set: they fail with
-/// [`GuardError::Lost`], and change nothing, once somebody else has taken the claim over or the claim has ended. A
-/// claim that has lapsed and that nobody has taken over is still its holder's.
+/// [`SingleUseError::Lost`], and change nothing, once another round has taken the reservation over or the reservation
+/// has ended. A reservation that has lapsed and that no round has taken over still holds.
 ///
-/// A false yes runs a token twice: somebody pays twice. A false no costs one round: the caller starts anew. So a
-/// store that cannot know refuses. An entry is kept until [`Redemption::keep_until`], and for as long as it is
-/// leased; then it is gone, and its holder with it.
+/// A false yes runs a token twice: a customer pays twice. A false no costs one round: the caller starts anew. So a
+/// store that cannot know refuses. An entry is kept until [`TokenUse::keep_until`], and for as long as it is
+/// leased; then it is gone, and its reservation with it.
 ///
-/// A verb whose future is dropped is carried out before the same holder's next one, or not at all.
+/// A verb whose future is dropped is carried out before the next one of its reservation, or not at all.
 ///
 /// Clocks go back, or differ. A store that has purged an entry at some moment goes on to refuse its token, whatever
 /// time it is told afterwards. It cannot keep the token for that, so it keeps how far it has purged.
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_state::single_use::{Claim, GuardError, Redemption, SingleUse};
+/// use mrtr_state::single_use::{ReserveOutcome, SingleUse, SingleUseError, TokenUse};
 /// use mrtr_state::Timestamp;
 ///
 /// /// Sends an e-mail once, however often the client retries.
 /// async fn send_once(
 ///     store: &dyn SingleUse,
-///     redemption: &Redemption,
+///     token_use: &TokenUse,
 ///     now: Timestamp,
-/// ) -> Result<Option<Vec<u8>>, GuardError> {
+/// ) -> Result<Option<Vec<u8>>, SingleUseError> {
 ///     loop {
-///         match store.claim(redemption, Duration::from_secs(30), now).await? {
-///             Claim::Taken(holder, records) if records.is_empty() => {
-///                 store.mark_started(&holder, "send", now).await?;
+///         match store.reserve(token_use, Duration::from_secs(30), now).await? {
+///             ReserveOutcome::Reserved(reservation, records) if records.is_empty() => {
+///                 store.mark_started(&reservation, "send", now).await?;
 ///                 // Here the e-mail leaves.
-///                 store.record(&holder, "send", b"queued", now).await?;
-///                 store.commit(&holder, b"sent", now).await?;
+///                 store.record(&reservation, "send", b"queued", now).await?;
+///                 store.commit(&reservation, b"sent", now).await?;
 ///                 return Ok(Some(b"sent".to_vec()));
 ///             }
-///             Claim::Taken(holder, _somebody_died_here) => {
-///                 store.release(&holder, now).await?;
+///             ReserveOutcome::Reserved(reservation, _an_earlier_round_died_here) => {
+///                 store.release(&reservation, now).await?;
 ///                 return Ok(None);
 ///             }
-///             Claim::Running(running) => store.ended(&running).await?,
-///             Claim::Committed(reply) => return Ok(Some(reply)),
-///             Claim::OtherAnswers => return Ok(None),
+///             ReserveOutcome::InProgress(other_round) => store.ended(&other_round).await?,
+///             ReserveOutcome::Committed(reply) => return Ok(Some(reply)),
+///             ReserveOutcome::OtherAnswers => return Ok(None),
 ///         }
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait SingleUse: Send + Sync + 'static {
-    /// Asks to redeem a token. The claim lapses after `lease` unless it is renewed.
+    /// Asks for the right to run a token. The reservation lapses after `lease` unless it is renewed.
     ///
-    /// A claim is taken from a holder whose lease is over, `now` being the end of it or later, and after a release.
-    /// If a step had started by then, only the same answers take it, and go on from its record.
-    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError>;
+    /// A token is reserved anew once the lease of an earlier reservation is over, `now` being the end of it or later,
+    /// and after a release. If a step had started by then, only the same answers reserve it, and go on from its record.
+    async fn reserve(
+        &self,
+        token_use: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, SingleUseError>;
 
-    /// Keeps a claim for another `lease` from now.
-    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError>;
+    /// Keeps a reservation for another `lease` from now.
+    async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// Says that a step is about to start: from here on the claim cannot be released without a trace.
+    /// Says that a step is about to start: from here on the reservation cannot be released without a trace.
     ///
     /// Marking a step again changes nothing, so that one in doubt may run again if it can. Once it has been
-    /// recorded it is [`GuardError::OutOfTurn`].
-    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError>;
+    /// recorded it is [`SingleUseError::OutOfTurn`].
+    async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError>;
 
     /// Keeps what a step gave, in place of its mark or of an earlier record: the last one stands.
     ///
     /// A step that was not marked is recorded like any other, since the mark may be what was lost on the way.
-    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError>;
+    async fn record(
+        &self,
+        reservation: &Reservation,
+        step: &str,
+        outcome: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError>;
 
-    /// Ends the claim with a reply, which the same token with the same answers gets from now on.
-    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError>;
+    /// Ends the reservation with a reply, which the same token with the same answers gets from now on.
+    async fn commit(&self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError>;
 
-    /// Gives the claim up. With no step started, by this holder or an earlier one, the token is as if never redeemed;
-    /// otherwise its record stands.
-    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError>;
+    /// Gives the reservation up. With no step started, under this reservation or an earlier one, the token is as
+    /// if never used; otherwise its record stands.
+    async fn release(&self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError>;
 
-    /// Waits until a running claim has ended, or may have: committed, released, or taken over.
+    /// Waits until another round's reservation has ended, or may have: committed, released, or taken over.
     ///
-    /// A claim that merely lapses wakes nobody, for the store has no clock: claim again when its lease is over.
-    async fn ended(&self, running: &Running) -> Result<(), GuardError>;
+    /// A reservation that merely lapses ends no wait, for the store has no clock: the caller reserves again when the
+    /// lease is over.
+    async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError>;
 }
 
-/// A token about to be redeemed; made by [`Opened::redemption`](crate::Opened::redemption) alone.
+/// A token about to be used, and the answers that came with it; only
+/// [`Opened::token_use`](crate::Opened::token_use) makes one.
 ///
 /// ```
 /// use mrtr_state::ALLOWED_SKEW;
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// assert_eq!(redemption.keep_until(), opened.expires() + 2 * ALLOWED_SKEW);
-/// assert!(!redemption.may_be_forgotten(opened.expires()));
-/// assert!(redemption.may_be_forgotten(opened.expires() + ALLOWED_SKEW));
+#[doc = include_str!("../doc/single_use.txt")]
+/// assert_eq!(token_use.keep_until(), opened.expires() + 2 * ALLOWED_SKEW);
+/// assert!(!token_use.may_be_forgotten(opened.expires()));
+/// assert!(token_use.may_be_forgotten(opened.expires() + ALLOWED_SKEW));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redemption {
+pub struct TokenUse {
     pub(crate) key: UseKey,
     pub(crate) answers: AnswersDigest,
     pub(crate) issued: Timestamp,
     pub(crate) keep_until: Timestamp,
 }
 
-impl Redemption {
+impl TokenUse {
     /// What the token is known by.
     pub fn key(&self) -> UseKey {
         self.key
@@ -146,7 +160,7 @@ impl Redemption {
 
     /// For stores: whether another instance, whose clock may be ahead, may have purged its entry by now.
     ///
-    /// From then on an unknown token may be a forgotten one, and is refused as [`GuardError::BeforeMemory`].
+    /// From then on an unknown token may be a forgotten one, and is refused as [`SingleUseError::BeforeMemory`].
     pub fn may_be_forgotten(&self, now: Timestamp) -> bool {
         now + ALLOWED_SKEW >= self.keep_until
     }
@@ -158,10 +172,10 @@ impl Redemption {
 /// use mrtr_schema::RawMembers;
 /// use mrtr_state::AnswersDigest;
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
+#[doc = include_str!("../doc/single_use.txt")]
 /// let answers = RawMembers::parse(r#"{"how": {"action": "accept"}}"#)?;
-/// let other_answers = opened.redemption(AnswersDigest::of(Some(&answers))?);
-/// assert_eq!(redemption.key(), other_answers.key(), "the token is the same");
+/// let other_answers = opened.token_use(AnswersDigest::of(Some(&answers))?);
+/// assert_eq!(token_use.key(), other_answers.key(), "the token is the same");
 /// # Ok(())
 /// # }
 /// ```
@@ -183,55 +197,55 @@ impl fmt::Debug for UseKey {
     }
 }
 
-/// What became of a request to redeem a token.
+/// What became of a request to reserve a token.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::Claim;
+/// use mrtr_state::single_use::ReserveOutcome;
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// assert!(matches!(store.claim(&redemption, lease, now).await?, Claim::Running(_)));
-/// store.commit(&holder, b"paid", now).await?;
-/// assert_eq!(store.claim(&redemption, lease, now).await?, Claim::Committed(b"paid".to_vec()));
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// assert!(matches!(store.reserve(&token_use, lease, now).await?, ReserveOutcome::InProgress(_)));
+/// store.commit(&reservation, b"paid", now).await?;
+/// assert_eq!(store.reserve(&token_use, lease, now).await?, ReserveOutcome::Committed(b"paid".to_vec()));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a caller that misses one of them runs a token twice")]
-pub enum Claim {
-    /// It is yours, and goes on from what earlier holders did: their steps in the order in which they started.
-    Taken(Holder, Vec<StepRecord>),
-    /// Somebody else is at it: wait for [`SingleUse::ended`] or the end of the lease, and claim again.
-    Running(Running),
-    /// It was redeemed with the same answers, and this was the reply.
+pub enum ReserveOutcome {
+    /// The caller has it, and goes on from what earlier rounds did: their steps in the order in which they started.
+    Reserved(Reservation, Vec<StepRecord>),
+    /// Another round has it: wait for [`SingleUse::ended`] or the end of the lease, and reserve again.
+    InProgress(InProgress),
+    /// It was used with the same answers, and this was the reply.
     Committed(Vec<u8>),
-    /// It was redeemed with other answers, or steps ran for other answers.
+    /// It was used with other answers, or steps ran for other answers.
     OtherAnswers,
 }
 
-/// Whoever holds a claim, with a number that is higher than those of all earlier holders of the token.
+/// The right to run a token, with a number that is higher than those of all earlier reservations of the token.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::Claim;
+/// use mrtr_state::single_use::ReserveOutcome;
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(first, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// let Claim::Taken(second, _) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(first, _) = store.reserve(&token_use, lease, now).await? else { panic!("it is new") };
+/// let ReserveOutcome::Reserved(second, _) = store.reserve(&token_use, lease, now + lease).await? else { panic!() };
 /// assert_eq!(first.key(), second.key());
 /// assert!(first.fence() < second.fence());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Holder {
+pub struct Reservation {
     key: UseKey,
     fence: u64,
 }
 
-impl Holder {
-    /// For stores: the holder with this number.
+impl Reservation {
+    /// For stores: the reservation with this number.
     pub fn new(key: UseKey, fence: u64) -> Self {
         Self { key, fence }
     }
@@ -247,35 +261,35 @@ impl Holder {
     }
 }
 
-/// A claim that somebody else holds.
+/// A reservation that another round holds.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::Claim;
+/// use mrtr_state::single_use::ReserveOutcome;
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// let Claim::Running(running) = store.claim(&redemption, lease, now).await? else { panic!("somebody is at it") };
-/// assert_eq!(running.lapses(), now + lease);
-/// assert_eq!(running.holder(), &holder);
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// let ReserveOutcome::InProgress(other) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// assert_eq!(other.lapses(), now + lease);
+/// assert_eq!(other.reservation(), &reservation);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Running {
-    holder: Holder,
+pub struct InProgress {
+    reservation: Reservation,
     lapses: Timestamp,
 }
 
-impl Running {
-    /// For stores: this holder's claim, with the end of its lease.
-    pub fn new(holder: Holder, lapses: Timestamp) -> Self {
-        Self { holder, lapses }
+impl InProgress {
+    /// For stores: this reservation, with the end of its lease.
+    pub fn new(reservation: Reservation, lapses: Timestamp) -> Self {
+        Self { reservation, lapses }
     }
 
-    /// Who holds it.
-    pub fn holder(&self) -> &Holder {
-        &self.holder
+    /// The reservation.
+    pub fn reservation(&self) -> &Reservation {
+        &self.reservation
     }
 
     /// When it lapses unless it is renewed.
@@ -284,18 +298,18 @@ impl Running {
     }
 }
 
-/// What is known of a step of an earlier holder.
+/// What is known of a step that ran under an earlier reservation.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::{Claim, StepRecord};
+/// use mrtr_state::single_use::{ReserveOutcome, StepRecord};
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// store.mark_started(&holder, "charge", now).await?;
-/// store.record(&holder, "charge", b"charge-1", now).await?;
-/// // The holder dies here.
-/// let Claim::Taken(_, records) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// store.mark_started(&reservation, "charge", now).await?;
+/// store.record(&reservation, "charge", b"charge-1", now).await?;
+/// // The round dies here.
+/// let ReserveOutcome::Reserved(_, records) = store.reserve(&token_use, lease, now + lease).await? else { panic!() };
 /// assert_eq!(records, [StepRecord::new("charge", Some(b"charge-1".to_vec()))]);
 /// # Ok(())
 /// # }
@@ -305,38 +319,38 @@ impl Running {
 pub struct StepRecord {
     /// The step's name.
     pub name: String,
-    /// What it gave; `None` if it started and nobody knows how it went.
+    /// What it gave; `None` if it started and its round did not say how it went.
     pub outcome: Option<Vec<u8>>,
 }
 
 impl StepRecord {
-    /// For stores.
+    /// For stores: a step, and what it gave if that is known.
     pub fn new(name: impl Into<String>, outcome: Option<Vec<u8>>) -> Self {
         Self { name: name.into(), outcome }
     }
 }
 
-/// What giving a claim up left behind.
+/// What giving a reservation up left behind.
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::{Claim, Release};
+/// use mrtr_state::single_use::{ReserveOutcome, Release};
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// assert_eq!(store.release(&holder, now).await?, Release::Forgotten);
-/// let Claim::Taken(holder, _) = store.claim(&redemption, lease, now).await? else { panic!("as if new") };
-/// store.mark_started(&holder, "charge", now).await?;
-/// assert_eq!(store.release(&holder, now).await?, Release::Kept);
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// assert_eq!(store.release(&reservation, now).await?, Release::Forgotten);
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// store.mark_started(&reservation, "charge", now).await?;
+/// assert_eq!(store.release(&reservation, now).await?, Release::Kept);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "a step has started, or none has")]
 pub enum Release {
-    /// Nothing: the token can be redeemed again, with any answers.
+    /// Nothing: the token can be used again, with any answers.
     Forgotten,
-    /// A step had started: the token can only be redeemed on from its record, with the same answers.
+    /// A step had started: the token can only be used on from its record, with the same answers.
     Kept,
 }
 
@@ -344,23 +358,23 @@ pub enum Release {
 ///
 /// ```
 /// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::{Claim, GuardError};
+/// use mrtr_state::single_use::{ReserveOutcome, SingleUseError};
 ///
-#[doc = include_str!("../doc/redeeming.txt")]
-/// let Claim::Taken(slow, _) = store.claim(&redemption, lease, now).await? else { panic!("it is new") };
-/// let Claim::Taken(quick, _) = store.claim(&redemption, lease, now + lease).await? else { panic!("it lapsed") };
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(slow, _) = store.reserve(&token_use, lease, now).await? else { panic!("it is new") };
+/// let ReserveOutcome::Reserved(quick, _) = store.reserve(&token_use, lease, now + lease).await? else { panic!() };
 /// store.commit(&quick, b"paid", now + lease).await?;
-/// assert!(matches!(store.commit(&slow, b"paid", now + lease).await, Err(GuardError::Lost)));
+/// assert!(matches!(store.commit(&slow, b"paid", now + lease).await, Err(SingleUseError::Lost)));
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum GuardError {
-    /// The claim is no longer this holder's.
-    #[error("the claim was lost to somebody else")]
+pub enum SingleUseError {
+    /// The reservation no longer holds: it has ended, or another round has taken it over.
+    #[error("the reservation was lost")]
     Lost,
-    /// The token is older than the store's memory, which cannot tell whether it was redeemed: it was issued before the
+    /// The token is older than the store's memory, which cannot tell whether it was used: it was issued before the
     /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,

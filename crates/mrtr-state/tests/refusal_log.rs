@@ -55,22 +55,22 @@ impl Subscriber for Lines {
 #[test]
 fn a_clock_that_was_set_back_is_named_in_the_log() {
     let sealer = Sealer::new(ring(), AUDIENCE).unwrap();
-    let redemption = || {
+    let token_use = || {
         let opened = CALL.open(&sealer, &CALL.seal(&sealer, NOON), NOON).unwrap();
-        opened.redemption(AnswersDigest::of(None).unwrap())
+        opened.token_use(AnswersDigest::of(None).unwrap())
     };
-    let (spent, other) = (redemption(), redemption());
+    let (spent, other) = (token_use(), token_use());
     let store = MemorySingleUse::new(NOON);
     let lease = Duration::from_secs(30);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let claim = |redemption, now| runtime.block_on(store.claim(redemption, lease, now));
+    let reserve = |token_use, now| runtime.block_on(store.reserve(token_use, lease, now));
     let lines = Lines::default();
     tracing::subscriber::with_default(lines.clone(), || {
-        claim(&spent, NOON).unwrap();
+        reserve(&spent, NOON).unwrap();
         // It is too late for the other one, and the first is purged.
-        claim(&other, spent.keep_until()).unwrap_err();
+        reserve(&other, spent.keep_until()).unwrap_err();
         assert_eq!(*lines.0.lock().unwrap(), "", "an old token is nothing to tell of");
-        claim(&spent, NOON).unwrap_err();
+        reserve(&spent, NOON).unwrap_err();
     });
     let said = lines.0.lock().unwrap().clone();
     assert!(said.contains("the clock was set back"), "{said}");

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, contract};
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUseError, TokenUse, contract};
 use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
 use tempfile::TempDir;
 use tokens::NOON;
@@ -61,10 +61,10 @@ async fn a_store_refuses_tokens_from_before_it_began_to_remember() {
     let stores: [Arc<dyn SingleUse>; 2] =
         [Arc::new(MemorySingleUse::new(one_later)), Arc::new(SqliteSingleUse::open(&path, one_later).unwrap())];
     for store in stores {
-        let refused = store.claim(&tokens::redeem(&before, "accept"), LEASE, one_later).await;
-        assert!(matches!(refused, Err(GuardError::BeforeMemory)));
-        let taken = store.claim(&tokens::redeem(&after, "accept"), LEASE, one_later).await;
-        assert!(matches!(taken, Ok(Claim::Taken(..))));
+        let refused = store.reserve(&tokens::use_of(&before, "accept"), LEASE, one_later).await;
+        assert!(matches!(refused, Err(SingleUseError::BeforeMemory)));
+        let reserved = store.reserve(&tokens::use_of(&after, "accept"), LEASE, one_later).await;
+        assert!(matches!(reserved, Ok(ReserveOutcome::Reserved(..))));
     }
 }
 
@@ -72,38 +72,43 @@ async fn a_store_refuses_tokens_from_before_it_began_to_remember() {
 async fn a_reply_is_still_in_the_file_after_a_restart() {
     let files = Files::new();
     let path = files.fresh();
-    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
+    let token_use = tokens::use_of(&tokens::seal(NOON), "accept");
     let store = SqliteSingleUse::open(&path, NOON).unwrap();
-    let Claim::Taken(holder, _) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is new") };
-    store.commit(&holder, b"paid", NOON).await.unwrap();
+    let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, LEASE, NOON).await.unwrap() else {
+        panic!("it is new")
+    };
+    store.commit(&reservation, b"paid", NOON).await.unwrap();
     drop(store);
     let store = SqliteSingleUse::open(&path, NOON + LEASE).unwrap();
-    assert_eq!(store.claim(&redemption, LEASE, NOON).await.unwrap(), Claim::Committed(b"paid".to_vec()));
+    assert_eq!(store.reserve(&token_use, LEASE, NOON).await.unwrap(), ReserveOutcome::Committed(b"paid".to_vec()));
 }
 
 #[tokio::test]
 async fn a_file_opened_again_by_an_earlier_clock_refuses_what_it_purged() {
     let files = Files::new();
     let path = files.fresh();
-    let spent = tokens::redeem(&tokens::seal(NOON), "accept");
-    let long_lived = tokens::redeem(&tokens::seal_for(Duration::from_hours(4), NOON), "accept");
+    let spent = tokens::use_of(&tokens::seal(NOON), "accept");
+    let long_lived = tokens::use_of(&tokens::seal_for(Duration::from_hours(4), NOON), "accept");
     let store = SqliteSingleUse::open(&path, NOON).unwrap();
-    let Claim::Taken(holder, _) = store.claim(&spent, LEASE, NOON).await.unwrap() else { panic!("it is new") };
-    store.commit(&holder, b"paid", NOON).await.unwrap();
-    let Claim::Taken(holder, _) = store.claim(&long_lived, LEASE, spent.keep_until()).await.unwrap() else {
+    let ReserveOutcome::Reserved(reservation, _) = store.reserve(&spent, LEASE, NOON).await.unwrap() else {
+        panic!("it is new")
+    };
+    store.commit(&reservation, b"paid", NOON).await.unwrap();
+    let ReserveOutcome::Reserved(reservation, _) = store.reserve(&long_lived, LEASE, spent.keep_until()).await.unwrap()
+    else {
         panic!("it lives")
     };
-    store.release(&holder, spent.keep_until()).await.unwrap();
+    store.release(&reservation, spent.keep_until()).await.unwrap();
     drop(store);
     let yesterday = Timestamp::from_millis(NOON.as_millis() - 24 * 3_600_000);
     for earlier in [NOON, yesterday, Timestamp::from_millis(0)] {
         let store = SqliteSingleUse::open(&path, earlier).unwrap();
-        let refused = store.claim(&spent, LEASE, earlier).await;
-        assert!(matches!(refused, Err(GuardError::BeforeMemory)), "{refused:?}");
-        let Claim::Taken(holder, _) = store.claim(&long_lived, LEASE, earlier).await.unwrap() else {
+        let refused = store.reserve(&spent, LEASE, earlier).await;
+        assert!(matches!(refused, Err(SingleUseError::BeforeMemory)), "{refused:?}");
+        let ReserveOutcome::Reserved(reservation, _) = store.reserve(&long_lived, LEASE, earlier).await.unwrap() else {
             panic!("no token of its end was purged")
         };
-        store.release(&holder, earlier).await.unwrap();
+        store.release(&reservation, earlier).await.unwrap();
     }
 }
 
@@ -116,17 +121,19 @@ async fn a_clock_that_was_ahead_for_a_moment_shuts_out_no_later_token() {
     for store in stores {
         // Leased for ever: its entry has no end but the end of time.
         for (life, lease) in [(Duration::from_hours(24), LEASE), (Duration::from_hours(1), Duration::MAX)] {
-            let spent = tokens::redeem(&tokens::seal_for(life, NOON), "accept");
-            let Claim::Taken(holder, _) = store.claim(&spent, lease, NOON).await.unwrap() else { panic!("it is new") };
-            store.commit(&holder, b"paid", NOON).await.unwrap();
+            let spent = tokens::use_of(&tokens::seal_for(life, NOON), "accept");
+            let ReserveOutcome::Reserved(reservation, _) = store.reserve(&spent, lease, NOON).await.unwrap() else {
+                panic!("it is new")
+            };
+            store.commit(&reservation, b"paid", NOON).await.unwrap();
         }
         for odd in [NOON + Duration::from_hours(1_000_000), Timestamp::from_millis(u64::MAX)] {
-            let refused = store.claim(&tokens::redeem(&tokens::seal(NOON), "accept"), LEASE, odd).await;
-            assert!(matches!(refused, Err(GuardError::BeforeMemory)), "{refused:?}");
+            let refused = store.reserve(&tokens::use_of(&tokens::seal(NOON), "accept"), LEASE, odd).await;
+            assert!(matches!(refused, Err(SingleUseError::BeforeMemory)), "{refused:?}");
         }
-        let issued_since = tokens::redeem(&tokens::seal(later), "accept");
-        let claim = store.claim(&issued_since, LEASE, later).await;
-        assert!(matches!(claim, Ok(Claim::Taken(..))), "{claim:?}");
+        let issued_since = tokens::use_of(&tokens::seal(later), "accept");
+        let outcome = store.reserve(&issued_since, LEASE, later).await;
+        assert!(matches!(outcome, Ok(ReserveOutcome::Reserved(..))), "{outcome:?}");
     }
 }
 
@@ -144,13 +151,17 @@ async fn a_dropped_store_has_closed_its_file() {
 async fn whoever_no_longer_waits_is_not_in_the_way() {
     let files = Files::new();
     let store = Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap());
-    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
-    let Claim::Taken(holder, _) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is new") };
-    let Claim::Running(running) = store.claim(&redemption, LEASE, NOON).await.unwrap() else { panic!("it is held") };
-    let gone = tokio::time::timeout(Duration::ZERO, store.ended(&running)).await;
-    assert!(gone.is_err(), "nobody ended the claim");
-    store.commit(&holder, b"paid", NOON).await.unwrap();
-    assert_eq!(store.claim(&redemption, LEASE, NOON).await.unwrap(), Claim::Committed(b"paid".to_vec()));
+    let token_use = tokens::use_of(&tokens::seal(NOON), "accept");
+    let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, LEASE, NOON).await.unwrap() else {
+        panic!("it is new")
+    };
+    let ReserveOutcome::InProgress(in_progress) = store.reserve(&token_use, LEASE, NOON).await.unwrap() else {
+        panic!("it is held")
+    };
+    let gone = tokio::time::timeout(Duration::ZERO, store.ended(&in_progress)).await;
+    assert!(gone.is_err(), "the reservation has not ended");
+    store.commit(&reservation, b"paid", NOON).await.unwrap();
+    assert_eq!(store.reserve(&token_use, LEASE, NOON).await.unwrap(), ReserveOutcome::Committed(b"paid".to_vec()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -165,11 +176,11 @@ async fn of_twenty_at_once_in_sqlite_one_runs_and_all_get_its_reply() {
 }
 
 async fn twenty_at_once(store: Arc<dyn SingleUse>) {
-    let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
-    let shop = Arc::new(Shop { store, effects: AtomicUsize::new(0), all_have_claimed: Barrier::new(20) });
+    let token_use = tokens::use_of(&tokens::seal(NOON), "accept");
+    let shop = Arc::new(Shop { store, effects: AtomicUsize::new(0), all_have_asked: Barrier::new(20) });
     let pay = || {
-        let (shop, redemption) = (Arc::clone(&shop), redemption.clone());
-        tokio::spawn(async move { shop.pay(&redemption).await })
+        let (shop, token_use) = (Arc::clone(&shop), token_use.clone());
+        tokio::spawn(async move { shop.pay(&token_use).await })
     };
     let tasks: Vec<_> = (0..20).map(|_| pay()).collect();
     for task in tasks {
@@ -182,18 +193,18 @@ async fn twenty_at_once(store: Arc<dyn SingleUse>) {
 struct Shop {
     store: Arc<dyn SingleUse>,
     effects: AtomicUsize,
-    all_have_claimed: Barrier,
+    all_have_asked: Barrier,
 }
 
 impl Shop {
-    async fn pay(&self, redemption: &Redemption) -> Vec<u8> {
-        match self.store.claim(redemption, LEASE, NOON).await.unwrap() {
-            Claim::Taken(holder, _) => self.charge(&holder).await,
-            Claim::Running(running) => {
-                self.all_have_claimed.wait().await;
-                self.store.ended(&running).await.unwrap();
-                match self.store.claim(redemption, LEASE, NOON).await.unwrap() {
-                    Claim::Committed(reply) => reply,
+    async fn pay(&self, token_use: &TokenUse) -> Vec<u8> {
+        match self.store.reserve(token_use, LEASE, NOON).await.unwrap() {
+            ReserveOutcome::Reserved(reservation, _) => self.charge(&reservation).await,
+            ReserveOutcome::InProgress(in_progress) => {
+                self.all_have_asked.wait().await;
+                self.store.ended(&in_progress).await.unwrap();
+                match self.store.reserve(token_use, LEASE, NOON).await.unwrap() {
+                    ReserveOutcome::Committed(reply) => reply,
                     other => panic!("{other:?}"),
                 }
             }
@@ -201,12 +212,12 @@ impl Shop {
         }
     }
 
-    async fn charge(&self, holder: &Holder) -> Vec<u8> {
-        self.store.mark_started(holder, "charge", NOON).await.unwrap();
+    async fn charge(&self, reservation: &Reservation) -> Vec<u8> {
+        self.store.mark_started(reservation, "charge", NOON).await.unwrap();
         let reply = format!("payment {}", self.effects.fetch_add(1, Ordering::SeqCst) + 1).into_bytes();
-        self.store.record(holder, "charge", b"4.20", NOON).await.unwrap();
-        self.all_have_claimed.wait().await;
-        self.store.commit(holder, &reply, NOON).await.unwrap();
+        self.store.record(reservation, "charge", b"4.20", NOON).await.unwrap();
+        self.all_have_asked.wait().await;
+        self.store.commit(reservation, &reply, NOON).await.unwrap();
         reply
     }
 }
@@ -219,16 +230,16 @@ async fn verbs_of_many_tokens_that_arrive_together_do_not_mix() {
         .map(|number| {
             let store = Arc::clone(&store);
             tokio::spawn(async move {
-                let redemption = tokens::redeem(&tokens::seal(NOON), "accept");
-                let claim = store.claim(&redemption, LEASE, NOON).await.unwrap();
-                let Claim::Taken(holder, _) = claim else { panic!("it is new") };
+                let token_use = tokens::use_of(&tokens::seal(NOON), "accept");
+                let outcome = store.reserve(&token_use, LEASE, NOON).await.unwrap();
+                let ReserveOutcome::Reserved(reservation, _) = outcome else { panic!("it is new") };
                 // A refusal in the same transaction as others' work.
-                store.record(&holder, "charge", b"", NOON).await.unwrap();
-                let refused = store.mark_started(&holder, "charge", NOON).await;
-                assert!(matches!(refused, Err(GuardError::OutOfTurn(step)) if step == "charge"));
-                store.commit(&holder, &number.to_be_bytes(), NOON).await.unwrap();
-                let reply = store.claim(&redemption, LEASE, NOON).await.unwrap();
-                assert_eq!(reply, Claim::Committed(number.to_be_bytes().to_vec()));
+                store.record(&reservation, "charge", b"", NOON).await.unwrap();
+                let refused = store.mark_started(&reservation, "charge", NOON).await;
+                assert!(matches!(refused, Err(SingleUseError::OutOfTurn(step)) if step == "charge"));
+                store.commit(&reservation, &number.to_be_bytes(), NOON).await.unwrap();
+                let reply = store.reserve(&token_use, LEASE, NOON).await.unwrap();
+                assert_eq!(reply, ReserveOutcome::Committed(number.to_be_bytes().to_vec()));
             })
         })
         .collect();

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use mrtr_state::single_use::{Claim, GuardError, Holder, Running, SingleUse, StepRecord};
+use mrtr_state::single_use::{InProgress, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{SqliteSingleUse, Timestamp};
 use tokens::NOON;
 
@@ -18,16 +18,16 @@ use tokens::NOON;
 fn of_four_processes_one_runs_and_the_others_wait_and_get_its_reply() {
     let folder = tempfile::tempdir().unwrap();
     let token = tokens::seal(NOON);
-    let mut children: Vec<_> = (0..4).map(|_| Peer::start("redeem", folder.path(), &token)).collect();
+    let mut children: Vec<_> = (0..4).map(|_| Peer::start("use", folder.path(), &token)).collect();
     for child in &mut children {
         assert_eq!(child.says(), "ready");
     }
     children.iter_mut().for_each(Peer::go_on);
 
-    let claims: Vec<_> = children.iter_mut().map(Peer::says).collect();
-    assert_eq!(claims.iter().filter(|claim| *claim == "taken").count(), 1, "{claims:?}");
-    assert_eq!(claims.iter().filter(|claim| *claim == "running").count(), 3, "{claims:?}");
-    let runner = claims.iter().position(|claim| claim == "taken").unwrap();
+    let outcomes: Vec<_> = children.iter_mut().map(Peer::says).collect();
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "reserved").count(), 1, "{outcomes:?}");
+    assert_eq!(outcomes.iter().filter(|outcome| *outcome == "in progress").count(), 3, "{outcomes:?}");
+    let runner = outcomes.iter().position(|outcome| outcome == "reserved").unwrap();
     // The other three wait by now, or are about to.
     children[runner].go_on();
 
@@ -47,12 +47,12 @@ fn a_killed_process_leaves_what_it_recorded_and_what_is_in_doubt() {
     child.process.wait().unwrap();
 
     let store = open(folder.path());
-    let redemption = tokens::redeem(&token, "accept");
-    let claim = |now: Timestamp| block_on(store.claim(&redemption, LEASE, now)).unwrap();
-    assert!(matches!(claim(NOON), Claim::Running(_)), "nobody knows yet that it died");
-    let Claim::Taken(holder, steps) = claim(NOON + LEASE) else { panic!("its lease is over") };
+    let token_use = tokens::use_of(&token, "accept");
+    let reserve = |now: Timestamp| block_on(store.reserve(&token_use, LEASE, now)).unwrap();
+    assert!(matches!(reserve(NOON), ReserveOutcome::InProgress(_)), "nobody knows yet that it died");
+    let ReserveOutcome::Reserved(reservation, steps) = reserve(NOON + LEASE) else { panic!("its lease is over") };
     assert_eq!(steps, [StepRecord::new("charge", Some(b"4.20".to_vec())), StepRecord::new("post", None)]);
-    block_on(store.commit(&holder, b"paid", NOON + LEASE)).unwrap();
+    block_on(store.commit(&reservation, b"paid", NOON + LEASE)).unwrap();
 }
 
 #[test]
@@ -69,12 +69,12 @@ fn a_process_killed_while_it_purges_leaves_no_token_that_a_clock_set_back_revive
         child.process.wait().unwrap();
 
         let store = open(folder.path());
-        let claims: Vec<_> =
-            spent.iter().map(|token| block_on(store.claim(&tokens::redeem(token, "accept"), LEASE, NOON))).collect();
-        let known = |claim: &&_| matches!(claim, Ok(Claim::Committed(reply)) if reply == b"paid");
-        let refused = |claim: &&_| matches!(claim, Err(GuardError::BeforeMemory));
-        assert!(claims.iter().all(|claim| known(&claim) || refused(&claim)), "{claims:?}");
-        assert!(claims.iter().filter(refused).count() >= 2 * purges, "each claim purges two: {claims:?}");
+        let outcomes: Vec<_> =
+            spent.iter().map(|token| block_on(store.reserve(&tokens::use_of(token, "accept"), LEASE, NOON))).collect();
+        let known = |outcome: &&_| matches!(outcome, Ok(ReserveOutcome::Committed(reply)) if reply == b"paid");
+        let refused = |outcome: &&_| matches!(outcome, Err(SingleUseError::BeforeMemory));
+        assert!(outcomes.iter().all(|outcome| known(&outcome) || refused(&outcome)), "{outcomes:?}");
+        assert!(outcomes.iter().filter(refused).count() >= 2 * purges, "each reservation purges two: {outcomes:?}");
     }
 }
 
@@ -83,44 +83,45 @@ fn a_process_killed_while_it_purges_leaves_no_token_that_a_clock_set_back_revive
 fn a_part_is_played_by_a_child_process() {
     let Ok(part) = std::env::var(PART) else { return };
     let folder = PathBuf::from(std::env::var(FOLDER).unwrap());
-    let redemption = tokens::redeem(&std::env::var(TOKEN).unwrap(), "accept");
+    let token_use = tokens::use_of(&std::env::var(TOKEN).unwrap(), "accept");
     let store = open(&folder);
-    let claim = async || store.claim(&redemption, LEASE, NOON).await.unwrap();
+    let reserve = async || store.reserve(&token_use, LEASE, NOON).await.unwrap();
     block_on(async {
         match &*part {
-            "redeem" => {
+            "use" => {
                 say("ready");
                 wait_for_parent();
-                let reply = match claim().await {
-                    Claim::Taken(holder, _) => run(&store, &holder, &folder).await,
-                    Claim::Running(running) => wait(&store, &running, claim).await,
+                let reply = match reserve().await {
+                    ReserveOutcome::Reserved(reservation, _) => run(&store, &reservation, &folder).await,
+                    ReserveOutcome::InProgress(in_progress) => wait(&store, &in_progress, reserve).await,
                     other => panic!("{other:?}"),
                 };
                 say(&reply);
             }
             "begin" => {
-                let Claim::Taken(holder, _) = claim().await else { panic!("it is new") };
-                store.mark_started(&holder, "charge", NOON).await.unwrap();
-                store.record(&holder, "charge", b"4.20", NOON).await.unwrap();
-                store.mark_started(&holder, "post", NOON).await.unwrap();
+                let ReserveOutcome::Reserved(reservation, _) = reserve().await else { panic!("it is new") };
+                store.mark_started(&reservation, "charge", NOON).await.unwrap();
+                store.record(&reservation, "charge", b"4.20", NOON).await.unwrap();
+                store.mark_started(&reservation, "post", NOON).await.unwrap();
                 say("in the middle");
                 wait_for_parent();
             }
             "purge" => {
                 for _ in 0..SPENT {
                     let token = tokens::seal_for(Duration::from_mins(10), NOON);
-                    let claim = store.claim(&tokens::redeem(&token, "accept"), LEASE, NOON).await.unwrap();
-                    let Claim::Taken(holder, _) = claim else { panic!("it is new") };
-                    store.commit(&holder, b"paid", NOON).await.unwrap();
+                    let outcome = store.reserve(&tokens::use_of(&token, "accept"), LEASE, NOON).await.unwrap();
+                    let ReserveOutcome::Reserved(reservation, _) = outcome else { panic!("it is new") };
+                    store.commit(&reservation, b"paid", NOON).await.unwrap();
                     say(&token);
                 }
                 let later = NOON + Duration::from_mins(30);
                 // By then all is purged, should the parent be gone.
                 for _ in 0..SPENT {
-                    let Ok(Claim::Taken(holder, _)) = store.claim(&redemption, LEASE, later).await else {
+                    let Ok(ReserveOutcome::Reserved(reservation, _)) = store.reserve(&token_use, LEASE, later).await
+                    else {
                         panic!("it lives")
                     };
-                    store.release(&holder, later).await.unwrap();
+                    store.release(&reservation, later).await.unwrap();
                     say("purged");
                 }
                 wait_for_parent();
@@ -130,23 +131,23 @@ fn a_part_is_played_by_a_child_process() {
     });
 }
 
-async fn run(store: &SqliteSingleUse, holder: &Holder, folder: &Path) -> String {
-    store.mark_started(holder, "charge", NOON).await.unwrap();
+async fn run(store: &SqliteSingleUse, reservation: &Reservation, folder: &Path) -> String {
+    store.mark_started(reservation, "charge", NOON).await.unwrap();
     let mut effects = File::options().append(true).create(true).open(effects(folder)).unwrap();
     writeln!(effects, "charged by {}", std::process::id()).unwrap();
-    store.record(holder, "charge", b"4.20", NOON).await.unwrap();
-    say("taken");
+    store.record(reservation, "charge", b"4.20", NOON).await.unwrap();
+    say("reserved");
     wait_for_parent();
     let reply = format!("paid by {}", std::process::id());
-    store.commit(holder, reply.as_bytes(), NOON).await.unwrap();
+    store.commit(reservation, reply.as_bytes(), NOON).await.unwrap();
     reply
 }
 
-async fn wait(store: &SqliteSingleUse, running: &Running, claim: impl AsyncFn() -> Claim) -> String {
-    say("running");
-    store.ended(running).await.unwrap();
-    match claim().await {
-        Claim::Committed(reply) => String::from_utf8(reply).unwrap(),
+async fn wait(store: &SqliteSingleUse, in_progress: &InProgress, reserve: impl AsyncFn() -> ReserveOutcome) -> String {
+    say("in progress");
+    store.ended(in_progress).await.unwrap();
+    match reserve().await {
+        ReserveOutcome::Committed(reply) => String::from_utf8(reply).unwrap(),
         other => panic!("{other:?}"),
     }
 }

@@ -121,7 +121,7 @@ impl RunContext {
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {
-        self.lazy_flow.lineage(&self.shared).flow()
+        self.lazy_flow.flow_progress(&self.shared).flow()
     }
 
     /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use mrtr_state::{Lifetimes, Lineage, Timestamp};
+use mrtr_state::{FlowProgress, Lifetimes, Timestamp};
 
 use crate::engine::shared::Shared;
 
@@ -13,7 +13,7 @@ pub(crate) struct LazyFlow(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    lineage: OnceLock<Lineage>,
+    flow_progress: OnceLock<FlowProgress>,
     lifetimes: Option<Lifetimes>,
     begun: Timestamp,
 }
@@ -21,27 +21,27 @@ struct Inner {
 impl LazyFlow {
     /// A flow that begins now.
     pub(crate) fn beginning(lifetimes: Option<Lifetimes>, now: Timestamp) -> Self {
-        Self(Arc::new(Inner { lineage: OnceLock::new(), lifetimes, begun: now }))
+        Self(Arc::new(Inner { flow_progress: OnceLock::new(), lifetimes, begun: now }))
     }
 
     /// What is known of it, if it was wanted.
-    pub(crate) fn known(&self) -> Option<Lineage> {
-        self.0.lineage.get().copied()
+    pub(crate) fn known(&self) -> Option<FlowProgress> {
+        self.0.flow_progress.get().copied()
     }
 
-    pub(crate) fn lineage(&self, shared: &Shared) -> Lineage {
-        *self.0.lineage.get_or_init(|| shared.sealer(self.0.lifetimes).begin(self.0.begun))
+    pub(crate) fn flow_progress(&self, shared: &Shared) -> FlowProgress {
+        *self.0.flow_progress.get_or_init(|| shared.sealer(self.0.lifetimes).begin(self.0.begun))
     }
 
     /// The round: the first one, if no id was drawn.
     pub(crate) fn round(&self) -> u32 {
-        self.known().map_or(1, |lineage| lineage.round())
+        self.known().map_or(1, |flow_progress| flow_progress.round())
     }
 }
 
-impl From<Lineage> for LazyFlow {
-    fn from(lineage: Lineage) -> Self {
-        let begun = lineage.started();
-        Self(Arc::new(Inner { lineage: OnceLock::from(lineage), lifetimes: None, begun }))
+impl From<FlowProgress> for LazyFlow {
+    fn from(flow_progress: FlowProgress) -> Self {
+        let begun = flow_progress.started();
+        Self(Arc::new(Inner { flow_progress: OnceLock::from(flow_progress), lifetimes: None, begun }))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
-use mrtr_state::{Lineage, Sealer};
+use mrtr_state::{FlowProgress, Sealer};
 
 use crate::engine::RunReport;
 use crate::engine::context::RunContext;
@@ -128,7 +128,7 @@ pub struct ToolCall {
     /// What its flow knows.
     pub journal: Journal,
     /// Which flow it is.
-    pub lineage: Lineage,
+    pub flow_progress: FlowProgress,
     /// The revision of the request.
     pub revision: Revision,
     /// What the client declared.
@@ -150,7 +150,7 @@ impl ToolCall {
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.lineage.into());
+        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.flow_progress.into());
         context.capabilities = Arc::new(self.capabilities.clone());
         context.caller = self.caller.clone();
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
@@ -173,7 +173,10 @@ impl ToolCall {
 
 impl fmt::Debug for ToolCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolCall").field("tool", &self.tool).field("lineage", &self.lineage).finish_non_exhaustive()
+        f.debug_struct("ToolCall")
+            .field("tool", &self.tool)
+            .field("flow_progress", &self.flow_progress)
+            .finish_non_exhaustive()
     }
 }
 
@@ -197,14 +200,14 @@ impl Host {
 
     /// A call that was kept, to be run again: of the published revision, from no caller in particular, by a client that
     /// declared nothing, unless its members are set to what they were.
-    pub fn call(&self, tool: impl Into<String>, arguments: Json, lineage: Lineage) -> ToolCall {
+    pub fn call(&self, tool: impl Into<String>, arguments: Json, flow_progress: FlowProgress) -> ToolCall {
         ToolCall {
             host: self.clone(),
             tool: tool.into(),
             arguments,
             task: None,
             journal: Journal::default(),
-            lineage,
+            flow_progress,
             revision: Revision::default(),
             capabilities: ClientCapabilities::default(),
             caller: None,

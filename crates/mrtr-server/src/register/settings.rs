@@ -56,7 +56,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Each state of the tool is redeemed once; a replay with the same answers gets the same reply.
+    /// Each state of the tool is used once; a replay with the same answers gets the same reply.
     pub fn new(store: Arc<dyn SingleUse>) -> Self {
         Self { store, refuse_replays: false }
     }

@@ -101,7 +101,7 @@ impl Tool {
         self
     }
 
-    /// Lets each of its states be redeemed once.
+    /// Lets each of its states be used once.
     #[must_use]
     pub fn single_use(mut self, guard: impl Into<Guard>) -> Self {
         self.settings.guard = Some(guard.into());

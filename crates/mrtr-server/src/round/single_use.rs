@@ -1,4 +1,4 @@
-//! A round whose state is redeemed once: claimed, recorded step by step, and committed.
+//! A round whose state is used once: reserved, recorded step by step, and committed.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject};
-use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, SingleUse, StepRecord};
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord, TokenUse};
 use mrtr_state::{AnswersDigest, Refusal};
 use tokio::sync::Notify;
 
@@ -24,10 +24,10 @@ use crate::support::metrics;
 use crate::support::notify::Notifier;
 use crate::support::shed::LoadGuard;
 
-/// How long a claim stands unless it is renewed, and how long a retry waits for one that runs.
+/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
 const LEASE: Duration = Duration::from_secs(30);
 
-/// Redeems the state of a request, away from its connection: a step that has begun is finished and recorded whether
+/// Uses the state of a request up, away from its connection: a step that has begun is finished and recorded whether
 /// or not the client still listens.
 pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
     let gone = Disconnected::default();
@@ -88,14 +88,14 @@ impl Detached {
         let tool = parts.tools.get(&*name).ok_or_else(internal_error)?;
         let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
         let call = ToolRound::read(&parts, tool, &request)?;
-        let redemption = call.redemption()?;
-        match claim(guard, &redemption, &*parts.shared.clock, gone).await? {
-            Redeemed::Mine(holder, records) => call.run_reserved(guard, holder, records, gone).await,
-            Redeemed::Before(result) if !guard.refuse_replays => {
+        let token_use = call.token_use()?;
+        match reserve(guard, &token_use, &*parts.shared.clock, gone).await? {
+            Reserved::Mine(reservation, records) => call.run_reserved(guard, reservation, records, gone).await,
+            Reserved::Before(result) if !guard.refuse_replays => {
                 metrics::replayed();
                 Ok(result)
             }
-            Redeemed::Before(_) | Redeemed::Otherwise => Err(replayed()),
+            Reserved::Before(_) | Reserved::Otherwise => Err(replayed()),
         }
     }
 }
@@ -107,36 +107,36 @@ fn replayed() -> ErrorObject {
     Refusal::Forged.to_error()
 }
 
-enum Redeemed {
-    Mine(Holder, Vec<StepRecord>),
+enum Reserved {
+    Mine(Reservation, Vec<StepRecord>),
     Before(String),
     Otherwise,
 }
 
-/// Claims, and waits for the round that has the claim, unless the client is gone: then nothing has begun, and nothing
+/// Reserves the token, and waits for the round that has it, unless the client is gone: then nothing has begun, and nothing
 /// need be finished.
-async fn claim(
+async fn reserve(
     guard: &Guard,
-    redemption: &Redemption,
+    token_use: &TokenUse,
     clock: &dyn Clock,
     gone: &Disconnected,
-) -> Result<Redeemed, ErrorObject> {
+) -> Result<Reserved, ErrorObject> {
     let deadline = clock.now() + LEASE;
     loop {
         if gone.flag.load(Ordering::Acquire) {
             return Err(internal_error());
         }
         let now = clock.now();
-        // To the end, also when the client goes: a claim that was dropped half-way may stand, and keep retries waiting.
-        let claimed = in_time(clock, guard.store.claim(redemption, LEASE, now)).await;
-        let claimed = claimed.map_err(|error| unguarded(&error))?;
-        let running = match claimed {
-            Claim::Taken(holder, records) => return Ok(Redeemed::Mine(holder, records)),
-            Claim::Committed(result) => {
-                return String::from_utf8(result).map(Redeemed::Before).map_err(|_| internal_error());
+        // To the end, also when the client goes: a reservation that was dropped half-way may stand, and keep retries waiting.
+        let reserved = in_time(clock, guard.store.reserve(token_use, LEASE, now)).await;
+        let reserved = reserved.map_err(|error| unguarded(&error))?;
+        let running = match reserved {
+            ReserveOutcome::Reserved(reservation, records) => return Ok(Reserved::Mine(reservation, records)),
+            ReserveOutcome::Committed(result) => {
+                return String::from_utf8(result).map(Reserved::Before).map_err(|_| internal_error());
             }
-            Claim::OtherAnswers => return Ok(Redeemed::Otherwise),
-            Claim::Running(running) => running,
+            ReserveOutcome::OtherAnswers => return Ok(Reserved::Otherwise),
+            ReserveOutcome::InProgress(running) => running,
         };
         if now >= deadline {
             let message = "The same request is still being worked on; try again later";
@@ -151,23 +151,26 @@ async fn claim(
     }
 }
 
-/// What a store says, unless it takes longer than a claim stands: a store that hangs must not keep the round, and the
+/// What a store says, unless it takes longer than a reservation stands: a store that hangs must not keep the round, and the
 /// client's request with it.
-async fn in_time<T>(clock: &dyn Clock, verb: impl Future<Output = Result<T, GuardError>>) -> Result<T, GuardError> {
+async fn in_time<T>(
+    clock: &dyn Clock,
+    verb: impl Future<Output = Result<T, SingleUseError>>,
+) -> Result<T, SingleUseError> {
     tokio::select! {
         biased;
         done = verb => done,
-        () = clock.sleep(LEASE) => Err(GuardError::Store(format!("the store took longer than {LEASE:?}").into())),
+        () = clock.sleep(LEASE) => Err(SingleUseError::Store(format!("the store took longer than {LEASE:?}").into())),
     }
 }
 
-fn unguarded(error: &GuardError) -> ErrorObject {
+fn unguarded(error: &SingleUseError) -> ErrorObject {
     match error {
-        GuardError::BeforeMemory => {
+        SingleUseError::BeforeMemory => {
             tracing::info!(reason = "before_memory", "a request state was refused");
             Refusal::Expired.to_error()
         }
-        GuardError::Full { .. } => {
+        SingleUseError::Full { .. } => {
             tracing::error!(%error, "a request was turned away");
             let message = "The server has no room for this request now; try again later";
             ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
@@ -180,27 +183,30 @@ fn unguarded(error: &GuardError) -> ErrorObject {
 }
 
 impl ToolRound<'_> {
-    fn redemption(&self) -> Result<Redemption, ErrorObject> {
+    fn token_use(&self) -> Result<TokenUse, ErrorObject> {
         let round = &self.round;
         let now = round.shared.clock.now();
         let binding = round.binding()?;
         let opened = round.open(&binding, now)?.ok_or_else(internal_error)?;
         let answers = AnswersDigest::of(round.answers.as_ref());
         let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
-        Ok(opened.redemption(answers))
+        Ok(opened.token_use(answers))
     }
 
-    /// Runs the round under a claim, which is renewed as long as it lasts.
+    /// Runs the round under a reservation, which is renewed as long as it lasts.
     async fn run_reserved(
         &self,
         guard: &Guard,
-        holder: Holder,
+        reservation: Reservation,
         records: Vec<StepRecord>,
         gone: &Disconnected,
     ) -> Result<String, ErrorObject> {
         let clock = Arc::clone(&self.round.shared.clock);
-        let sink =
-            Arc::new(ClaimSink { store: Arc::clone(&guard.store), holder: holder.clone(), clock: Arc::clone(&clock) });
+        let sink = Arc::new(ReservationSink {
+            store: Arc::clone(&guard.store),
+            reservation: reservation.clone(),
+            clock: Arc::clone(&clock),
+        });
         let replayed: Vec<_> = records
             .into_iter()
             .map(|StepRecord { name, outcome, .. }| (name, outcome.and_then(|bytes| String::from_utf8(bytes).ok())))
@@ -208,7 +214,7 @@ impl ToolRound<'_> {
         let watch = ReservationContext { sink, gone: Arc::clone(&gone.flag), replayed };
         let answer = {
             let mut round = std::pin::pin!(self.run(Some(watch)));
-            let mut renewing = std::pin::pin!(renew(guard, &holder, &*clock, gone));
+            let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
             let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);
             let mut limit = clock.sleep(deadline + LEASE);
@@ -226,8 +232,8 @@ impl ToolRound<'_> {
         };
         // An error is no reply to keep: a retry goes on from the record, if there is one.
         let kept = match &answer {
-            Ok(result) => in_time(&*clock, guard.store.commit(&holder, result.as_bytes(), clock.now())).await,
-            Err(_) => in_time(&*clock, guard.store.release(&holder, clock.now())).await.map(drop),
+            Ok(result) => in_time(&*clock, guard.store.commit(&reservation, result.as_bytes(), clock.now())).await,
+            Err(_) => in_time(&*clock, guard.store.release(&reservation, clock.now())).await.map(drop),
         };
         if let Err(error) = kept {
             return Err(unguarded(&error));
@@ -236,45 +242,50 @@ impl ToolRound<'_> {
     }
 }
 
-/// Renews a claim for as long as this is polled.
-async fn renew(guard: &Guard, holder: &Holder, clock: &dyn Clock, gone: &Disconnected) {
+/// Renews a reservation for as long as this is polled.
+async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone: &Disconnected) {
     loop {
         clock.sleep(LEASE / 3).await;
-        match guard.store.renew(holder, LEASE, clock.now()).await {
+        match guard.store.renew(reservation, LEASE, clock.now()).await {
             Ok(()) => {}
-            Err(GuardError::Lost) => {
-                tracing::error!("a claim was lost while its round ran; the round stops at its next call on the flow");
+            Err(SingleUseError::Lost) => {
+                tracing::error!(
+                    "a reservation was lost while its round ran; the round stops at its next call on the flow"
+                );
                 gone.flag.store(true, Ordering::Release);
                 gone.noticed.notify_one();
                 return std::future::pending().await;
             }
             Err(error) => {
                 let error = crate::error::with_causes(&error);
-                tracing::error!(error, "a claim could not be renewed; it lapses unless the next renewal succeeds");
+                tracing::error!(
+                    error,
+                    "a reservation could not be renewed; it lapses unless the next renewal succeeds"
+                );
             }
         }
     }
 }
 
-/// Records steps with the claim.
-struct ClaimSink {
+/// Records steps with the reservation.
+struct ReservationSink {
     store: Arc<dyn SingleUse>,
-    holder: Holder,
+    reservation: Reservation,
     clock: Arc<dyn Clock>,
 }
 
 #[async_trait]
-impl JournalSink for ClaimSink {
+impl JournalSink for ReservationSink {
     async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
         let now = self.clock.now();
         let recorded = match entry {
-            Entry::StepStarted { step } => self.store.mark_started(&self.holder, step, now).await,
+            Entry::StepStarted { step } => self.store.mark_started(&self.reservation, step, now).await,
             Entry::StepFinished { step, outcome } => {
-                self.store.record(&self.holder, step, outcome.as_bytes(), now).await
+                self.store.record(&self.reservation, step, outcome.as_bytes(), now).await
             }
         };
         recorded.map_err(|error| match error {
-            GuardError::Lost => SinkError::Lost,
+            SingleUseError::Lost => SinkError::Lost,
             error => SinkError::Store(Box::new(error)),
         })
     }

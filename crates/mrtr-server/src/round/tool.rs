@@ -119,7 +119,7 @@ impl<'a> ToolRound<'a> {
             arguments: self.arguments.clone(),
             task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
             journal,
-            lineage: lazy_flow.lineage(&self.parts.shared),
+            flow_progress: lazy_flow.flow_progress(&self.parts.shared),
             revision: self.round.revision(),
             capabilities: ClientCapabilities::clone(&request.capabilities),
             caller: request.context.caller.clone(),

@@ -9,7 +9,7 @@ use mrtr_server::{
     Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, RunReport,
     SinkError, ToolCall,
 };
-use mrtr_state::{FlowId, Lineage, Timestamp};
+use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -90,15 +90,15 @@ impl Keeper {
 
     /// Keeps a call under its flow's id, if it is not kept yet, and runs it.
     fn keep(&self, call: &ToolCall) -> Json {
-        let id = call.lineage.flow().to_string();
+        let id = call.flow_progress.flow().to_string();
         let is_new = !self.rows().contains_key(&id);
         if is_new {
             let row = Row {
                 tool: call.tool.clone(),
                 arguments: call.arguments.as_str().to_owned(),
                 capabilities: serde_json::to_string(&call.capabilities).unwrap(),
-                flow: *call.lineage.flow().as_bytes(),
-                times: [call.lineage.started().as_millis(), call.lineage.ends().as_millis()],
+                flow: *call.flow_progress.flow().as_bytes(),
+                times: [call.flow_progress.started().as_millis(), call.flow_progress.ends().as_millis()],
                 fence: 0,
                 journal: serde_json::to_string(&call.journal).unwrap(),
                 steps: Vec::new(),
@@ -135,8 +135,8 @@ impl Keeper {
             journal.replay(step, outcome.as_deref()).unwrap();
         }
         let [started, ends] = row.times.map(Timestamp::from_millis);
-        let lineage = Lineage::restore(FlowId::from_bytes(row.flow), started, ends, 1);
-        let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), lineage);
+        let flow_progress = FlowProgress::restore(FlowId::from_bytes(row.flow), started, ends, 1);
+        let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), flow_progress);
         call.capabilities = serde_json::from_str(&row.capabilities).unwrap();
         let sink = Arc::new(Sink { keeper: self.clone(), id: id.to_owned(), fence: row.fence });
         let ran = call.run(journal, |context| context.as_task(1 << 20).sink(sink)).await;

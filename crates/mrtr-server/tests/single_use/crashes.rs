@@ -44,7 +44,7 @@ async fn a_lost_connection_repeats_nothing_wherever_it_is_lost() {
 async fn without_a_connection_the_running_step_is_finished_and_no_other_begun() {
     for shop in Shop::all(Manner::default()) {
         let second = shop.first().await;
-        // Two places for the claim and two for the mark: the next is in the first step.
+        // Two places for the reservation and two for the mark: the next is in the first step.
         shop.wire.set(5);
         assert!(send_and_hang_up(&shop, &second).await);
         // One more in the step, two for its record, one between the steps, and two for the release.
@@ -79,7 +79,7 @@ fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
 }
 
-/// Crashes at a place, comes back when the claim has lapsed, and sends again. `None` if the place was not reached.
+/// Crashes at a place, comes back when the reservation has lapsed, and sends again. `None` if the place was not reached.
 fn crash_and_retry(kind: usize, place: usize, manner: Manner) -> Option<(Shop, Value, Value)> {
     let shop = Shop::all(manner).swap_remove(kind);
     let process = runtime();

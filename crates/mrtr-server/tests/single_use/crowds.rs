@@ -44,7 +44,7 @@ async fn of_twenty_retries_with_different_answers_one_runs_and_the_rest_are_refu
 }
 
 #[tokio::test]
-async fn a_claim_lives_as_long_as_its_run_and_a_retry_waits_for_it() {
+async fn a_reservation_lives_as_long_as_its_run_and_a_retry_waits_for_it() {
     for shop in Shop::all(Manner { slow: Duration::from_secs(100), ..Manner::default() }) {
         let second = shop.first().await;
         let (sending, request) = (shop.clone(), second.clone());
@@ -54,7 +54,7 @@ async fn a_claim_lives_as_long_as_its_run_and_a_retry_waits_for_it() {
         let mut retry = None;
         for tens in 1..=10 {
             shop.clock.advance(Duration::from_secs(10));
-            in_time("the claim was not renewed", async {
+            in_time("the reservation was not renewed", async {
                 while shop.failures.renewals() < tens && !first.is_finished() {
                     yield_now().await;
                 }
@@ -73,11 +73,11 @@ async fn a_claim_lives_as_long_as_its_run_and_a_retry_waits_for_it() {
 }
 
 #[tokio::test]
-async fn whoever_lost_the_claim_gets_no_further_and_whoever_took_it_repeats_nothing() {
+async fn whoever_lost_the_reservation_gets_no_further_and_whoever_took_it_repeats_nothing() {
     for shop in Shop::all(Manner::default()) {
         shop.failures.never_renew();
         let second = shop.first().await;
-        // The second place of a step is after its effect: claim (2), mark (2), work (1).
+        // The second place of a step is after its effect: reservation (2), mark (2), work (1).
         shop.wire.set(6);
         let (sending, request) = (shop.clone(), second.clone());
         let stalled = tokio::spawn(async move { sending.send(&request).await });

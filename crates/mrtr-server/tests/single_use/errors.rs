@@ -39,7 +39,7 @@ async fn after_an_internal_error_a_retry_goes_on_from_the_record() {
 
 #[tokio::test]
 async fn a_store_that_fails_before_a_step_costs_nothing() {
-    for verb in ["claim", "mark_started"] {
+    for verb in ["reserve", "mark_started"] {
         for shop in Shop::all(Manner::default()) {
             let second = shop.first().await;
             shop.failures.fail_once(verb);
@@ -68,7 +68,7 @@ async fn a_store_that_fails_after_a_step_leaves_it_in_doubt() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_to_commit_lets_the_next_one_in_when_the_claim_lapses() {
+async fn a_store_that_fails_to_commit_lets_the_next_one_in_when_the_reservation_lapses() {
     for shop in Shop::all(Manner::default()) {
         let second = shop.first().await;
         shop.failures.fail_once("commit");
@@ -97,7 +97,7 @@ async fn a_tool_error_is_a_reply_and_is_kept() {
 
 #[tokio::test]
 async fn a_store_that_hangs_ends_the_round_and_loses_nothing() {
-    // Before the claim, and before the commit: two places for each verb and in each step, and one between the steps.
+    // Before the reservation, and before the commit: two places for each verb and in each step, and one between the steps.
     for place in [1, 16] {
         for shop in Shop::all(Manner::default()) {
             let second = shop.first().await;

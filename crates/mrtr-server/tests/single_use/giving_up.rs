@@ -1,4 +1,4 @@
-//! What is given up under a claim: a renewal that fails, a run that hangs, a step that its handler dropped.
+//! What is given up under a reservation: a renewal that fails, a run that hangs, a step that its handler dropped.
 
 use std::future::{Future, pending};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::store::stores;
 /// Moves the clock by ten seconds so often, from the moment at which the slow step waits for it, and each time waits
 /// for the renewal that is due then.
 async fn pass_tens(shop: &Shop, times: usize) {
-    // Before and after `claim`, and before and after `mark_started` of the slow step.
+    // Before and after `reserve`, and before and after `mark_started` of the slow step.
     shop.wire.passed(4).await;
     for tried in 1..=times {
         settle().await;
@@ -45,12 +45,12 @@ async fn a_renewal_that_fails_is_logged_and_the_round_goes_on() {
         let (asked, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 3));
         assert!(asked["result"]["inputRequests"]["rating"].is_object(), "{}: {asked}", shop.kind);
         let text = log.text();
-        assert!(text.contains("a claim could not be renewed") && text.contains("the disk is full"), "{text}");
+        assert!(text.contains("a reservation could not be renewed") && text.contains("the disk is full"), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_run_that_hangs_is_ended_and_its_claim_renewed_no_more() {
+async fn a_run_that_hangs_is_ended_and_its_reservation_renewed_no_more() {
     for shop in Shop::all(Manner { slow: Duration::from_hours(1), ..Manner::default() }) {
         let second = shop.first().await;
         let (told, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 60));

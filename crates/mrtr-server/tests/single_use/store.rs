@@ -8,7 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_server::Clock;
 use mrtr_server::testing::FixedClock;
-use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse};
+use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, TokenUse};
 use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -113,10 +113,10 @@ impl Failures {
         self.no_renewal.store(true, Ordering::SeqCst);
     }
 
-    fn check(&self, verb: &'static str) -> Result<(), GuardError> {
+    fn check(&self, verb: &'static str) -> Result<(), SingleUseError> {
         let never = verb == "renew" && self.no_renewal.load(Ordering::SeqCst);
         if never || self.once.lock().unwrap().remove(verb) {
-            return Err(GuardError::Store("the disk is full".into()));
+            return Err(SingleUseError::Store("the disk is full".into()));
         }
         Ok(())
     }
@@ -134,11 +134,16 @@ macro_rules! wired {
 
 #[async_trait]
 impl SingleUse for Wired {
-    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
-        wired!(self, claim(redemption, lease, now))
+    async fn reserve(
+        &self,
+        redemption: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, SingleUseError> {
+        wired!(self, reserve(redemption, lease, now))
     }
 
-    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
+    async fn renew(&self, holder: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
         if let Err(error) = self.failures.check("renew") {
             self.failures.tried.fetch_add(1, Ordering::SeqCst);
             return Err(error);
@@ -149,23 +154,29 @@ impl SingleUse for Wired {
         renewed
     }
 
-    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
+    async fn mark_started(&self, holder: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
         wired!(self, mark_started(holder, step, now))
     }
 
-    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
+    async fn record(
+        &self,
+        holder: &Reservation,
+        step: &str,
+        outcome: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
         wired!(self, record(holder, step, outcome, now))
     }
 
-    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
+    async fn commit(&self, holder: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError> {
         wired!(self, commit(holder, reply, now))
     }
 
-    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
+    async fn release(&self, holder: &Reservation, now: Timestamp) -> Result<Release, SingleUseError> {
         wired!(self, release(holder, now))
     }
 
-    async fn ended(&self, running: &Running) -> Result<(), GuardError> {
+    async fn ended(&self, running: &InProgress) -> Result<(), SingleUseError> {
         self.inner.ended(running).await
     }
 }

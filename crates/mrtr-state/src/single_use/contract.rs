@@ -1,11 +1,11 @@
 //! What every store for single use promises, as a suite that its author runs (feature `contract`).
 //!
-//! It needs no clock and no particular runtime, and it never sleeps: a store that forgets to wake whoever waits makes it
-//! hang. It panics where a promise is broken, and says which.
+//! It needs no clock and no particular runtime, and it never sleeps: a store that forgets to wake those who wait makes
+//! it hang. It panics where a promise is broken, and says which.
 
-mod claims;
 mod ends;
 mod keeping;
+mod reservations;
 mod steps;
 mod together;
 mod tokens;
@@ -38,25 +38,25 @@ use verbs::NOON;
 /// Panics where the store breaks a promise.
 pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     let make = async || make(NOON).await;
-    claims::one_of_twenty_parallel_claims_is_taken(&make().await).await;
-    claims::a_running_claim_is_seen_whatever_the_answers(&make().await).await;
+    reservations::one_of_twenty_at_once_reserves(&make().await).await;
+    reservations::a_reservation_is_seen_whatever_the_answers(&make().await).await;
     ends::a_commit_stands_for_its_answers_and_no_others(&make().await).await;
     ends::a_large_reply_and_an_empty_one_come_back_as_they_were(&make().await).await;
-    ends::a_claim_ends_once(&make().await).await;
+    ends::a_reservation_ends_once(&make().await).await;
     ends::a_release_without_a_step_leaves_nothing(&make().await).await;
     ends::a_release_after_a_step_leaves_its_record(&make().await).await;
-    claims::a_lapsed_claim_is_taken_over_with_its_record(&make().await).await;
-    claims::a_lapsed_claim_without_a_step_is_taken_over_with_any_answers(&make().await).await;
-    claims::whoever_lost_a_claim_changes_nothing(&make().await).await;
-    claims::a_lapsed_claim_that_nobody_took_is_still_its_holders(&make().await).await;
-    claims::a_renewed_claim_does_not_lapse(&make().await).await;
+    reservations::a_lapsed_reservation_is_taken_over_with_its_record(&make().await).await;
+    reservations::a_lapsed_reservation_without_a_step_is_taken_over_with_any_answers(&make().await).await;
+    reservations::a_lost_reservation_changes_nothing(&make().await).await;
+    reservations::a_lapsed_reservation_that_was_not_taken_over_still_holds(&make().await).await;
+    reservations::a_renewed_reservation_does_not_lapse(&make().await).await;
     steps::a_recorded_step_does_not_start_again(&make().await).await;
     steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
     steps::the_last_record_of_a_step_stands(&make().await).await;
     steps::a_verb_that_was_dropped_half_way_does_not_come_after_the_next(&make().await).await;
     steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
-    ends::waiting_ends_with_the_claim(&make().await).await;
-    claims::principals_and_audiences_are_apart(&make().await).await;
+    ends::waiting_ends_with_the_reservation(&make().await).await;
+    reservations::principals_and_audiences_are_apart(&make().await).await;
     // These make time pass: on later days, since a store that was made to purge refuses what is as old.
     keeping::an_old_entry_is_gone_and_its_token_refused(&make().await, day(1)).await;
     keeping::a_leased_entry_is_kept(&make().await, day(2)).await;
@@ -91,9 +91,9 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
 /// Panics where the stores break a promise.
 pub async fn check_shared<S: SingleUse>(make: impl AsyncFn(Timestamp) -> (S, S)) {
     let (here, there) = make(NOON).await;
-    claims::one_of_twenty_parallel_claims_is_taken_in_one_place(&here, &there).await;
-    ends::waiting_ends_with_a_claim_elsewhere(&here, &there).await;
-    claims::what_was_done_elsewhere_is_known_here(&here, &there).await;
+    reservations::one_of_twenty_at_once_reserves_in_one_place(&here, &there).await;
+    ends::waiting_ends_with_a_reservation_elsewhere(&here, &there).await;
+    reservations::what_was_done_elsewhere_is_known_here(&here, &there).await;
     keeping::a_clock_that_is_behind_revives_no_token_purged_elsewhere(&here, &there, day(1)).await;
 }
 

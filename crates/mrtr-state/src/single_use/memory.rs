@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse, StepRecord};
+use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord, TokenUse};
 use crate::Timestamp;
 use entries::Entries;
 
@@ -19,13 +19,14 @@ use entries::Entries;
 /// `SqliteSingleUse`.
 ///
 /// What it holds is bounded by [`limit`](Self::limit). A spent token stays for as long as it could be sent again, so a
-/// store that is full refuses new ones, as [`GuardError::Full`], until older ones have expired. Those that it knows are
-/// served as ever: what a run has begun is recorded and committed even beyond the limit, by as much as runs at once.
+/// store that is full refuses new ones, as [`SingleUseError::Full`], until older ones have expired. Those that it
+/// knows are served as ever: what a run has begun is recorded and committed even beyond the limit, by as much as runs
+/// at once.
 ///
 /// ```
 /// use std::time::Duration;
 /// use mrtr_schema::{RawMembers, Revision};
-/// use mrtr_state::single_use::Claim;
+/// use mrtr_state::single_use::ReserveOutcome;
 /// use mrtr_state::{AnswersDigest, Binding, JsonPayload, MemorySingleUse, Sealer, SingleUse, Timestamp};
 ///
 /// # #[derive(serde::Serialize, serde::Deserialize)]
@@ -41,12 +42,13 @@ use entries::Entries;
 /// let binding = Binding::new(Revision::Published, "tools/call", &params)?;
 /// let state = sealer.seal(&Order, &binding, now)?;
 ///
-/// let redemption = sealer.open::<Order>(&state, &binding, now)?.redemption(AnswersDigest::of(None)?);
-/// let Claim::Taken(holder, _) = store.claim(&redemption, Duration::from_secs(30), now).await? else { panic!() };
-/// store.commit(&holder, b"paid", now).await?;
+/// let token_use = sealer.open::<Order>(&state, &binding, now)?.token_use(AnswersDigest::of(None)?);
+/// let lease = Duration::from_secs(30);
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// store.commit(&reservation, b"paid", now).await?;
 ///
-/// let again = store.claim(&redemption, Duration::from_secs(30), now).await?;
-/// assert_eq!(again, Claim::Committed(b"paid".to_vec()));
+/// let again = store.reserve(&token_use, lease, now).await?;
+/// assert_eq!(again, ReserveOutcome::Committed(b"paid".to_vec()));
 /// # Ok(())
 /// # }
 /// ```
@@ -67,17 +69,17 @@ impl MemorySingleUse {
         Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Mutex::default() }
     }
 
-    /// Refuses new tokens while it holds so many bytes: what was redeemed, recorded and replied, and what it takes to
+    /// Refuses new tokens while it holds so many bytes: what was used, recorded and replied, and what it takes to
     /// find that again.
     ///
     /// ```
-    /// use mrtr_state::single_use::GuardError;
+    /// use mrtr_state::single_use::SingleUseError;
     /// use mrtr_state::{MemorySingleUse, SingleUse};
     ///
-    #[doc = include_str!("../../doc/redeeming.txt")]
+    #[doc = include_str!("../../doc/single_use.txt")]
     /// let too_small = MemorySingleUse::new(now).limit(100);
-    /// let refused = too_small.claim(&redemption, lease, now).await;
-    /// assert!(matches!(refused, Err(GuardError::Full { limit: 100, .. })));
+    /// let refused = too_small.reserve(&token_use, lease, now).await;
+    /// assert!(matches!(refused, Err(SingleUseError::Full { limit: 100, .. })));
     /// # Ok(())
     /// # }
     /// ```
@@ -93,22 +95,27 @@ impl MemorySingleUse {
 
 #[async_trait]
 impl SingleUse for MemorySingleUse {
-    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
-        if redemption.issued() < self.since {
-            return Err(GuardError::BeforeMemory);
+    async fn reserve(
+        &self,
+        token_use: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, SingleUseError> {
+        if token_use.issued() < self.since {
+            return Err(SingleUseError::BeforeMemory);
         }
         let mut entries = self.entries();
         entries.purge(self.limit, now);
-        entries.claim(redemption, lease, self.limit, now)
+        entries.reserve(token_use, lease, self.limit, now)
     }
 
-    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
-        self.entries().renew(holder, now + lease, now)
+    async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
+        self.entries().renew(reservation, now + lease, now)
     }
 
-    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
-        self.entries().change_steps(holder, now, |steps| match steps.iter().find(|known| known.name == step) {
-            Some(StepRecord { outcome: Some(_), .. }) => Err(GuardError::OutOfTurn(step.to_owned())),
+    async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
+        self.entries().change_steps(reservation, now, |steps| match steps.iter().find(|known| known.name == step) {
+            Some(StepRecord { outcome: Some(_), .. }) => Err(SingleUseError::OutOfTurn(step.to_owned())),
             Some(StepRecord { outcome: None, .. }) => Ok(()),
             None => {
                 steps.push(StepRecord::new(step, None));
@@ -117,8 +124,14 @@ impl SingleUse for MemorySingleUse {
         })
     }
 
-    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        self.entries().change_steps(holder, now, |steps| {
+    async fn record(
+        &self,
+        reservation: &Reservation,
+        step: &str,
+        outcome: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
+        self.entries().change_steps(reservation, now, |steps| {
             match steps.iter_mut().find(|known| known.name == step) {
                 Some(known) => known.outcome = Some(outcome.to_vec()),
                 None => steps.push(StepRecord::new(step, Some(outcome.to_vec()))),
@@ -127,16 +140,16 @@ impl SingleUse for MemorySingleUse {
         })
     }
 
-    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        self.entries().commit(holder, reply, now)
+    async fn commit(&self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError> {
+        self.entries().commit(reservation, reply, now)
     }
 
-    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
-        self.entries().release(holder, now)
+    async fn release(&self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError> {
+        self.entries().release(reservation, now)
     }
 
-    async fn ended(&self, running: &Running) -> Result<(), GuardError> {
-        let waiting = self.entries().wait_for(running.holder());
+    async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError> {
+        let waiting = self.entries().wait_for(in_progress.reservation());
         if let Some(mut end) = waiting {
             // Nothing is ever sent: the error that the sender was dropped is what we wait for.
             drop(end.changed().await);

@@ -1,6 +1,6 @@
 //! How far a store has purged: what it may have forgotten stays refused, however its clock moves.
 
-use super::{GuardError, Redemption};
+use super::{SingleUseError, TokenUse};
 use crate::Timestamp;
 
 /// The latest issue and the latest end among the entries that a store ever purged.
@@ -27,11 +27,11 @@ impl Purged {
     }
 
     /// Refuses a token that a store does not know, if it may have known it once.
-    pub(super) fn refuse_forgotten(self, redemption: &Redemption, now: Timestamp) -> Result<(), GuardError> {
-        if redemption.may_be_forgotten(now) {
-            return Err(GuardError::BeforeMemory);
+    pub(super) fn refuse_forgotten(self, token_use: &TokenUse, now: Timestamp) -> Result<(), SingleUseError> {
+        if token_use.may_be_forgotten(now) {
+            return Err(SingleUseError::BeforeMemory);
         }
-        if redemption.issued() <= self.issued && redemption.keep_until() <= self.end {
+        if token_use.issued() <= self.issued && token_use.keep_until() <= self.end {
             tracing::warn!(
                 %now,
                 purged_until = %self.end,
@@ -39,7 +39,7 @@ impl Purged {
                 "the clock was set back, or another instance's is ahead: tokens that may have been redeemed and purged \
                  are refused; if the clock is right now, new keys and a new store end this sooner"
             );
-            return Err(GuardError::BeforeMemory);
+            return Err(SingleUseError::BeforeMemory);
         }
         Ok(())
     }

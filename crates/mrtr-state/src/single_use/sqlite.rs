@@ -1,10 +1,10 @@
 //! Single use for the processes of one machine, in an SQLite file that they share.
 
-mod errand;
 mod file;
 mod table;
 mod waiting;
 mod worker;
+mod write_command;
 
 use std::error::Error;
 use std::fmt;
@@ -16,25 +16,26 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-use errand::VerbErrand;
 pub use file::SqliteOpenError;
 use table::{Failure, Table};
 use worker::{Job, Worker};
+use write_command::VerbCommand;
 
-use super::{Claim, GuardError, Holder, Redemption, Release, Running, SingleUse};
+use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, TokenUse};
 use crate::Timestamp;
 
 /// Single use for all processes of one machine that open the same file.
 ///
 /// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread owns
 /// the file and ends when the value is dropped; while somebody waits for [`ended`](SingleUse::ended), it also looks
-/// every few milliseconds whether another process ended the claim.
+/// every few milliseconds whether another process ended the reservation.
 ///
-/// A verb whose future is dropped may still be carried out. A claim taken so lapses like that of a holder who died.
+/// A verb whose future is dropped may still be carried out. A reservation made so lapses like that of a
+/// round that died.
 ///
 /// The file also keeps how far it was purged, so that a clock set back revives no token, in this process or the next.
 /// After a clock that was far ahead for long, tokens may be refused until that time comes. New keys and a new file end
-/// this at once. A new file alone is not enough: it does not know what was redeemed by the clock that was ahead, and
+/// this at once. A new file alone is not enough: it does not know what was used by the clock that was ahead, and
 /// such tokens open once their time has come.
 ///
 /// The file holds replies and outcomes of steps as they are: guard it as you guard them. It belongs on a local disk:
@@ -59,7 +60,7 @@ pub struct SqliteSingleUse {
 impl SqliteSingleUse {
     /// Opens a file, or makes one that remembers from now on.
     ///
-    /// A new file knows nothing of what was redeemed before, so tokens issued before it was made are refused, here and
+    /// A new file knows nothing of what was used before, so tokens issued before it was made are refused, here and
     /// in every process that opens it later.
     pub fn open(path: impl AsRef<Path>, now: Timestamp) -> Result<Self, SqliteOpenError> {
         let file = file::open(path.as_ref(), now)?;
@@ -74,12 +75,16 @@ impl SqliteSingleUse {
     async fn ask<T: Send + 'static>(
         &self,
         verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> Result<T, GuardError> {
+    ) -> Result<T, SingleUseError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Job::Verb(Box::new(VerbErrand::new(verb, reply))), answer).await
+        self.send(Job::Verb(Box::new(VerbCommand::new(verb, reply))), answer).await
     }
 
-    async fn send<T>(&self, job: Job, answer: oneshot::Receiver<Result<T, GuardError>>) -> Result<T, GuardError> {
+    async fn send<T>(
+        &self,
+        job: Job,
+        answer: oneshot::Receiver<Result<T, SingleUseError>>,
+    ) -> Result<T, SingleUseError> {
         // A worker that is gone has dropped the job and the other end of the answer with it.
         drop(self.jobs.send(job));
         answer.await.map_err(|_| store_error("the thread of the store has died"))?
@@ -88,39 +93,50 @@ impl SqliteSingleUse {
 
 #[async_trait]
 impl SingleUse for SqliteSingleUse {
-    async fn claim(&self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, GuardError> {
-        let redemption = redemption.clone();
-        self.ask(move |table| table.claim(&redemption, lease, now)).await
+    async fn reserve(
+        &self,
+        token_use: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, SingleUseError> {
+        let token_use = token_use.clone();
+        self.ask(move |table| table.reserve(&token_use, lease, now)).await
     }
 
-    async fn renew(&self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), GuardError> {
-        let holder = holder.clone();
-        self.ask(move |table| table.renew(&holder, lease, now)).await
+    async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
+        let reservation = reservation.clone();
+        self.ask(move |table| table.renew(&reservation, lease, now)).await
     }
 
-    async fn mark_started(&self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), GuardError> {
-        let (holder, step) = (holder.clone(), step.to_owned());
-        self.ask(move |table| table.mark_started(&holder, &step, now)).await
+    async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
+        let (reservation, step) = (reservation.clone(), step.to_owned());
+        self.ask(move |table| table.mark_started(&reservation, &step, now)).await
     }
 
-    async fn record(&self, holder: &Holder, step: &str, outcome: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        let (holder, step, outcome) = (holder.clone(), step.to_owned(), outcome.to_vec());
-        self.ask(move |table| table.record(&holder, &step, &outcome, now)).await
+    async fn record(
+        &self,
+        reservation: &Reservation,
+        step: &str,
+        outcome: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
+        let (reservation, step, outcome) = (reservation.clone(), step.to_owned(), outcome.to_vec());
+        self.ask(move |table| table.record(&reservation, &step, &outcome, now)).await
     }
 
-    async fn commit(&self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        let (holder, reply) = (holder.clone(), reply.to_vec());
-        self.ask(move |table| table.commit(&holder, &reply, now)).await
+    async fn commit(&self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError> {
+        let (reservation, reply) = (reservation.clone(), reply.to_vec());
+        self.ask(move |table| table.commit(&reservation, &reply, now)).await
     }
 
-    async fn release(&self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
-        let holder = holder.clone();
-        self.ask(move |table| table.release(&holder, now)).await
+    async fn release(&self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError> {
+        let reservation = reservation.clone();
+        self.ask(move |table| table.release(&reservation, now)).await
     }
 
-    async fn ended(&self, running: &Running) -> Result<(), GuardError> {
+    async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Job::Wait(running.holder().clone(), reply), answer).await
+        self.send(Job::Wait(in_progress.reservation().clone(), reply), answer).await
     }
 }
 
@@ -142,6 +158,6 @@ impl Drop for JoinedOnDrop {
     }
 }
 
-fn store_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> GuardError {
-    GuardError::Store(error.into())
+fn store_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> SingleUseError {
+    SingleUseError::Store(error.into())
 }

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use mrtr_schema::{RawMembers, RequestState, Revision};
 use mrtr_state::codec::{Codec, NONCE_LENGTH, SealingKey, Subkey};
-use mrtr_state::{Binding, JsonPayload, Key, KeyRing, Opened, Principal, Random, Refusal, Sealer, Stamp, Timestamp};
+use mrtr_state::{
+    Binding, JsonPayload, Key, KeyRing, Opened, Principal, Random, Refusal, SealOptions, Sealer, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 
 pub(super) const NOW: Timestamp = Timestamp::from_millis(1_785_240_000_000);
@@ -55,8 +57,8 @@ pub(super) fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
 }
 
 pub(super) fn seal(sealer: &Sealer) -> RequestState {
-    let stamp = Stamp::of(sealer.begin(NOW)).handler_version(HANDLER_VERSION);
-    sealer.seal_as(&journal(), &binding(&REQUEST), stamp, NOW).expect("it fits")
+    let options = SealOptions::new(sealer.begin(NOW)).handler_version(HANDLER_VERSION);
+    sealer.seal_as(&journal(), &binding(&REQUEST), options, NOW).expect("it fits")
 }
 
 /// Opens with the genuine request.

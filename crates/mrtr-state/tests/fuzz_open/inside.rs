@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mrtr_state::codec::NONCE_LENGTH;
-use mrtr_state::{ALLOWED_SKEW, AnswersDigest, Opened, SealError, Stamp};
+use mrtr_state::{ALLOWED_SKEW, AnswersDigest, Opened, SealError, SealOptions};
 
 use super::fixture::{HANDLER_VERSION, Journal, NOW, REQUEST, TRANSPARENT, binding, journal, open, seal};
 use super::mutation::changed;
@@ -33,18 +33,18 @@ fn opened(inside: &[u8]) -> Option<Opened<Journal>> {
     for part in [VERSION_REVISION_PRESENCE, tied()] {
         assert_eq!(inside[part.clone()], GENUINE[part], "what it is tied to has changed");
     }
-    assert!(opened.issued() <= NOW + ALLOWED_SKEW && NOW < opened.expires() && NOW < opened.lineage().ends());
-    let _ = (opened.redemption(AnswersDigest::of(None).expect("nothing to refuse")), format!("{opened:?}"));
+    assert!(opened.issued() <= NOW + ALLOWED_SKEW && NOW < opened.expires() && NOW < opened.progress().ends());
+    let _ = (opened.token_use(AnswersDigest::of(None).expect("nothing to refuse")), format!("{opened:?}"));
     goes_on(&opened);
     Some(opened)
 }
 
 fn goes_on(opened: &Opened<Journal>) {
-    let stamp = Stamp::of(opened.next_round()).handler_version(opened.handler_version());
-    match TRANSPARENT.seal_as(opened.payload(), &binding(&REQUEST), stamp, NOW) {
+    let options = SealOptions::new(opened.next_round()).handler_version(opened.handler_version());
+    match TRANSPARENT.seal_as(opened.payload(), &binding(&REQUEST), options, NOW) {
         Ok(next) => {
             let next = open(&TRANSPARENT, next.untrusted_text()).expect("it was just sealed");
-            assert_eq!(next.lineage(), opened.next_round());
+            assert_eq!(next.progress(), opened.next_round());
         }
         Err(SealError::TooManyRounds { .. } | SealError::TooLong { .. }) => {}
         Err(error) => panic!("what was opened cannot be sealed: {error}"),

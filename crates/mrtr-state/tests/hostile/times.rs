@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mrtr_state::{ALLOWED_SKEW, Lifetimes, Lineage, Refusal, SealError, Sealer, Stamp, Timestamp};
+use mrtr_state::{ALLOWED_SKEW, FlowProgress, Lifetimes, Refusal, SealError, SealOptions, Sealer, Timestamp};
 
 use crate::common::{CALL, NOON, note, ring, sealers};
 
@@ -33,7 +33,7 @@ fn no_state_outlives_its_flow() {
         let flow = sealer.begin(NOON);
         let end = NOON + DAY;
         let late = before(end, SECOND);
-        let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, Stamp::of(flow), late)).unwrap();
+        let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, SealOptions::new(flow), late)).unwrap();
         assert_eq!(CALL.open(&sealer, &state, before(end, MS)).unwrap().expires(), end);
         for too_late in [end, end + MS, end + SECOND, Timestamp::from_millis(u64::MAX)] {
             CALL.refuses(&sealer, state.untrusted_text(), too_late, Refusal::FlowEnded);
@@ -44,8 +44,8 @@ fn no_state_outlives_its_flow() {
 #[test]
 fn nor_does_asking_for_longer_help() {
     for sealer in sealers() {
-        let stamp = Stamp::of(sealer.begin(NOON)).valid_for(30 * DAY);
-        let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, stamp, NOON)).unwrap();
+        let options = SealOptions::new(sealer.begin(NOON)).valid_for(30 * DAY);
+        let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, options, NOON)).unwrap();
         assert!(CALL.open(&sealer, &state, before(NOON + DAY, MS)).is_ok());
         CALL.refuses(&sealer, state.untrusted_text(), NOON + DAY, Refusal::FlowEnded);
     }
@@ -56,8 +56,9 @@ fn nor_does_asking_for_longer_help() {
 fn a_flow_that_was_given_longer_lives_longer() {
     for sealer in sealers() {
         let longer = sealer.begin(NOON).lasting_until(NOON + 7 * DAY);
-        let state =
-            CALL.bind(|binding| sealer.seal_as(&note(), binding, Stamp::of(longer).valid_for(7 * DAY), NOON)).unwrap();
+        let state = CALL
+            .bind(|binding| sealer.seal_as(&note(), binding, SealOptions::new(longer).valid_for(7 * DAY), NOON))
+            .unwrap();
         assert!(CALL.open(&sealer, &state, before(NOON + 7 * DAY, MS)).is_ok());
         CALL.refuses(&sealer, state.untrusted_text(), NOON + 7 * DAY, Refusal::FlowEnded);
     }
@@ -104,7 +105,7 @@ fn what_was_issued_before_the_cut_off_is_refused_whatever_its_key() {
 fn nothing_is_sealed_for_a_flow_that_has_ended() {
     for sealer in sealers() {
         let flow = sealer.begin(NOON);
-        let seal = |now| CALL.bind(|binding| sealer.seal_as(&note(), binding, Stamp::of(flow), now));
+        let seal = |now| CALL.bind(|binding| sealer.seal_as(&note(), binding, SealOptions::new(flow), now));
         assert!(seal(before(NOON + DAY, MS)).is_ok());
         assert!(matches!(seal(NOON + DAY), Err(SealError::FlowEnded)));
         assert!(matches!(seal(NOON + 2 * DAY), Err(SealError::FlowEnded)));
@@ -112,8 +113,8 @@ fn nothing_is_sealed_for_a_flow_that_has_ended() {
 }
 
 /// Seals a round, and opens it for the next.
-fn next_round(sealer: &Sealer, flow: Lineage) -> Result<Lineage, SealError> {
-    let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, Stamp::of(flow), NOON))?;
+fn next_round(sealer: &Sealer, flow: FlowProgress) -> Result<FlowProgress, SealError> {
+    let state = CALL.bind(|binding| sealer.seal_as(&note(), binding, SealOptions::new(flow), NOON))?;
     Ok(CALL.open(sealer, &state, NOON).unwrap().next_round())
 }
 

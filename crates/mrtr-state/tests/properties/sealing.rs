@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_schema::{RawMembers, RequestState, Revision};
-use mrtr_state::{Binding, Payload, PayloadError, Principal, Refusal, Sealer, Stamp, Timestamp};
+use mrtr_state::{Binding, Payload, PayloadError, Principal, Refusal, SealOptions, Sealer, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -147,8 +147,8 @@ proptest! {
     ) {
         for sealer in sealers() {
             let flow = sealer.begin(now);
-            let stamp = Stamp::of(flow).handler_version(&version).valid_for(Duration::from_millis(valid_for));
-            let state = request.bind(|binding| sealer.seal_as(&payload, binding, stamp, now)).unwrap();
+            let options = SealOptions::new(flow).handler_version(&version).valid_for(Duration::from_millis(valid_for));
+            let state = request.bind(|binding| sealer.seal_as(&payload, binding, options, now)).unwrap();
             let expires = flow.ends().min(now + Duration::from_millis(valid_for));
             let moment = now + Duration::from_millis(later);
             let opened = request.bind(|binding| sealer.open::<Bytes>(&state, binding, moment));
@@ -159,7 +159,7 @@ proptest! {
             }
             let opened = opened.unwrap();
             prop_assert_eq!(opened.payload(), &payload);
-            prop_assert_eq!(opened.lineage(), flow);
+            prop_assert_eq!(opened.progress(), flow);
             prop_assert_eq!((opened.issued(), opened.expires()), (now, expires));
             prop_assert_eq!(opened.handler_version(), &version);
             prop_assert_eq!(opened.next_round().round(), 2);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_state::single_use::{Claim, GuardError, Holder, Release};
+use mrtr_state::single_use::{Release, Reservation, ReserveOutcome, SingleUseError};
 use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ async fn of_many_at_once_in_sqlite_by_different_clocks_each_token_is_spent_once(
     many_at_once(&[open(), open()]).await;
 }
 
-/// Clocks of minutes and of hours later purge what those of noon claim, commit and come back with.
+/// Clocks of minutes and of hours later purge what those of noon reserve, commit and come back with.
 async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
     let issued: Arc<[String]> = (0..40).map(|_| tokens::seal_for(Duration::from_mins(20), NOON)).collect();
     let commits: Arc<[AtomicUsize]> = issued.iter().map(|_| AtomicUsize::new(0)).collect();
@@ -47,9 +47,11 @@ async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
             for visit in 0..3 * issued.len() {
                 // Each in an order of its own.
                 let number = (visit * (2 * place + 1) + place) % issued.len();
-                let redemption = tokens::redeem(&issued[number], "accept");
-                let Ok(Claim::Taken(holder, _)) = store.claim(&redemption, LEASE, now).await else { continue };
-                if store.commit(&holder, b"paid", now).await.is_ok() {
+                let token_use = tokens::use_of(&issued[number], "accept");
+                let Ok(ReserveOutcome::Reserved(reservation, _)) = store.reserve(&token_use, LEASE, now).await else {
+                    continue;
+                };
+                if store.commit(&reservation, b"paid", now).await.is_ok() {
                     commits[number].fetch_add(1, Ordering::SeqCst);
                 }
             }
@@ -61,12 +63,15 @@ async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
     for (token, commits) in issued.iter().zip(&*commits) {
         assert!(commits.load(Ordering::SeqCst) <= 1, "a token is spent once");
         let spent = commits.load(Ordering::SeqCst) == 1;
-        let again = stores[0].claim(&tokens::redeem(token, "accept"), LEASE, NOON).await;
-        assert!(!(spent && matches!(again, Ok(Claim::Taken(..) | Claim::Running(_)))), "{again:?}");
+        let again = stores[0].reserve(&tokens::use_of(token, "accept"), LEASE, NOON).await;
+        assert!(
+            !(spent && matches!(again, Ok(ReserveOutcome::Reserved(..) | ReserveOutcome::InProgress(_)))),
+            "{again:?}"
+        );
     }
 }
 
-/// A claim by some clock, and what becomes of it if it is taken.
+/// A request to reserve by some clock, and what becomes of the reservation if there is one.
 #[derive(Debug, Clone)]
 struct Visit {
     token: usize,
@@ -82,7 +87,7 @@ struct Visit {
 enum End {
     Commit,
     Release,
-    /// The holder dies.
+    /// The round dies.
     Nothing,
 }
 
@@ -142,34 +147,36 @@ impl Shop {
 
     async fn serve(&mut self, token: &str, visit: &Visit) {
         let Visit { token: number, lease, now, .. } = *visit;
-        match self.store.claim(&tokens::redeem(token, "accept"), lease, now).await {
-            Ok(Claim::Taken(holder, steps)) => {
-                assert_eq!(self.spent[number], None, "a token that was spent is not taken again");
+        match self.store.reserve(&tokens::use_of(token, "accept"), lease, now).await {
+            Ok(ReserveOutcome::Reserved(reservation, steps)) => {
+                assert_eq!(self.spent[number], None, "a token that was spent is not reserved again");
                 assert_eq!(steps.len(), self.steps[number], "steps that ran are known");
-                self.run(&holder, visit).await;
+                self.run(&reservation, visit).await;
             }
-            Ok(Claim::Committed(reply)) => assert_eq!(Some(reply), self.spent[number], "the reply is its own"),
-            Ok(Claim::Running(_)) => assert_eq!(self.spent[number], None, "a token that was spent does not run"),
-            Err(GuardError::BeforeMemory) => {}
+            Ok(ReserveOutcome::Committed(reply)) => assert_eq!(Some(reply), self.spent[number], "the reply is its own"),
+            Ok(ReserveOutcome::InProgress(_)) => {
+                assert_eq!(self.spent[number], None, "a token that was spent does not run")
+            }
+            Err(SingleUseError::BeforeMemory) => {}
             other => panic!("{other:?}"),
         }
     }
 
     /// Any verb may be lost: by this clock, the entry may have ended.
-    async fn run(&mut self, holder: &Holder, visit: &Visit) {
+    async fn run(&mut self, reservation: &Reservation, visit: &Visit) {
         let Visit { token, now, .. } = *visit;
         self.served += 1;
-        if visit.step && self.store.record(holder, &format!("step {}", self.served), b"4.20", now).await.is_ok() {
+        if visit.step && self.store.record(reservation, &format!("step {}", self.served), b"4.20", now).await.is_ok() {
             self.steps[token] += 1;
         }
         match visit.end {
             End::Commit => {
                 let reply = self.served.to_be_bytes().to_vec();
-                if self.store.commit(holder, &reply, now).await.is_ok() {
+                if self.store.commit(reservation, &reply, now).await.is_ok() {
                     self.spent[token] = Some(reply);
                 }
             }
-            End::Release => match self.store.release(holder, now).await {
+            End::Release => match self.store.release(reservation, now).await {
                 Ok(Release::Forgotten) => assert_eq!(self.steps[token], 0, "a step leaves a trace"),
                 Ok(Release::Kept) => assert_ne!(self.steps[token], 0, "without a step there is none"),
                 Err(_) => {}

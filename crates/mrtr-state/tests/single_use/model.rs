@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use mrtr_state::Timestamp;
-use mrtr_state::single_use::{Redemption, StepRecord};
+use mrtr_state::single_use::{StepRecord, TokenUse};
 
-/// Every claim removes what is too old by its clock. What was removed stays so, however clocks move.
+/// Every request to reserve removes what is too old by its clock. What was removed stays so, however clocks move.
 pub(crate) struct Model {
     entries: Vec<Entry>,
-    holders: usize,
+    reservations: usize,
     /// The latest issue and the latest end of what was removed.
     removed: (Timestamp, Timestamp),
 }
@@ -23,16 +23,16 @@ struct Entry {
 }
 
 enum State {
-    Held { holder: usize, lapses: Timestamp },
+    Held { reservation: usize, lapses: Timestamp },
     Released,
     Committed(Vec<u8>),
 }
 
-/// What a claim gives; holders are numbered in the order in which they came.
+/// What a request to reserve gives; reservations are numbered in the order in which they came.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Claimed {
-    Taken(usize, Vec<StepRecord>),
-    Running(usize, Timestamp),
+pub(crate) enum Outcome {
+    Reserved(usize, Vec<StepRecord>),
+    InProgress(usize, Timestamp),
     Committed(Vec<u8>),
     OtherAnswers,
     BeforeMemory,
@@ -51,58 +51,58 @@ pub(crate) enum Done {
 impl Default for Model {
     fn default() -> Self {
         let never = Timestamp::from_millis(0);
-        Self { entries: Vec::new(), holders: 0, removed: (never, never) }
+        Self { entries: Vec::new(), reservations: 0, removed: (never, never) }
     }
 }
 
 impl Model {
-    pub(crate) fn claim(
+    pub(crate) fn reserve(
         &mut self,
         token: usize,
         answers: usize,
-        redemption: &Redemption,
+        token_use: &TokenUse,
         lease: Duration,
         now: Timestamp,
-    ) -> Claimed {
+    ) -> Outcome {
         self.remove_old(now);
         let lapses = now + lease;
-        let (holder, (latest_issue, latest_end)) = (self.holders, self.removed);
+        let (reservation, (latest_issue, latest_end)) = (self.reservations, self.removed);
         let Some(entry) = self.entries.iter_mut().find(|entry| entry.token == token) else {
-            let may_be_one_of_them = redemption.issued() <= latest_issue && redemption.keep_until() <= latest_end;
-            if may_be_one_of_them || redemption.may_be_forgotten(now) {
-                return Claimed::BeforeMemory;
+            let may_be_one_of_them = token_use.issued() <= latest_issue && token_use.keep_until() <= latest_end;
+            if may_be_one_of_them || token_use.may_be_forgotten(now) {
+                return Outcome::BeforeMemory;
             }
-            let state = State::Held { holder, lapses };
-            let (issued, keep_until) = (redemption.issued(), redemption.keep_until().max(lapses));
+            let state = State::Held { reservation, lapses };
+            let (issued, keep_until) = (token_use.issued(), token_use.keep_until().max(lapses));
             self.entries.push(Entry { token, issued, answers, keep_until, steps: Vec::new(), state });
-            self.holders += 1;
-            return Claimed::Taken(holder, Vec::new());
+            self.reservations += 1;
+            return Outcome::Reserved(reservation, Vec::new());
         };
         match &entry.state {
-            State::Held { holder, lapses } if now < *lapses => return Claimed::Running(*holder, *lapses),
-            State::Committed(reply) if entry.answers == answers => return Claimed::Committed(reply.clone()),
-            State::Committed(_) => return Claimed::OtherAnswers,
-            _ if !entry.steps.is_empty() && entry.answers != answers => return Claimed::OtherAnswers,
+            State::Held { reservation, lapses } if now < *lapses => return Outcome::InProgress(*reservation, *lapses),
+            State::Committed(reply) if entry.answers == answers => return Outcome::Committed(reply.clone()),
+            State::Committed(_) => return Outcome::OtherAnswers,
+            _ if !entry.steps.is_empty() && entry.answers != answers => return Outcome::OtherAnswers,
             _ => {}
         }
         entry.answers = answers;
-        entry.state = State::Held { holder, lapses };
+        entry.state = State::Held { reservation, lapses };
         entry.keep_until = entry.keep_until.max(lapses);
         let steps = entry.steps.clone();
-        self.holders += 1;
-        Claimed::Taken(holder, steps)
+        self.reservations += 1;
+        Outcome::Reserved(reservation, steps)
     }
 
-    pub(crate) fn renew(&mut self, holder: usize, lease: Duration, now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| {
-            entry.state = State::Held { holder, lapses: now + lease };
+    pub(crate) fn renew(&mut self, reservation: usize, lease: Duration, now: Timestamp) -> Done {
+        self.if_held(reservation, now, |entry| {
+            entry.state = State::Held { reservation, lapses: now + lease };
             entry.keep_until = entry.keep_until.max(now + lease);
             Done::Fine
         })
     }
 
-    pub(crate) fn mark_started(&mut self, holder: usize, step: &str, now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| match entry.steps.iter().find(|known| known.name == step) {
+    pub(crate) fn mark_started(&mut self, reservation: usize, step: &str, now: Timestamp) -> Done {
+        self.if_held(reservation, now, |entry| match entry.steps.iter().find(|known| known.name == step) {
             Some(known) if known.outcome.is_some() => Done::OutOfTurn,
             Some(_) => Done::Fine,
             None => {
@@ -112,8 +112,8 @@ impl Model {
         })
     }
 
-    pub(crate) fn record(&mut self, holder: usize, step: &str, outcome: &[u8], now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| {
+    pub(crate) fn record(&mut self, reservation: usize, step: &str, outcome: &[u8], now: Timestamp) -> Done {
+        self.if_held(reservation, now, |entry| {
             let record = StepRecord::new(step, Some(outcome.to_vec()));
             match entry.steps.iter_mut().find(|known| known.name == step) {
                 Some(known) => *known = record,
@@ -123,15 +123,15 @@ impl Model {
         })
     }
 
-    pub(crate) fn commit(&mut self, holder: usize, reply: &[u8], now: Timestamp) -> Done {
-        self.if_held(holder, now, |entry| {
+    pub(crate) fn commit(&mut self, reservation: usize, reply: &[u8], now: Timestamp) -> Done {
+        self.if_held(reservation, now, |entry| {
             entry.state = State::Committed(reply.to_vec());
             Done::Fine
         })
     }
 
-    pub(crate) fn release(&mut self, holder: usize, now: Timestamp) -> Done {
-        let released = self.if_held(holder, now, |entry| {
+    pub(crate) fn release(&mut self, reservation: usize, now: Timestamp) -> Done {
+        let released = self.if_held(reservation, now, |entry| {
             if entry.steps.is_empty() {
                 return Done::Forgotten;
             }
@@ -139,18 +139,18 @@ impl Model {
             Done::Kept
         });
         if released == Done::Forgotten {
-            self.entries.retain(|entry| !entry.is_held_by(holder));
+            self.entries.retain(|entry| !entry.is_held_by(reservation));
         }
         released
     }
 
-    /// How many have taken a claim so far.
-    pub(crate) fn holders(&self) -> usize {
-        self.holders
+    /// How many reservations there were so far.
+    pub(crate) fn reservations(&self) -> usize {
+        self.reservations
     }
 
-    pub(crate) fn is_held(&self, holder: usize) -> bool {
-        self.entries.iter().any(|entry| entry.is_held_by(holder))
+    pub(crate) fn is_held(&self, reservation: usize) -> bool {
+        self.entries.iter().any(|entry| entry.is_held_by(reservation))
     }
 
     fn remove_old(&mut self, now: Timestamp) {
@@ -160,14 +160,14 @@ impl Model {
         }
     }
 
-    fn if_held(&mut self, holder: usize, now: Timestamp, change: impl FnOnce(&mut Entry) -> Done) -> Done {
-        let held = |entry: &&mut Entry| now < entry.keep_until && entry.is_held_by(holder);
+    fn if_held(&mut self, reservation: usize, now: Timestamp, change: impl FnOnce(&mut Entry) -> Done) -> Done {
+        let held = |entry: &&mut Entry| now < entry.keep_until && entry.is_held_by(reservation);
         self.entries.iter_mut().find(held).map_or(Done::Lost, change)
     }
 }
 
 impl Entry {
-    fn is_held_by(&self, holder: usize) -> bool {
-        matches!(self.state, State::Held { holder: by, .. } if by == holder)
+    fn is_held_by(&self, reservation: usize) -> bool {
+        matches!(self.state, State::Held { reservation: by, .. } if by == reservation)
     }
 }

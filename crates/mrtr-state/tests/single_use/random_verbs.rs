@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_state::single_use::{Claim, GuardError, Holder, Redemption, Release, Running};
+use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, TokenUse};
 use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use tokio::task::JoinHandle;
 
-use crate::model::{Claimed, Done, Model};
+use crate::model::{Done, Model, Outcome};
 use crate::tokens::{self, NOON};
 use crate::{Files, within_a_minute};
 
@@ -26,25 +26,25 @@ proptest! {
 
 #[derive(Debug, Clone)]
 enum Verb {
-    Claim {
+    Reserve {
         token: usize,
         answers: usize,
         lease: Duration,
     },
-    /// Of one of those who took a claim so far, who may have lost it since.
-    Of(Index, HolderVerb),
+    /// Under one of the reservations made so far, which may be lost since.
+    Of(Index, ReservedVerb),
     /// By so many seconds, back or forth.
     ClockMoves(i64),
 }
 
 #[derive(Debug, Clone)]
-enum HolderVerb {
+enum ReservedVerb {
     Renew(Duration),
     MarkStarted(&'static str),
     Record(&'static str, Vec<u8>),
     Commit(Vec<u8>),
     Release,
-    /// Somebody begins to wait for its end.
+    /// A caller begins to wait for its end.
     Ended,
 }
 
@@ -55,18 +55,18 @@ fn verbs() -> impl Strategy<Value = Vec<Verb>> {
     // Near the ends of leases and of entries, and back again.
     let seconds = select(vec![1, 30, 600, 1860, 1920, 3660, 3720, 7200]);
     let clock = (seconds, any::<bool>()).prop_map(|(seconds, back)| if back { -seconds } else { seconds });
-    let of_holder = prop_oneof![
-        1 => lease().prop_map(HolderVerb::Renew),
-        3 => step().prop_map(HolderVerb::MarkStarted),
-        3 => (step(), bytes()).prop_map(|(step, outcome)| HolderVerb::Record(step, outcome)),
-        1 => bytes().prop_map(HolderVerb::Commit),
-        2 => Just(HolderVerb::Release),
-        2 => Just(HolderVerb::Ended),
+    let of_reservation = prop_oneof![
+        1 => lease().prop_map(ReservedVerb::Renew),
+        3 => step().prop_map(ReservedVerb::MarkStarted),
+        3 => (step(), bytes()).prop_map(|(step, outcome)| ReservedVerb::Record(step, outcome)),
+        1 => bytes().prop_map(ReservedVerb::Commit),
+        2 => Just(ReservedVerb::Release),
+        2 => Just(ReservedVerb::Ended),
     ];
-    let claim = (0..2_usize, 0..ANSWERS.len(), lease());
+    let reserve = (0..2_usize, 0..ANSWERS.len(), lease());
     let verb = prop_oneof![
-        2 => claim.prop_map(|(token, answers, lease)| Verb::Claim { token, answers, lease }),
-        3 => (any::<Index>(), of_holder).prop_map(|(holder, verb)| Verb::Of(holder, verb)),
+        2 => reserve.prop_map(|(token, answers, lease)| Verb::Reserve { token, answers, lease }),
+        3 => (any::<Index>(), of_reservation).prop_map(|(reservation, verb)| Verb::Of(reservation, verb)),
         1 => clock.prop_map(Verb::ClockMoves),
     ];
     vec(verb, 1..60)
@@ -88,18 +88,18 @@ async fn play(verbs: Vec<Verb>) {
             Verb::ClockMoves(seconds) => {
                 now = Timestamp::from_millis(now.as_millis().checked_add_signed(seconds * 1000).unwrap());
             }
-            Verb::Claim { token, answers, lease } => {
-                let redemption = tokens::redeem(&tokens[token], ANSWERS[answers]);
-                let expected = model.claim(token, answers, &redemption, lease, now);
+            Verb::Reserve { token, answers, lease } => {
+                let token_use = tokens::use_of(&tokens[token], ANSWERS[answers]);
+                let expected = model.reserve(token, answers, &token_use, lease, now);
                 for player in &mut players {
-                    assert_eq!(player.claim(&redemption, lease, now).await, expected);
+                    assert_eq!(player.reserve(&token_use, lease, now).await, expected);
                 }
             }
-            Verb::Of(holder, verb) if model.holders() > 0 => {
-                let holder = holder.index(model.holders());
-                let expected = ask(&mut model, holder, &verb, now);
+            Verb::Of(reservation, verb) if model.reservations() > 0 => {
+                let reservation = reservation.index(model.reservations());
+                let expected = ask(&mut model, reservation, &verb, now);
                 for player in &mut players {
-                    assert_eq!(player.ask(holder, &verb, now).await, expected, "{verb:?}");
+                    assert_eq!(player.ask(reservation, &verb, now).await, expected, "{verb:?}");
                 }
             }
             Verb::Of(..) => {}
@@ -110,76 +110,77 @@ async fn play(verbs: Vec<Verb>) {
     }
 }
 
-fn ask(model: &mut Model, holder: usize, verb: &HolderVerb, now: Timestamp) -> Done {
+fn ask(model: &mut Model, reservation: usize, verb: &ReservedVerb, now: Timestamp) -> Done {
     match verb {
-        HolderVerb::Renew(lease) => model.renew(holder, *lease, now),
-        HolderVerb::MarkStarted(step) => model.mark_started(holder, step, now),
-        HolderVerb::Record(step, outcome) => model.record(holder, step, outcome, now),
-        HolderVerb::Commit(reply) => model.commit(holder, reply, now),
-        HolderVerb::Release => model.release(holder, now),
-        HolderVerb::Ended => Done::Fine,
+        ReservedVerb::Renew(lease) => model.renew(reservation, *lease, now),
+        ReservedVerb::MarkStarted(step) => model.mark_started(reservation, step, now),
+        ReservedVerb::Record(step, outcome) => model.record(reservation, step, outcome, now),
+        ReservedVerb::Commit(reply) => model.commit(reservation, reply, now),
+        ReservedVerb::Release => model.release(reservation, now),
+        ReservedVerb::Ended => Done::Fine,
     }
 }
 
-/// A store, its holders by number, and who waits for their ends.
+/// A store, its reservations by number, and who waits for their ends.
 struct Player {
     store: Arc<dyn SingleUse>,
-    holders: Vec<Holder>,
-    waiting: Vec<(usize, JoinHandle<Result<(), GuardError>>)>,
+    reservations: Vec<Reservation>,
+    waiting: Vec<(usize, JoinHandle<Result<(), SingleUseError>>)>,
 }
 
 impl Player {
     fn new(store: Arc<dyn SingleUse>) -> Self {
-        Self { store, holders: Vec::new(), waiting: Vec::new() }
+        Self { store, reservations: Vec::new(), waiting: Vec::new() }
     }
 
-    async fn claim(&mut self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Claimed {
-        match self.store.claim(redemption, lease, now).await {
-            Ok(Claim::Taken(holder, steps)) => {
-                let earlier = self.holders.iter().filter(|known| known.key() == holder.key());
-                assert!(earlier.into_iter().all(|known| known.fence() < holder.fence()), "fences grow");
-                self.holders.push(holder);
-                Claimed::Taken(self.holders.len() - 1, steps)
+    async fn reserve(&mut self, token_use: &TokenUse, lease: Duration, now: Timestamp) -> Outcome {
+        match self.store.reserve(token_use, lease, now).await {
+            Ok(ReserveOutcome::Reserved(reservation, steps)) => {
+                let earlier = self.reservations.iter().filter(|known| known.key() == reservation.key());
+                assert!(earlier.into_iter().all(|known| known.fence() < reservation.fence()), "fences grow");
+                self.reservations.push(reservation);
+                Outcome::Reserved(self.reservations.len() - 1, steps)
             }
-            Ok(Claim::Running(running)) => {
-                let number = self.holders.iter().position(|holder| holder == running.holder()).unwrap();
-                Claimed::Running(number, running.lapses())
+            Ok(ReserveOutcome::InProgress(in_progress)) => {
+                let number =
+                    self.reservations.iter().position(|reservation| reservation == in_progress.reservation()).unwrap();
+                Outcome::InProgress(number, in_progress.lapses())
             }
-            Ok(Claim::Committed(reply)) => Claimed::Committed(reply),
-            Ok(Claim::OtherAnswers) => Claimed::OtherAnswers,
-            Err(GuardError::BeforeMemory) => Claimed::BeforeMemory,
+            Ok(ReserveOutcome::Committed(reply)) => Outcome::Committed(reply),
+            Ok(ReserveOutcome::OtherAnswers) => Outcome::OtherAnswers,
+            Err(SingleUseError::BeforeMemory) => Outcome::BeforeMemory,
             Err(other) => panic!("{other:?}"),
         }
     }
 
-    async fn ask(&mut self, number: usize, verb: &HolderVerb, now: Timestamp) -> Done {
-        let holder = &self.holders[number];
+    async fn ask(&mut self, number: usize, verb: &ReservedVerb, now: Timestamp) -> Done {
+        let reservation = &self.reservations[number];
         let outcome = match verb {
-            HolderVerb::Renew(lease) => self.store.renew(holder, *lease, now).await,
-            HolderVerb::MarkStarted(step) => self.store.mark_started(holder, step, now).await,
-            HolderVerb::Record(step, outcome) => self.store.record(holder, step, outcome, now).await,
-            HolderVerb::Commit(reply) => self.store.commit(holder, reply, now).await,
-            HolderVerb::Release => match self.store.release(holder, now).await {
+            ReservedVerb::Renew(lease) => self.store.renew(reservation, *lease, now).await,
+            ReservedVerb::MarkStarted(step) => self.store.mark_started(reservation, step, now).await,
+            ReservedVerb::Record(step, outcome) => self.store.record(reservation, step, outcome, now).await,
+            ReservedVerb::Commit(reply) => self.store.commit(reservation, reply, now).await,
+            ReservedVerb::Release => match self.store.release(reservation, now).await {
                 Ok(Release::Forgotten) => return Done::Forgotten,
                 Ok(Release::Kept) => return Done::Kept,
                 Err(error) => Err(error),
             },
-            HolderVerb::Ended => {
-                let (store, running) = (Arc::clone(&self.store), Running::new(holder.clone(), now));
-                let waiting = tokio::spawn(async move { store.ended(&running).await });
+            ReservedVerb::Ended => {
+                let (store, in_progress) = (Arc::clone(&self.store), InProgress::new(reservation.clone(), now));
+                let waiting = tokio::spawn(async move { store.ended(&in_progress).await });
                 self.waiting.push((number, waiting));
                 Ok(())
             }
         };
         match outcome {
             Ok(()) => Done::Fine,
-            Err(GuardError::Lost) => Done::Lost,
-            Err(GuardError::OutOfTurn(_)) => Done::OutOfTurn,
+            Err(SingleUseError::Lost) => Done::Lost,
+            Err(SingleUseError::OutOfTurn(_)) => Done::OutOfTurn,
             Err(other) => panic!("{other:?}"),
         }
     }
 
-    /// Everybody who waits for a claim that is no longer held is told.
+    /// Every caller that waits for a reservation that is no longer held is told.
     async fn expect_woken(&mut self, model: &Model) {
         for (number, waiting) in std::mem::take(&mut self.waiting) {
             if model.is_held(number) {

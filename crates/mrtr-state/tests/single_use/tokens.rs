@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mrtr_schema::{RawMembers, RequestState, Revision};
-use mrtr_state::single_use::Redemption;
-use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, Sealer, Stamp, Timestamp};
+use mrtr_state::single_use::TokenUse;
+use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, SealOptions, Sealer, Timestamp};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 
@@ -15,15 +15,15 @@ pub(crate) fn seal(issued: Timestamp) -> String {
 /// A token that lives so long.
 pub(crate) fn seal_for(life: Duration, issued: Timestamp) -> String {
     let sealer = sealer();
-    let stamp = Stamp::of(sealer.begin(issued)).valid_for(life);
-    with_binding(|binding| sealer.seal_as(&Nothing, binding, stamp, issued).unwrap().untrusted_text().to_owned())
+    let options = SealOptions::new(sealer.begin(issued)).valid_for(life);
+    with_binding(|binding| sealer.seal_as(&Nothing, binding, options, issued).unwrap().untrusted_text().to_owned())
 }
 
-pub(crate) fn redeem(token: &str, answer: &str) -> Redemption {
+pub(crate) fn use_of(token: &str, answer: &str) -> TokenUse {
     let state = RequestState::new(token);
     let answers = format!(r#"{{"how": {{"action": "{answer}"}}}}"#);
     let answers = AnswersDigest::of(Some(&RawMembers::parse(&answers).unwrap())).unwrap();
-    with_binding(|binding| sealer().open::<Nothing>(&state, binding, NOON).unwrap().redemption(answers))
+    with_binding(|binding| sealer().open::<Nothing>(&state, binding, NOON).unwrap().token_use(answers))
 }
 
 fn sealer() -> Sealer {

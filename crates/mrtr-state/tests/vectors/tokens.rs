@@ -5,8 +5,8 @@ use std::time::Duration;
 use mrtr_schema::{RawMembers, RequestState, Revision};
 use mrtr_state::codec::{Signed, XChaCha};
 use mrtr_state::{
-    AnswersDigest, Binding, Key, KeyRing, Lifetimes, Opened, Payload, PayloadError, Principal, Refusal, Sealer, Stamp,
-    Timestamp,
+    AnswersDigest, Binding, Key, KeyRing, Lifetimes, Opened, Payload, PayloadError, Principal, Refusal, SealOptions,
+    Sealer, Timestamp,
 };
 
 use crate::common::{Fixed, refused};
@@ -98,14 +98,14 @@ fn seal(sealer: Sealer, given: &Given) -> String {
     let started = Timestamp::from_millis(given.started);
     let mut flow = sealer.begin(started);
     for _ in 0..rounds_before {
-        let state = bind(&given.request, |binding| sealer.seal_as(&payload, binding, Stamp::of(flow), started));
+        let state = bind(&given.request, |binding| sealer.seal_as(&payload, binding, SealOptions::new(flow), started));
         flow =
             open::<Note>(&sealer, state.unwrap().untrusted_text(), &given.request, given.started).unwrap().next_round();
     }
     let valid_for = Duration::from_millis(given.expires - given.issued);
-    let stamp = Stamp::of(flow).handler_version(&given.handler_version).valid_for(valid_for);
+    let options = SealOptions::new(flow).handler_version(&given.handler_version).valid_for(valid_for);
     let issued = Timestamp::from_millis(given.issued);
-    let state = bind(&given.request, |binding| sealer.seal_as(&payload, binding, stamp, issued)).unwrap();
+    let state = bind(&given.request, |binding| sealer.seal_as(&payload, binding, options, issued)).unwrap();
     state.untrusted_text().to_owned()
 }
 
@@ -129,13 +129,13 @@ fn the_crate_opens_what_the_files_have() {
                 assert_eq!(opened.payload().0, given.payload.as_bytes());
                 assert_eq!(opened.handler_version(), given.handler_version);
                 assert_eq!(opened.token().to_string(), gives.token_id);
-                let flow = opened.lineage();
+                let flow = opened.progress();
                 assert_eq!((flow.flow().to_string(), flow.round()), (given.flow.clone(), given.round));
                 let moments = [flow.started(), flow.ends(), opened.issued(), opened.expires()];
                 let expected = [given.started, given.ends, given.issued, given.expires];
                 assert_eq!(moments.map(Timestamp::as_millis), expected);
-                let redemption = opened.redemption(AnswersDigest::of(None).unwrap());
-                assert_eq!(hex(redemption.key().as_bytes()), gives.single_use_key);
+                let token_use = opened.token_use(AnswersDigest::of(None).unwrap());
+                assert_eq!(hex(token_use.key().as_bytes()), gives.single_use_key);
             }
         }
     }

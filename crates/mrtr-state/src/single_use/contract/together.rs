@@ -6,17 +6,17 @@ use std::task::Poll;
 
 /// Polls all of them until each has an output.
 pub(super) async fn all<T>(futures: impl IntoIterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    let mut running: Vec<Pin<Box<_>>> = futures.into_iter().map(Box::pin).collect();
+    let mut in_progress: Vec<Pin<Box<_>>> = futures.into_iter().map(Box::pin).collect();
     let mut outputs = Vec::new();
     poll_fn(|context| {
-        running.retain_mut(|future| match future.as_mut().poll(context) {
+        in_progress.retain_mut(|future| match future.as_mut().poll(context) {
             Poll::Ready(output) => {
                 outputs.push(output);
                 false
             }
             Poll::Pending => true,
         });
-        if running.is_empty() { Poll::Ready(()) } else { Poll::Pending }
+        if in_progress.is_empty() { Poll::Ready(()) } else { Poll::Pending }
     })
     .await;
     outputs

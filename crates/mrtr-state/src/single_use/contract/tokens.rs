@@ -1,10 +1,10 @@
-//! Real tokens for the contract: sealed with a fixed key, opened, and ready to be redeemed.
+//! Real tokens for the contract: sealed with a fixed key, opened, and ready to be used.
 
 use std::time::Duration;
 
 use mrtr_schema::{RawMembers, Revision};
 
-use super::super::Redemption;
+use super::super::TokenUse;
 use crate::{
     AnswersDigest, Binding, Key, KeyRing, Lifetimes, Opened, Payload, PayloadError, Principal, ProcessRandom, Random,
     Sealer, Timestamp,
@@ -46,11 +46,11 @@ impl Token {
         self.0.expires()
     }
 
-    /// Redeems it with one answer.
-    pub(super) fn answered(&self, answer: &str) -> Redemption {
+    /// Its use with one answer.
+    pub(super) fn answered(&self, answer: &str) -> TokenUse {
         let answers = format!(r#"{{"how": {{"action": "accept", "content": {{"how": "{answer}"}}}}}}"#);
         let answers = RawMembers::parse(&answers).expect("answers of the contract are plain words");
-        self.0.redemption(AnswersDigest::of(Some(&answers)).expect("it is small and in order"))
+        self.0.token_use(AnswersDigest::of(Some(&answers)).expect("it is small and in order"))
     }
 }
 

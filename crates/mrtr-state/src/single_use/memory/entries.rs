@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::super::purged::Purged;
-use super::super::{Claim, GuardError, Holder, Redemption, Release, Running, StepRecord, UseKey};
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse, UseKey};
 use crate::Timestamp;
 use crate::digest::AnswersDigest;
 
@@ -42,30 +42,30 @@ struct Hold {
 }
 
 impl Entries {
-    pub(super) fn claim(
+    pub(super) fn reserve(
         &mut self,
-        redemption: &Redemption,
+        token_use: &TokenUse,
         lease: Duration,
         limit: usize,
         now: Timestamp,
-    ) -> Result<Claim, GuardError> {
-        let key = redemption.key();
+    ) -> Result<ReserveOutcome, SingleUseError> {
+        let key = token_use.key();
         let Some(Entry { answers, state, .. }) = self.by_key.get(&key).filter(|entry| now < entry.keep_until) else {
-            self.purged.refuse_forgotten(redemption, now)?;
+            self.purged.refuse_forgotten(token_use, now)?;
             if !self.has_room(limit) {
-                return Err(GuardError::Full { held: self.bytes, limit });
+                return Err(SingleUseError::Full { held: self.bytes, limit });
             }
-            return Ok(self.take(redemption, redemption.keep_until(), Vec::new(), now + lease));
+            return Ok(self.take(token_use, token_use.keep_until(), Vec::new(), now + lease));
         };
-        let same_answers = *answers == redemption.answers();
+        let same_answers = *answers == token_use.answers();
         match state {
             State::Held(_, hold) if now < hold.lapses => {
-                return Ok(Claim::Running(Running::new(Holder::new(key, hold.fence), hold.lapses)));
+                return Ok(ReserveOutcome::InProgress(InProgress::new(Reservation::new(key, hold.fence), hold.lapses)));
             }
-            State::Committed(reply) if same_answers => return Ok(Claim::Committed(reply.clone())),
-            State::Committed(_) => return Ok(Claim::OtherAnswers),
+            State::Committed(reply) if same_answers => return Ok(ReserveOutcome::Committed(reply.clone())),
+            State::Committed(_) => return Ok(ReserveOutcome::OtherAnswers),
             State::Held(steps, _) | State::Released(steps) if !same_answers && !steps.is_empty() => {
-                return Ok(Claim::OtherAnswers);
+                return Ok(ReserveOutcome::OtherAnswers);
             }
             State::Held(..) | State::Released(_) => {}
         }
@@ -73,41 +73,51 @@ impl Entries {
             Some(Entry { keep_until, state: State::Held(steps, _) | State::Released(steps), .. }) => {
                 (keep_until, steps)
             }
-            _ => (redemption.keep_until(), Vec::new()),
+            _ => (token_use.keep_until(), Vec::new()),
         };
-        Ok(self.take(redemption, kept, steps, now + lease))
+        Ok(self.take(token_use, kept, steps, now + lease))
     }
 
-    fn take(&mut self, redemption: &Redemption, kept: Timestamp, steps: Vec<StepRecord>, lapses: Timestamp) -> Claim {
+    fn take(
+        &mut self,
+        token_use: &TokenUse,
+        kept: Timestamp,
+        steps: Vec<StepRecord>,
+        lapses: Timestamp,
+    ) -> ReserveOutcome {
         self.last_fence += 1;
-        let (key, keep_until) = (redemption.key(), kept.max(lapses));
+        let (key, keep_until) = (token_use.key(), kept.max(lapses));
         let hold = Hold { fence: self.last_fence, lapses, end: None };
         let state = State::Held(steps.clone(), hold);
         self.bytes += ENTRY + state.bytes();
-        self.by_key
-            .insert(key, Entry { issued: redemption.issued(), answers: redemption.answers(), keep_until, state });
+        self.by_key.insert(key, Entry { issued: token_use.issued(), answers: token_use.answers(), keep_until, state });
         self.by_end.insert((keep_until, key));
-        Claim::Taken(Holder::new(key, self.last_fence), steps)
+        ReserveOutcome::Reserved(Reservation::new(key, self.last_fence), steps)
     }
 
-    pub(super) fn renew(&mut self, holder: &Holder, lapses: Timestamp, now: Timestamp) -> Result<(), GuardError> {
-        let (keep_until, _, hold) = self.held(holder, now)?;
+    pub(super) fn renew(
+        &mut self,
+        reservation: &Reservation,
+        lapses: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
+        let (keep_until, _, hold) = self.held(reservation, now)?;
         hold.lapses = lapses;
         if *keep_until < lapses {
             let earlier = std::mem::replace(keep_until, lapses);
-            self.by_end.remove(&(earlier, holder.key()));
-            self.by_end.insert((lapses, holder.key()));
+            self.by_end.remove(&(earlier, reservation.key()));
+            self.by_end.insert((lapses, reservation.key()));
         }
         Ok(())
     }
 
     pub(super) fn change_steps(
         &mut self,
-        holder: &Holder,
+        reservation: &Reservation,
         now: Timestamp,
-        change: impl FnOnce(&mut Vec<StepRecord>) -> Result<(), GuardError>,
-    ) -> Result<(), GuardError> {
-        let (_, steps, _) = self.held(holder, now)?;
+        change: impl FnOnce(&mut Vec<StepRecord>) -> Result<(), SingleUseError>,
+    ) -> Result<(), SingleUseError> {
+        let (_, steps, _) = self.held(reservation, now)?;
         let before = bytes_of(steps);
         let changed = change(steps);
         let after = bytes_of(steps);
@@ -115,25 +125,30 @@ impl Entries {
         changed
     }
 
-    pub(super) fn commit(&mut self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), GuardError> {
-        self.held(holder, now)?;
-        self.end(holder.key(), |_| State::Committed(reply.to_vec()));
+    pub(super) fn commit(
+        &mut self,
+        reservation: &Reservation,
+        reply: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
+        self.held(reservation, now)?;
+        self.end(reservation.key(), |_| State::Committed(reply.to_vec()));
         Ok(())
     }
 
-    pub(super) fn release(&mut self, holder: &Holder, now: Timestamp) -> Result<Release, GuardError> {
-        let (_, steps, _) = self.held(holder, now)?;
+    pub(super) fn release(&mut self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError> {
+        let (_, steps, _) = self.held(reservation, now)?;
         if steps.is_empty() {
-            self.forget(holder.key());
+            self.forget(reservation.key());
             return Ok(Release::Forgotten);
         }
-        self.end(holder.key(), State::Released);
+        self.end(reservation.key(), State::Released);
         Ok(Release::Kept)
     }
 
-    pub(super) fn wait_for(&mut self, holder: &Holder) -> Option<watch::Receiver<()>> {
-        match self.by_key.get_mut(&holder.key())?.state {
-            State::Held(_, ref mut hold) if hold.fence == holder.fence() => {
+    pub(super) fn wait_for(&mut self, reservation: &Reservation) -> Option<watch::Receiver<()>> {
+        match self.by_key.get_mut(&reservation.key())?.state {
+            State::Held(_, ref mut hold) if hold.fence == reservation.fence() => {
                 Some(hold.end.get_or_insert_with(|| watch::Sender::new(())).subscribe())
             }
             _ => None,
@@ -155,19 +170,19 @@ impl Entries {
         self.bytes.saturating_add(ENTRY) <= limit
     }
 
-    /// An entry that this holder holds: its end, its steps and the hold.
+    /// An entry that this reservation holds: its end, its steps and the hold.
     fn held(
         &mut self,
-        holder: &Holder,
+        reservation: &Reservation,
         now: Timestamp,
-    ) -> Result<(&mut Timestamp, &mut Vec<StepRecord>, &mut Hold), GuardError> {
-        match self.by_key.get_mut(&holder.key()) {
+    ) -> Result<(&mut Timestamp, &mut Vec<StepRecord>, &mut Hold), SingleUseError> {
+        match self.by_key.get_mut(&reservation.key()) {
             Some(Entry { keep_until, state: State::Held(steps, hold), .. })
-                if hold.fence == holder.fence() && now < *keep_until =>
+                if hold.fence == reservation.fence() && now < *keep_until =>
             {
                 Ok((keep_until, steps, hold))
             }
-            _ => Err(GuardError::Lost),
+            _ => Err(SingleUseError::Lost),
         }
     }
 
@@ -205,7 +220,7 @@ fn bytes_of(steps: &[StepRecord]) -> usize {
     steps.iter().map(|step| STEP + step.name.len() + outcome(step)).sum()
 }
 
-/// A claim adds one entry at most: taking two away lets the store shrink again after a rush.
+/// A reservation adds one entry at most: taking two away lets the store shrink again after a rush.
 const PURGED_BY_A_CLAIM: usize = 2;
 
 /// What an entry takes by itself. Map and set are less than half full when they have just grown.
@@ -228,28 +243,28 @@ mod tests {
         #[test]
         fn what_it_says_it_holds_is_what_it_holds(verbs in vec((0..9_u8, 0..4_u8, 0..40_usize, 0..1_100_000_u64), 0..200)) {
             let mut entries = Entries::default();
-            let mut holders = Vec::new();
+            let mut reservations = Vec::new();
             for (verb, number, size, now) in verbs {
                 let now = Timestamp::from_millis(now);
-                let holder = holders.get(size % holders.len().max(1)).cloned();
-                match (verb, holder) {
+                let reservation = reservations.get(size % reservations.len().max(1)).cloned();
+                match (verb, reservation) {
                     (0..4, _) => {
                         entries.purge(LIMIT, now);
                         let lease = Duration::from_millis(400_000 * u64::from(number));
-                        if let Ok(Claim::Taken(holder, _)) = entries.claim(&redemption(number, 0), lease, LIMIT, now) {
-                            holders.push(holder);
+                        if let Ok(ReserveOutcome::Reserved(reservation, _)) = entries.reserve(&token_use(number, 0), lease, LIMIT, now) {
+                            reservations.push(reservation);
                         }
                     }
-                    (4, Some(holder)) => drop(entries.renew(&holder, now + Duration::from_secs(500), now)),
-                    (5 | 6, Some(holder)) => drop(entries.change_steps(&holder, now, |steps| {
+                    (4, Some(reservation)) => drop(entries.renew(&reservation, now + Duration::from_secs(500), now)),
+                    (5 | 6, Some(reservation)) => drop(entries.change_steps(&reservation, now, |steps| {
                         match steps.iter_mut().find(|known| known.name.len() == size % 3) {
                             Some(known) => known.outcome = Some(vec![0; size]),
                             None => steps.push(StepRecord::new("abc"[..size % 3].to_owned(), None)),
                         }
                         Ok(())
                     })),
-                    (7, Some(holder)) => drop(entries.commit(&holder, &vec![0; size], now)),
-                    (_, Some(holder)) => drop(entries.release(&holder, now)),
+                    (7, Some(reservation)) => drop(entries.commit(&reservation, &vec![0; size], now)),
+                    (_, Some(reservation)) => drop(entries.release(&reservation, now)),
                     (_, None) => {}
                 }
                 let held = entries.by_key.values().map(|entry| ENTRY + entry.state.bytes()).sum::<usize>();
@@ -261,13 +276,13 @@ mod tests {
     }
 
     #[test]
-    fn old_entries_are_purged_a_few_with_each_claim() {
+    fn old_entries_are_purged_a_few_with_each_reservation() {
         let mut entries = Entries::default();
         for number in 0..9 {
-            claim(&mut entries, number, 0, LIMIT);
+            reserve(&mut entries, number, 0, LIMIT);
         }
         let mut sizes = |number| {
-            claim(&mut entries, number, LIFE, LIMIT);
+            reserve(&mut entries, number, LIFE, LIMIT);
             entries.by_key.len()
         };
         assert_eq!([sizes(10), sizes(11)], [8, 7]);
@@ -281,26 +296,26 @@ mod tests {
     fn as_many_are_purged_as_it_takes_to_have_room() {
         let mut entries = Entries::default();
         let limit = 10 * ENTRY;
-        let holders: Vec<_> = (0..10).map(|number| claim(&mut entries, number, 0, limit)).collect();
+        let reservations: Vec<_> = (0..10).map(|number| reserve(&mut entries, number, 0, limit)).collect();
         // Beyond the limit by six more.
-        entries.commit(&holders[9], &vec![0; 6 * ENTRY - ALLOCATION], Timestamp::from_millis(0)).unwrap();
-        entries.renew(&holders[8], Timestamp::from_millis(2 * LIFE), Timestamp::from_millis(0)).unwrap();
-        claim(&mut entries, 10, LIFE, limit);
+        entries.commit(&reservations[9], &vec![0; 6 * ENTRY - ALLOCATION], Timestamp::from_millis(0)).unwrap();
+        entries.renew(&reservations[8], Timestamp::from_millis(2 * LIFE), Timestamp::from_millis(0)).unwrap();
+        reserve(&mut entries, 10, LIFE, limit);
         assert!(entries.bytes <= limit);
-        assert!(entries.by_key.contains_key(&holders[8].key()), "it is leased");
+        assert!(entries.by_key.contains_key(&reservations[8].key()), "it is leased");
     }
 
-    fn claim(entries: &mut Entries, number: u8, now: u64, limit: usize) -> Holder {
+    fn reserve(entries: &mut Entries, number: u8, now: u64, limit: usize) -> Reservation {
         let moment = Timestamp::from_millis(now);
         entries.purge(limit, moment);
-        match entries.claim(&redemption(number, now), Duration::from_secs(1), limit, moment) {
-            Ok(Claim::Taken(holder, _)) => holder,
+        match entries.reserve(&token_use(number, now), Duration::from_secs(1), limit, moment) {
+            Ok(ReserveOutcome::Reserved(reservation, _)) => reservation,
             other => panic!("{other:?}"),
         }
     }
 
-    fn redemption(number: u8, issued: u64) -> Redemption {
-        Redemption {
+    fn token_use(number: u8, issued: u64) -> TokenUse {
+        TokenUse {
             key: UseKey([number; 32]),
             answers: AnswersDigest::from_bytes([0; 32]),
             issued: Timestamp::from_millis(issued),

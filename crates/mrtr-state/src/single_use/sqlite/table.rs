@@ -5,20 +5,20 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::super::purged::Purged;
-use super::super::{Claim, GuardError, Holder, Redemption, Release, Running, StepRecord};
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse};
 use crate::Timestamp;
 use crate::digest::AnswersDigest;
 
 pub(super) struct Table<'a> {
     pub(super) connection: &'a Connection,
     pub(super) since: Timestamp,
-    /// The claims that ended in this transaction, by their fences.
+    /// The reservations that ended in this transaction, by their fences.
     pub(super) ended: Vec<u64>,
 }
 
 /// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
 pub(super) enum Failure {
-    Refused(GuardError),
+    Refused(SingleUseError),
     Sqlite(rusqlite::Error),
 }
 
@@ -28,75 +28,85 @@ impl From<rusqlite::Error> for Failure {
     }
 }
 
-impl From<GuardError> for Failure {
-    fn from(error: GuardError) -> Self {
+impl From<SingleUseError> for Failure {
+    fn from(error: SingleUseError) -> Self {
         Self::Refused(error)
     }
 }
 
 impl Table<'_> {
-    pub(super) fn claim(&mut self, redemption: &Redemption, lease: Duration, now: Timestamp) -> Result<Claim, Failure> {
-        if redemption.issued() < self.since {
-            return Err(GuardError::BeforeMemory.into());
+    pub(super) fn reserve(
+        &mut self,
+        token_use: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, Failure> {
+        if token_use.issued() < self.since {
+            return Err(SingleUseError::BeforeMemory.into());
         }
         self.purge(now)?;
-        let Some(standing) = self.standing(redemption, now)? else {
-            self.purged()?.refuse_forgotten(redemption, now)?;
-            return Ok(Claim::Taken(self.take_first(redemption, now + lease)?, Vec::new()));
+        let Some(standing) = self.standing(token_use, now)? else {
+            self.purged()?.refuse_forgotten(token_use, now)?;
+            return Ok(ReserveOutcome::Reserved(self.take_first(token_use, now + lease)?, Vec::new()));
         };
-        let same_answers = standing.answers == redemption.answers();
+        let same_answers = standing.answers == token_use.answers();
         match standing.phase {
             Phase::Held { fence, lapses } if now < lapses => {
-                Ok(Claim::Running(Running::new(Holder::new(redemption.key(), fence), lapses)))
+                Ok(ReserveOutcome::InProgress(InProgress::new(Reservation::new(token_use.key(), fence), lapses)))
             }
-            Phase::Committed(reply) if same_answers => Ok(Claim::Committed(reply)),
-            Phase::Committed(_) => Ok(Claim::OtherAnswers),
-            _ if standing.has_steps && !same_answers => Ok(Claim::OtherAnswers),
+            Phase::Committed(reply) if same_answers => Ok(ReserveOutcome::Committed(reply)),
+            Phase::Committed(_) => Ok(ReserveOutcome::OtherAnswers),
+            _ if standing.has_steps && !same_answers => Ok(ReserveOutcome::OtherAnswers),
             Phase::Held { fence, .. } => {
                 self.ended.push(fence);
-                self.take_over(standing.id, redemption, now + lease)
+                self.take_over(standing.id, token_use, now + lease)
             }
-            Phase::Released => self.take_over(standing.id, redemption, now + lease),
+            Phase::Released => self.take_over(standing.id, token_use, now + lease),
         }
     }
 
-    pub(super) fn renew(&mut self, holder: &Holder, lease: Duration, now: Timestamp) -> Result<(), Failure> {
-        let id = self.held(holder, now)?;
+    pub(super) fn renew(&mut self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), Failure> {
+        let id = self.held(reservation, now)?;
         self.connection.prepare_cached(RENEW)?.execute((id, millis(now + lease)))?;
         Ok(())
     }
 
-    pub(super) fn mark_started(&mut self, holder: &Holder, step: &str, now: Timestamp) -> Result<(), Failure> {
-        let id = self.held(holder, now)?;
+    pub(super) fn mark_started(
+        &mut self,
+        reservation: &Reservation,
+        step: &str,
+        now: Timestamp,
+    ) -> Result<(), Failure> {
+        let id = self.held(reservation, now)?;
         match self.connection.prepare_cached(MARK)?.execute((id, step))? {
-            0 => Err(GuardError::OutOfTurn(step.to_owned()).into()),
+            0 => Err(SingleUseError::OutOfTurn(step.to_owned()).into()),
             _ => Ok(()),
         }
     }
 
     pub(super) fn record(
         &mut self,
-        holder: &Holder,
+        reservation: &Reservation,
         step: &str,
         outcome: &[u8],
         now: Timestamp,
     ) -> Result<(), Failure> {
-        let id = self.held(holder, now)?;
+        let id = self.held(reservation, now)?;
         self.connection.prepare_cached(RECORD)?.execute((id, step, outcome))?;
         Ok(())
     }
 
-    pub(super) fn commit(&mut self, holder: &Holder, reply: &[u8], now: Timestamp) -> Result<(), Failure> {
-        let id = self.held(holder, now)?;
+    pub(super) fn commit(&mut self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), Failure> {
+        let id = self.held(reservation, now)?;
         self.connection.prepare_cached(COMMIT)?.execute((id, reply))?;
         self.connection.prepare_cached(DROP_STEPS)?.execute([id])?;
-        self.ended.push(holder.fence());
+        self.ended.push(reservation.fence());
         Ok(())
     }
 
-    pub(super) fn release(&mut self, holder: &Holder, now: Timestamp) -> Result<Release, Failure> {
-        let id = self.held(holder, now)?;
-        self.ended.push(holder.fence());
+    pub(super) fn release(&mut self, reservation: &Reservation, now: Timestamp) -> Result<Release, Failure> {
+        let id = self.held(reservation, now)?;
+        self.ended.push(reservation.fence());
         if self.connection.prepare_cached(HAS_STEPS)?.exists([id])? {
             self.connection.prepare_cached(RELEASE)?.execute([id])?;
             return Ok(Release::Kept);
@@ -105,42 +115,42 @@ impl Table<'_> {
         Ok(Release::Forgotten)
     }
 
-    fn standing(&self, redemption: &Redemption, now: Timestamp) -> rusqlite::Result<Option<Standing>> {
-        let row = (millis(redemption.issued()), *redemption.key().as_bytes(), millis(now));
+    fn standing(&self, token_use: &TokenUse, now: Timestamp) -> rusqlite::Result<Option<Standing>> {
+        let row = (millis(token_use.issued()), *token_use.key().as_bytes(), millis(now));
         self.connection.prepare_cached(STANDING)?.query_row(row, Standing::read).optional()
     }
 
-    fn take_first(&self, redemption: &Redemption, lapses: Timestamp) -> rusqlite::Result<Holder> {
-        let holder = self.next_holder(redemption)?;
+    fn take_first(&self, token_use: &TokenUse, lapses: Timestamp) -> rusqlite::Result<Reservation> {
+        let reservation = self.next_reservation(token_use)?;
         self.connection.prepare_cached(TAKE_FIRST)?.execute((
-            millis(redemption.issued()),
-            *redemption.key().as_bytes(),
-            *redemption.answers().as_bytes(),
-            millis(redemption.keep_until().max(lapses)),
-            number(holder.fence()),
+            millis(token_use.issued()),
+            *token_use.key().as_bytes(),
+            *token_use.answers().as_bytes(),
+            millis(token_use.keep_until().max(lapses)),
+            number(reservation.fence()),
             millis(lapses),
         ))?;
-        Ok(holder)
+        Ok(reservation)
     }
 
-    fn take_over(&self, id: i64, redemption: &Redemption, lapses: Timestamp) -> Result<Claim, Failure> {
-        let holder = self.next_holder(redemption)?;
-        let row = (id, *redemption.answers().as_bytes(), number(holder.fence()), millis(lapses));
+    fn take_over(&self, id: i64, token_use: &TokenUse, lapses: Timestamp) -> Result<ReserveOutcome, Failure> {
+        let reservation = self.next_reservation(token_use)?;
+        let row = (id, *token_use.answers().as_bytes(), number(reservation.fence()), millis(lapses));
         self.connection.prepare_cached(TAKE_OVER)?.execute(row)?;
         let mut steps = self.connection.prepare_cached(STEPS)?;
         let steps = steps.query_map([id], |row| Ok(StepRecord::new(row.get::<_, String>(0)?, row.get(1)?)))?;
-        Ok(Claim::Taken(holder, steps.collect::<Result<_, _>>()?))
+        Ok(ReserveOutcome::Reserved(reservation, steps.collect::<Result<_, _>>()?))
     }
 
-    fn next_holder(&self, redemption: &Redemption) -> rusqlite::Result<Holder> {
+    fn next_reservation(&self, token_use: &TokenUse) -> rusqlite::Result<Reservation> {
         let fence: i64 = self.connection.prepare_cached(NEXT_FENCE)?.query_row([], |row| row.get(0))?;
-        Ok(Holder::new(redemption.key(), fence.cast_unsigned()))
+        Ok(Reservation::new(token_use.key(), fence.cast_unsigned()))
     }
 
-    fn held(&self, holder: &Holder, now: Timestamp) -> Result<i64, Failure> {
-        let row = (number(holder.fence()), *holder.key().as_bytes(), millis(now));
+    fn held(&self, reservation: &Reservation, now: Timestamp) -> Result<i64, Failure> {
+        let row = (number(reservation.fence()), *reservation.key().as_bytes(), millis(now));
         let id = self.connection.prepare_cached(HELD)?.query_row(row, |row| row.get(0)).optional()?;
-        Ok(id.ok_or(GuardError::Lost)?)
+        Ok(id.ok_or(SingleUseError::Lost)?)
     }
 
     /// What was purged is gone and noted in one transaction, so that no crash comes between the two.
@@ -165,9 +175,9 @@ impl Table<'_> {
     }
 }
 
-/// Whether a claim is held, for whoever waits for its end.
-pub(super) fn is_held(connection: &Connection, holder: &Holder) -> rusqlite::Result<bool> {
-    let row = (number(holder.fence()), *holder.key().as_bytes());
+/// Whether a reservation is held, for whoever waits for its end.
+pub(super) fn is_held(connection: &Connection, reservation: &Reservation) -> rusqlite::Result<bool> {
+    let row = (number(reservation.fence()), *reservation.key().as_bytes());
     connection.prepare_cached(IS_HELD)?.exists(row)
 }
 
@@ -246,7 +256,7 @@ statements! {
     HAS_STEPS = "SELECT 1 FROM step WHERE redemption = ?1";
     RELEASE = "UPDATE redemption SET fence = NULL, lapses = NULL WHERE id = ?1";
     FORGET = "DELETE FROM redemption WHERE id = ?1";
-    // A claim adds one entry at most: taking two away lets the file's rows become fewer again after a rush.
+    // A reservation adds one entry at most: taking two away lets the file's rows become fewer again after a rush.
     PURGE = "DELETE FROM redemption
              WHERE id IN (SELECT id FROM redemption WHERE keep_until <= ?1 ORDER BY keep_until LIMIT 2)
              RETURNING fence, issued, keep_until";

@@ -1,4 +1,4 @@
-//! Whoever waits for the end of a claim, in this process or another.
+//! Whoever waits for the end of a reservation, in this process or another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::super::{GuardError, Holder};
+use super::super::{Reservation, SingleUseError};
 use super::{store_error, table};
 
 #[derive(Default)]
@@ -16,10 +16,10 @@ pub(super) struct Waiting {
     version: Option<i64>,
 }
 
-/// Those who wait for the end of one claim.
+/// Those who wait for the end of one reservation.
 struct Crowd {
-    holder: Holder,
-    waiters: Vec<oneshot::Sender<Result<(), GuardError>>>,
+    reservation: Reservation,
+    waiters: Vec<oneshot::Sender<Result<(), SingleUseError>>>,
 }
 
 impl Waiting {
@@ -27,16 +27,17 @@ impl Waiting {
         self.by_fence.is_empty()
     }
 
-    /// Answers at once if the claim is not held; otherwise when it ends.
+    /// Answers at once if the reservation is not held; otherwise when it ends.
     pub(super) fn wait(
         &mut self,
-        holder: Holder,
-        reply: oneshot::Sender<Result<(), GuardError>>,
+        reservation: Reservation,
+        reply: oneshot::Sender<Result<(), SingleUseError>>,
         connection: &Connection,
     ) {
-        let answer = match table::is_held(connection, &holder) {
+        let answer = match table::is_held(connection, &reservation) {
             Ok(true) => {
-                let crowd = self.by_fence.entry(holder.fence()).or_insert(Crowd { holder, waiters: Vec::new() });
+                let crowd =
+                    self.by_fence.entry(reservation.fence()).or_insert(Crowd { reservation, waiters: Vec::new() });
                 crowd.waiters.push(reply);
                 return;
             }
@@ -47,14 +48,14 @@ impl Waiting {
         drop(reply.send(answer));
     }
 
-    /// Tells those who wait for these claims, by their fences, that they have ended.
+    /// Tells those who wait for these reservations, by their fences, that they have ended.
     pub(super) fn wake(&mut self, ended: &[u64]) {
         for waiter in ended.iter().filter_map(|fence| self.by_fence.remove(fence)).flat_map(|crowd| crowd.waiters) {
             drop(waiter.send(Ok(())));
         }
     }
 
-    /// Looks whether another process ended claims, and forgets who has gone away.
+    /// Looks whether another process ended reservations, and forgets who has gone away.
     pub(super) fn look_around(&mut self, connection: &Connection) {
         self.by_fence.retain(|_, crowd| {
             crowd.waiters.retain(|waiter| !waiter.is_closed());
@@ -75,7 +76,7 @@ impl Waiting {
         }
         let mut ended = Vec::new();
         for (fence, crowd) in &self.by_fence {
-            if !table::is_held(connection, &crowd.holder)? {
+            if !table::is_held(connection, &crowd.reservation)? {
                 ended.push(*fence);
             }
         }
@@ -94,7 +95,7 @@ impl Waiting {
 mod tests {
     use std::time::Duration;
 
-    use super::super::super::{Claim, Redemption, UseKey};
+    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
     use super::super::file;
     use super::super::table::Table;
     use super::*;
@@ -106,20 +107,21 @@ mod tests {
         let now = Timestamp::from_millis(1_785_240_000_000);
         let file = file::open(&folder.path().join("single-use.sqlite"), now).unwrap();
         let mut table = Table { connection: &file.connection, since: file.since, ended: Vec::new() };
-        let redemption = Redemption {
+        let token_use = TokenUse {
             key: UseKey([1; 32]),
             answers: AnswersDigest::from_bytes([0; 32]),
             issued: now,
             keep_until: now + Duration::from_hours(1),
         };
-        let Ok(Claim::Taken(holder, _)) = table.claim(&redemption, Duration::from_secs(30), now) else {
+        let Ok(ReserveOutcome::Reserved(reservation, _)) = table.reserve(&token_use, Duration::from_secs(30), now)
+        else {
             panic!("it is new")
         };
         let mut waiting = Waiting::default();
         let (reply, answer) = oneshot::channel();
-        waiting.wait(holder, reply, &file.connection);
+        waiting.wait(reservation, reply, &file.connection);
         waiting.look_around(&file.connection);
-        assert!(!waiting.is_empty(), "the claim is held");
+        assert!(!waiting.is_empty(), "the reservation is held");
         drop(answer);
         waiting.look_around(&file.connection);
         assert!(waiting.is_empty());

@@ -8,15 +8,15 @@ use std::time::Duration;
 use rusqlite::TransactionBehavior;
 use tokio::sync::oneshot;
 
-use super::super::{GuardError, Holder};
-use super::errand::Errand;
+use super::super::{Reservation, SingleUseError};
 use super::file::File;
 use super::table::Table;
 use super::waiting::Waiting;
+use super::write_command::WriteCommand;
 
 pub(super) enum Job {
-    Verb(Box<dyn Errand>),
-    Wait(Holder, oneshot::Sender<Result<(), GuardError>>),
+    Verb(Box<dyn WriteCommand>),
+    Wait(Reservation, oneshot::Sender<Result<(), SingleUseError>>),
 }
 
 pub(super) struct Worker {
@@ -51,37 +51,37 @@ impl Worker {
         let mut waits = Vec::new();
         for job in iter::once(first).chain(self.jobs.try_iter()).take(LARGEST_BATCH) {
             match job {
-                Job::Verb(errand) => verbs.push(errand),
-                Job::Wait(holder, reply) => waits.push((holder, reply)),
+                Job::Verb(command) => verbs.push(command),
+                Job::Wait(reservation, reply) => waits.push((reservation, reply)),
             }
         }
         if !verbs.is_empty() {
             self.carry_out(verbs);
         }
-        for (holder, reply) in waits {
-            self.waiting.wait(holder, reply, &self.file.connection);
+        for (reservation, reply) in waits {
+            self.waiting.wait(reservation, reply, &self.file.connection);
         }
     }
 
-    fn carry_out(&mut self, mut errands: Vec<Box<dyn Errand>>) {
-        let failed = match self.write(&mut errands) {
+    fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
+        let failed = match self.write(&mut commands) {
             Ok(ended) => {
                 self.waiting.wake(&ended);
                 None
             }
             Err(error) => Some(Arc::new(error)),
         };
-        for errand in errands {
-            errand.answer(failed.as_ref());
+        for command in commands {
+            command.answer(failed.as_ref());
         }
     }
 
-    /// Gives the claims that ended, by their fences.
-    fn write(&mut self, errands: &mut [Box<dyn Errand>]) -> rusqlite::Result<Vec<u64>> {
+    /// Gives the reservations that ended, by their fences.
+    fn write(&mut self, commands: &mut [Box<dyn WriteCommand>]) -> rusqlite::Result<Vec<u64>> {
         let transaction = self.file.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut table = Table { connection: &transaction, since: self.file.since, ended: Vec::new() };
-        for errand in errands {
-            errand.run(&mut table)?;
+        for command in commands {
+            command.run(&mut table)?;
         }
         let ended = table.ended;
         transaction.commit()?;
@@ -99,19 +99,19 @@ const LARGEST_BATCH: usize = 64;
 mod tests {
     use std::sync::mpsc;
 
-    use super::super::super::{Claim, Redemption, UseKey};
-    use super::super::errand::VerbErrand;
+    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
     use super::super::file;
     use super::super::table::Failure;
+    use super::super::write_command::VerbCommand;
     use super::*;
     use crate::{AnswersDigest, Timestamp};
 
     #[test]
-    fn old_entries_and_their_steps_are_purged_a_few_with_each_claim() {
+    fn old_entries_and_their_steps_are_purged_a_few_with_each_reservation() {
         let (_folder, mut worker) = worker();
         for number in 0..5 {
-            let holder = take(&mut worker, number, NOON);
-            expect(&mut worker, move |table| table.mark_started(&holder, "charge", NOON));
+            let reservation = take(&mut worker, number, NOON);
+            expect(&mut worker, move |table| table.mark_started(&reservation, "charge", NOON));
         }
         let later = NOON + LIFE;
         assert_eq!((rows(&worker, "redemption"), rows(&worker, "step")), (5, 5));
@@ -137,13 +137,13 @@ mod tests {
     #[test]
     fn a_transaction_that_fails_is_told_to_all_in_it_and_changes_nothing() {
         let (_folder, mut worker) = worker();
-        let holder = take(&mut worker, 0, NOON);
-        let (fine, told) = errand(move |table| table.mark_started(&holder, "charge", NOON));
-        let (broken, also_told) = errand(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
-        let (unrun, told_too) = errand(|_| Ok(()));
+        let reservation = take(&mut worker, 0, NOON);
+        let (fine, told) = command(move |table| table.mark_started(&reservation, "charge", NOON));
+        let (broken, also_told) = command(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
+        let (unrun, told_too) = command(|_| Ok(()));
         worker.carry_out(vec![fine, broken, unrun]);
         for answer in [told, also_told, told_too] {
-            assert!(matches!(answer.blocking_recv(), Ok(Err(GuardError::Store(_)))));
+            assert!(matches!(answer.blocking_recv(), Ok(Err(SingleUseError::Store(_)))));
         }
         assert_eq!(rows(&worker, "step"), 0);
         take(&mut worker, 1, NOON);
@@ -153,9 +153,9 @@ mod tests {
     fn a_transaction_that_fails_after_a_purge_takes_back_the_purge_and_its_note() {
         let (_folder, mut worker) = worker();
         take(&mut worker, 0, NOON);
-        let purge = || claim(1, NOON + LIFE);
-        let (purging, _answer) = errand(purge());
-        let (broken, _told) = errand(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
+        let purge = || reserve(1, NOON + LIFE);
+        let (purging, _answer) = command(purge());
+        let (broken, _told) = command(|table| Ok(table.connection.execute("DELETE FROM nowhere", []).map(drop)?));
         worker.carry_out(vec![purging, broken]);
         assert_eq!((rows(&worker, "redemption"), noted(&worker)), (1, (0, 0)));
         expect(&mut worker, purge());
@@ -166,12 +166,12 @@ mod tests {
     #[test]
     fn a_refusal_does_not_spoil_what_is_in_the_same_transaction() {
         let (_folder, mut worker) = worker();
-        let holder = take(&mut worker, 0, NOON);
-        let stranger = Holder::new(holder.key(), holder.fence() + 1);
-        let (refused, answer) = errand(move |table| table.commit(&stranger, b"unpaid", NOON));
-        let (fine, also) = errand(move |table| table.commit(&holder, b"paid", NOON));
+        let reservation = take(&mut worker, 0, NOON);
+        let stranger = Reservation::new(reservation.key(), reservation.fence() + 1);
+        let (refused, answer) = command(move |table| table.commit(&stranger, b"unpaid", NOON));
+        let (fine, also) = command(move |table| table.commit(&reservation, b"paid", NOON));
         worker.carry_out(vec![refused, fine]);
-        assert!(matches!(answer.blocking_recv(), Ok(Err(GuardError::Lost))));
+        assert!(matches!(answer.blocking_recv(), Ok(Err(SingleUseError::Lost))));
         assert!(matches!(also.blocking_recv(), Ok(Ok(()))));
     }
 
@@ -181,21 +181,24 @@ mod tests {
         (folder, Worker::new(file, mpsc::channel().1))
     }
 
-    fn take(worker: &mut Worker, number: u8, now: Timestamp) -> Holder {
-        match expect(worker, claim(number, now)) {
-            Claim::Taken(holder, _) => holder,
+    fn take(worker: &mut Worker, number: u8, now: Timestamp) -> Reservation {
+        match expect(worker, reserve(number, now)) {
+            ReserveOutcome::Reserved(reservation, _) => reservation,
             other => panic!("{other:?}"),
         }
     }
 
-    fn claim(number: u8, now: Timestamp) -> impl FnOnce(&mut Table<'_>) -> Result<Claim, Failure> + Send + 'static {
-        let redemption = Redemption {
+    fn reserve(
+        number: u8,
+        now: Timestamp,
+    ) -> impl FnOnce(&mut Table<'_>) -> Result<ReserveOutcome, Failure> + Send + 'static {
+        let token_use = TokenUse {
             key: UseKey([number; 32]),
             answers: AnswersDigest::from_bytes([0; 32]),
             issued: now,
             keep_until: now + LIFE,
         };
-        move |table| table.claim(&redemption, Duration::from_secs(1), now)
+        move |table| table.reserve(&token_use, Duration::from_secs(1), now)
     }
 
     fn noted(worker: &Worker) -> (i64, i64) {
@@ -207,16 +210,16 @@ mod tests {
         worker: &mut Worker,
         verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> T {
-        let (errand, answer) = errand(verb);
-        worker.carry_out(vec![errand]);
+        let (command, answer) = command(verb);
+        worker.carry_out(vec![command]);
         answer.blocking_recv().unwrap().unwrap()
     }
 
-    fn errand<T: Send + 'static>(
+    fn command<T: Send + 'static>(
         verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
-    ) -> (Box<dyn Errand>, oneshot::Receiver<Result<T, GuardError>>) {
+    ) -> (Box<dyn WriteCommand>, oneshot::Receiver<Result<T, SingleUseError>>) {
         let (reply, answer) = oneshot::channel();
-        (Box::new(VerbErrand::new(verb, reply)), answer)
+        (Box::new(VerbCommand::new(verb, reply)), answer)
     }
 
     fn rows(worker: &Worker, table: &str) -> i64 {

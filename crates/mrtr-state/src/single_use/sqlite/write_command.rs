@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::super::GuardError;
+use super::super::SingleUseError;
 use super::store_error;
 use super::table::{Failure, Table};
 
 /// A verb, and where its answer goes once the transaction is through.
-pub(super) trait Errand: Send {
+pub(super) trait WriteCommand: Send {
     /// Fails if the whole transaction has to. A refusal is an answer, and no failure.
     fn run(&mut self, table: &mut Table<'_>) -> rusqlite::Result<()>;
 
@@ -17,28 +17,28 @@ pub(super) trait Errand: Send {
     fn answer(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>);
 }
 
-pub(super) struct VerbErrand<Verb, T> {
+pub(super) struct VerbCommand<Verb, T> {
     stage: Stage<Verb, T>,
-    reply: oneshot::Sender<Result<T, GuardError>>,
+    reply: oneshot::Sender<Result<T, SingleUseError>>,
 }
 
 enum Stage<Verb, T> {
     Queued(Verb),
     /// Also while it runs, and for good if the transaction fails meanwhile.
     Unknown,
-    Done(Result<T, GuardError>),
+    Done(Result<T, SingleUseError>),
 }
 
-impl<Verb, T> VerbErrand<Verb, T>
+impl<Verb, T> VerbCommand<Verb, T>
 where
     Verb: FnOnce(&mut Table<'_>) -> Result<T, Failure>,
 {
-    pub(super) fn new(verb: Verb, reply: oneshot::Sender<Result<T, GuardError>>) -> Self {
+    pub(super) fn new(verb: Verb, reply: oneshot::Sender<Result<T, SingleUseError>>) -> Self {
         Self { stage: Stage::Queued(verb), reply }
     }
 }
 
-impl<Verb, T> Errand for VerbErrand<Verb, T>
+impl<Verb, T> WriteCommand for VerbCommand<Verb, T>
 where
     Verb: FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send,
     T: Send,

@@ -19,22 +19,23 @@ use crate::Timestamp;
 /// assert_eq!(flow.lasting_until(noon).ends(), flow.ends(), "never earlier");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lineage {
+pub struct FlowProgress {
     pub(crate) flow: FlowId,
     pub(crate) started: Timestamp,
     pub(crate) ends: Timestamp,
     pub(crate) round: u32,
 }
 
-impl Lineage {
+impl FlowProgress {
     /// A flow that was kept, to go on from there: for whoever stores flows rather than seals them.
     ///
     /// ```
-    /// use mrtr_state::{FlowId, Lineage, Sealer, Timestamp};
+    /// use mrtr_state::{FlowId, FlowProgress, Sealer, Timestamp};
     ///
     /// let begun = Sealer::this_process_only().begin(Timestamp::from_millis(1_785_240_000_000));
     /// let kept = *begun.flow().as_bytes();
-    /// assert_eq!(Lineage::restore(FlowId::from_bytes(kept), begun.started(), begun.ends(), begun.round()), begun);
+    /// let flow = FlowId::from_bytes(kept);
+    /// assert_eq!(FlowProgress::restore(flow, begun.started(), begun.ends(), begun.round()), begun);
     /// ```
     pub fn restore(flow: FlowId, started: Timestamp, ends: Timestamp, round: u32) -> Self {
         Self { flow, started, ends, round }
@@ -75,24 +76,24 @@ impl Lineage {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_state::{Sealer, Stamp, Timestamp};
+/// use mrtr_state::{Sealer, SealOptions, Timestamp};
 ///
 /// let now = Timestamp::from_millis(1_785_240_000_000);
 /// let sealer = Sealer::this_process_only();
-/// let stamp = Stamp::of(sealer.begin(now)).handler_version("2").valid_for(Duration::from_secs(600));
-/// # let _ = stamp;
+/// let options = SealOptions::new(sealer.begin(now)).handler_version("2").valid_for(Duration::from_secs(600));
+/// # let _ = options;
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Stamp<'a> {
-    pub(crate) lineage: Lineage,
+pub struct SealOptions<'a> {
+    pub(crate) progress: FlowProgress,
     pub(crate) handler_version: &'a str,
     pub(crate) valid_for: Option<Duration>,
 }
 
-impl<'a> Stamp<'a> {
+impl<'a> SealOptions<'a> {
     /// For this round of this flow.
-    pub fn of(lineage: Lineage) -> Self {
-        Self { lineage, handler_version: "", valid_for: None }
+    pub fn new(progress: FlowProgress) -> Self {
+        Self { progress, handler_version: "", valid_for: None }
     }
 
     /// Sealed by this version of the handler: a fact for the log, never checked.
@@ -162,13 +163,13 @@ random_id! {
     /// A sealed state: the first 128 bits of its nonce, which is new each time one is sealed.
     ///
     /// ```
-    /// use mrtr_state::Stamp;
+    /// use mrtr_state::SealOptions;
     ///
     #[doc = include_str!("../doc/sealing.txt")]
     /// let first = sealer.open::<Cart>(&sealer.seal(&cart, &binding, noon)?, &binding, noon)?;
-    /// let next = sealer.seal_as(&cart, &binding, Stamp::of(first.next_round()), noon)?;
+    /// let next = sealer.seal_as(&cart, &binding, SealOptions::new(first.next_round()), noon)?;
     /// let next = sealer.open::<Cart>(&next, &binding, noon)?;
-    /// assert_eq!(first.lineage().flow(), next.lineage().flow());
+    /// assert_eq!(first.progress().flow(), next.progress().flow());
     /// assert_ne!(first.token(), next.token());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

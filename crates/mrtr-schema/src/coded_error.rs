@@ -124,7 +124,7 @@ error_kinds! {
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Published), Some("HeaderMismatchError"));
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Sep2322), None);
     /// ```
-    HeaderMismatch = HEADER_MISMATCH when Discovery, None, Some("HeaderMismatchError"), Json, false;
+    HeaderMismatch = HEADER_MISMATCH when MirroredHeaders, None, Some("HeaderMismatchError"), Json, false;
     /// The client did not declare what the request needs.
     ///
     /// ```
@@ -137,7 +137,7 @@ error_kinds! {
     /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32021,"#));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    MissingRequiredClientCapability = MISSING_REQUIRED_CLIENT_CAPABILITY when Discovery,
+    MissingRequiredClientCapability = MISSING_REQUIRED_CLIENT_CAPABILITY when MissingCapabilityCode,
         None, Some("MissingRequiredClientCapabilityError"), MissingCapabilityData, true;
     /// The protocol version is not one of the server's.
     ///
@@ -149,7 +149,7 @@ error_kinds! {
     /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32022,"#));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    UnsupportedProtocolVersion = UNSUPPORTED_PROTOCOL_VERSION when Discovery,
+    UnsupportedProtocolVersion = UNSUPPORTED_PROTOCOL_VERSION when UnsupportedVersionCode,
         None, Some("UnsupportedProtocolVersionError"), UnsupportedVersionData, true;
 }
 

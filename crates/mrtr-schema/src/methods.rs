@@ -139,7 +139,7 @@ calls! {
     Discover "server/discover" when Discovery,
         "DiscoverRequest" (RequestParams) => "DiscoverResultResponse" (DiscoverResult);
     /// Listens for notifications.
-    Listen "subscriptions/listen" when Discovery,
+    Listen "subscriptions/listen" when Subscriptions,
         "SubscriptionsListenRequest" (ListenParams) => "SubscriptionsListenResultResponse" (ListenResult);
     /// Opens a session.
     Initialize "initialize" when Sessions,
@@ -246,16 +246,16 @@ notices! {
     /// Says that a resource has changed.
     ResourceUpdated "notifications/resources/updated", "ResourceUpdatedNotification" (ResourceUpdatedParams);
     /// Says what a subscriber is going to hear.
-    SubscriptionsAcknowledged "notifications/subscriptions/acknowledged" when Discovery,
+    SubscriptionsAcknowledged "notifications/subscriptions/acknowledged" when Subscriptions,
         "SubscriptionsAcknowledgedNotification" (SubscriptionsAcknowledgedParams);
     /// Says that a session is open.
     Initialized "notifications/initialized" when Sessions,
         "InitializedNotification" (Optional<NotificationParams>);
     /// Says that the client's roots have changed.
-    RootsListChanged "notifications/roots/list_changed" when Sessions,
+    RootsListChanged "notifications/roots/list_changed" when RootsListChanged,
         "RootsListChangedNotification" (Optional<NotificationParams>);
     /// Says that what a person did at a URL is done.
-    ElicitationComplete "notifications/elicitation/complete" when Sessions,
+    ElicitationComplete "notifications/elicitation/complete" when ElicitationId,
         "ElicitationCompleteNotification" (ElicitationCompleteParams);
     /// Says how a task stands now.
     TaskStatusChanged "notifications/tasks/status" when CoreTasks,

@@ -275,7 +275,7 @@ impl Request<'_> {
 
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
     pub(crate) fn has_headers(&self) -> bool {
-        self.context.revision.has(Feature::RequestMetadata)
+        self.context.revision.has(Feature::MirroredHeaders)
     }
 
     /// The member that names the tool, prompt, resource or task.

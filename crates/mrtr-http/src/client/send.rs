@@ -62,7 +62,7 @@ impl HttpTransport {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if exchange.revision.has(Feature::RequestMetadata) {
+        if exchange.revision.has(Feature::MirroredHeaders) {
             self.mirror(exchange, &mut headers)?;
         }
         if let Some(token) = token {

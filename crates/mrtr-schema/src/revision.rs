@@ -40,6 +40,28 @@ impl Revision {
         }
     }
 
+    /// The number by which formats that are kept call it: it stays when names change, and is never given anew.
+    ///
+    /// ```
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert_eq!(Revision::Sep2322.number(), 2);
+    /// assert_eq!(Revision::from_number(2), Some(Revision::Sep2322));
+    /// assert_eq!(Revision::from_number(0), None, "no revision has it");
+    /// ```
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Draft202602 => 1,
+            Self::Sep2322 => 2,
+            Self::Published => 3,
+        }
+    }
+
+    /// The revision that has this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.number() == number)
+    }
+
     /// Whether it has a feature.
     pub const fn has(self, feature: Feature) -> bool {
         let [draft, sep, published] = feature.row();

@@ -197,7 +197,7 @@ impl Request<'_> {
                     let answer = contained(extension.name(), answer).await?;
                     server.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
                 }
-                None => Err(unknown_method(method)),
+                None => Err(unknown_method(method, revision)),
             },
         }
     }
@@ -214,7 +214,7 @@ impl Request<'_> {
             "initialize" | "ping" => revision.has(Feature::Sessions),
             method => server.0.extensions.iter().any(|extension| extension.owns(method, revision)),
         };
-        if known { Ok(()) } else { Err(unknown_method(method)) }
+        if known { Ok(()) } else { Err(unknown_method(method, revision)) }
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
@@ -243,7 +243,7 @@ impl Request<'_> {
         if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
             return error;
         }
-        let versions = unknown_method(&self.method).message;
+        let versions = unknown_method(&self.method, self.context.revision).message;
         ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
@@ -255,7 +255,7 @@ impl Request<'_> {
         let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
         self.check_version_header(&version)?;
         if *version != *revision.as_str() {
-            return Err(unsupported_version(&version));
+            return Err(unsupported_version(&version, revision));
         }
         RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)
     }
@@ -352,16 +352,16 @@ fn not_a_request() -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected")
 }
 
-fn unknown_method(method: &str) -> ErrorObject {
+fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     let message = if method == "initialize" {
-        format!("There is no `initialize`: each request says its version. This server has {}", Revision::Published)
+        format!("There is no `initialize`: each request says its version. This server has {revision}")
     } else {
         "Method not found".to_owned()
     };
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, message)
 }
 
-fn unsupported_version(requested: &str) -> ErrorObject {
-    let data = UnsupportedVersionData::new(echo::name(requested), [Revision::Published.to_string()]);
+fn unsupported_version(requested: &str, revision: Revision) -> ErrorObject {
+    let data = UnsupportedVersionData::new(echo::name(requested), [revision.to_string()]);
     ErrorObject::with_data("This protocol version is not supported", &data)
 }

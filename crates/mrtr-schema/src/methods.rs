@@ -13,7 +13,7 @@ use crate::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, ResourceUpdatedParams,
     SubscribeParams, UnsubscribeParams,
 };
-use crate::result::{AnyResult, Reply};
+use crate::result::{AnyResult, MethodResult};
 use crate::roots::ListRootsResult;
 use crate::subscriptions::{ListenParams, ListenResult, SubscriptionsAcknowledgedParams};
 use crate::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, TaskStatusParams, extension};
@@ -24,11 +24,11 @@ use crate::{Feature, Request, Response};
 /// A method that somebody calls and that somebody answers.
 ///
 /// ```
-/// use mrtr_schema::{Call, CallTool};
+/// use mrtr_schema::{RequestMethod, CallTool};
 ///
 /// assert_eq!(CallTool::METHOD, "tools/call");
 /// ```
-pub trait Call: fmt::Debug + Clone + PartialEq + 'static {
+pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
     /// The method's name on the wire.
     const METHOD: &'static str;
     /// The name of the request's definition.
@@ -46,11 +46,11 @@ pub trait Call: fmt::Debug + Clone + PartialEq + 'static {
 /// A method that wants no answer.
 ///
 /// ```
-/// use mrtr_schema::{Notice, Progress};
+/// use mrtr_schema::{NotificationMethod, Progress};
 ///
 /// assert_eq!(Progress::METHOD, "notifications/progress");
 /// ```
-pub trait Notice: fmt::Debug + Clone + PartialEq + 'static {
+pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     /// The method's name on the wire.
     const METHOD: &'static str;
     /// The name of the notification's definition.
@@ -72,7 +72,7 @@ macro_rules! calls {
             $(#[$doc])*
             ///
             /// ```
-            #[doc = concat!("use mrtr_schema::{Call, ", stringify!($call), "};")]
+            #[doc = concat!("use mrtr_schema::{RequestMethod, ", stringify!($call), "};")]
             ///
             #[doc = concat!("assert_eq!(", stringify!($call), "::METHOD, ", stringify!($method), ");")]
             #[doc = concat!("assert_eq!(", stringify!($call), "::REQUEST, ", stringify!($request), ");")]
@@ -82,7 +82,7 @@ macro_rules! calls {
             #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
             pub enum $call {}
 
-            impl Call for $call {
+            impl RequestMethod for $call {
                 const METHOD: &'static str = $method;
                 const REQUEST: &'static str = $request;
                 const RESPONSE: &'static str = $response;
@@ -93,7 +93,7 @@ macro_rules! calls {
         )*
 
         /// Shows a visitor the request and the response of every method.
-        pub(crate) fn visit_calls(visitor: &mut impl CallVisitor) {
+        pub(crate) fn visit_requests(visitor: &mut impl RequestVisitor) {
             $(visitor.visit::<$call>();)*
         }
     };
@@ -102,29 +102,29 @@ macro_rules! calls {
 }
 
 /// Is shown each method in turn.
-pub(crate) trait CallVisitor {
-    fn visit<C: Call>(&mut self)
+pub(crate) trait RequestVisitor {
+    fn visit<M: RequestMethod>(&mut self)
     where
-        Request<C>: Wire,
-        Response<C>: Wire;
+        Request<M>: Wire,
+        Response<M>: Wire;
 }
 
 calls! {
     /// Calls a tool.
     CallTool "tools/call",
-        "CallToolRequest" (CallToolParams) => "CallToolResultResponse" (Reply<CallToolResult>);
+        "CallToolRequest" (CallToolParams) => "CallToolResultResponse" (MethodResult<CallToolResult>);
     /// Lists the server's tools.
     ListTools "tools/list",
         "ListToolsRequest" (Optional<PaginatedParams>) => "ListToolsResultResponse" (ListToolsResult);
     /// Fills in a prompt.
     GetPrompt "prompts/get",
-        "GetPromptRequest" (GetPromptParams) => "GetPromptResultResponse" (Reply<GetPromptResult>);
+        "GetPromptRequest" (GetPromptParams) => "GetPromptResultResponse" (MethodResult<GetPromptResult>);
     /// Lists the server's prompts.
     ListPrompts "prompts/list",
         "ListPromptsRequest" (Optional<PaginatedParams>) => "ListPromptsResultResponse" (ListPromptsResult);
     /// Reads a resource.
     ReadResource "resources/read",
-        "ReadResourceRequest" (ReadResourceParams) => "ReadResourceResultResponse" (Reply<ReadResourceResult>);
+        "ReadResourceRequest" (ReadResourceParams) => "ReadResourceResultResponse" (MethodResult<ReadResourceResult>);
     /// Lists the server's resources.
     ListResources "resources/list",
         "ListResourcesRequest" (Optional<PaginatedParams>) => "ListResourcesResultResponse" (ListResourcesResult);
@@ -167,7 +167,7 @@ calls! {
         "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (tasks::GetTaskResult);
     /// Asks for a task's result, or for what it needs.
     GetTaskPayload "tasks/result" when CoreTasks,
-        "GetTaskPayloadRequest" (TaskParams) => "GetTaskPayloadResultResponse" (Reply<TaskPayload>);
+        "GetTaskPayloadRequest" (TaskParams) => "GetTaskPayloadResultResponse" (MethodResult<TaskPayload>);
     /// Answers what a task asked.
     TaskInputResponse "tasks/input_response" when CoreTasks,
         "TaskInputResponseRequest" (TaskInputResponseParams) => "TaskInputResponseResultResponse" (AnyResult);
@@ -189,25 +189,25 @@ calls! {
 }
 
 /// One line a notification: its marker type, its name, and what is said.
-macro_rules! notices {
+macro_rules! notifications {
     ($(
         $(#[$doc:meta])*
-        $notice:ident $method:literal $(when $feature:ident)?, $name:literal ($params:ty);
+        $notification:ident $method:literal $(when $feature:ident)?, $name:literal ($params:ty);
     )*) => {
         $(
             $(#[$doc])*
             ///
             /// ```
-            #[doc = concat!("use mrtr_schema::{Notice, ", stringify!($notice), "};")]
+            #[doc = concat!("use mrtr_schema::{NotificationMethod, ", stringify!($notification), "};")]
             ///
-            #[doc = concat!("assert_eq!(", stringify!($notice), "::METHOD, ", stringify!($method), ");")]
-            #[doc = concat!("assert_eq!(", stringify!($notice), "::NAME, ", stringify!($name), ");")]
+            #[doc = concat!("assert_eq!(", stringify!($notification), "::METHOD, ", stringify!($method), ");")]
+            #[doc = concat!("assert_eq!(", stringify!($notification), "::NAME, ", stringify!($name), ");")]
             /// ```
             #[derive(Debug, Clone, Copy, PartialEq, Eq)]
             #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
-            pub enum $notice {}
+            pub enum $notification {}
 
-            impl Notice for $notice {
+            impl NotificationMethod for $notification {
                 const METHOD: &'static str = $method;
                 const NAME: &'static str = $name;
                 const WHEN: Option<Feature> = calls!(@feature $($feature)?);
@@ -216,18 +216,18 @@ macro_rules! notices {
         )*
 
         /// Shows a visitor every notification.
-        pub(crate) fn visit_notices(visitor: &mut impl NoticeVisitor) {
-            $(visitor.visit::<$notice>();)*
+        pub(crate) fn visit_notifications(visitor: &mut impl NotificationVisitor) {
+            $(visitor.visit::<$notification>();)*
         }
     };
 }
 
 /// Is shown each notification in turn.
-pub(crate) trait NoticeVisitor {
-    fn visit<N: Notice>(&mut self);
+pub(crate) trait NotificationVisitor {
+    fn visit<M: NotificationMethod>(&mut self);
 }
 
-notices! {
+notifications! {
     /// Says how far a request has come.
     Progress "notifications/progress", "ProgressNotification" (ProgressParams);
     /// Says that the result of a request is no longer wanted.

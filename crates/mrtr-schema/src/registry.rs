@@ -1,6 +1,6 @@
 //! Every named wire type, in one list: what the generated schemas, the examples and the property tests cover.
 
-use crate::methods::{CallVisitor, NoticeVisitor, visit_calls, visit_notices};
+use crate::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
 use crate::tasks::extension;
 #[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
 use crate::*;
@@ -52,8 +52,8 @@ pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit_errors(revision, visitor);
     visit_tasks(revision, visitor);
     let mut messages = Messages { revision, visitor, seen: Vec::new() };
-    visit_calls(&mut messages);
-    visit_notices(&mut messages);
+    visit_requests(&mut messages);
+    visit_notifications(&mut messages);
 }
 
 macro_rules! visit {
@@ -251,16 +251,16 @@ impl<V: TypeVisitor> Messages<'_, V> {
     }
 }
 
-impl<V: TypeVisitor> CallVisitor for Messages<'_, V> {
-    fn visit<C: Call>(&mut self) {
-        self.show::<Request<C>>();
-        self.show::<Response<C>>();
+impl<V: TypeVisitor> RequestVisitor for Messages<'_, V> {
+    fn visit<M: RequestMethod>(&mut self) {
+        self.show::<Request<M>>();
+        self.show::<Response<M>>();
     }
 }
 
-impl<V: TypeVisitor> NoticeVisitor for Messages<'_, V> {
-    fn visit<N: Notice>(&mut self) {
-        self.show::<Notification<N>>();
+impl<V: TypeVisitor> NotificationVisitor for Messages<'_, V> {
+    fn visit<M: NotificationMethod>(&mut self) {
+        self.show::<Notification<M>>();
     }
 }
 
@@ -300,24 +300,24 @@ pub struct MethodTypes {
 pub fn method_types(revision: Revision) -> Vec<MethodTypes> {
     struct Collect(Revision, Vec<MethodTypes>);
 
-    impl CallVisitor for Collect {
-        fn visit<C: Call>(&mut self) {
-            if let Some(request) = Request::<C>::name_in(self.0) {
-                self.1.push(MethodTypes { method: C::METHOD, request, response: Some(C::RESPONSE) });
+    impl RequestVisitor for Collect {
+        fn visit<M: RequestMethod>(&mut self) {
+            if let Some(request) = Request::<M>::name_in(self.0) {
+                self.1.push(MethodTypes { method: M::METHOD, request, response: Some(M::RESPONSE) });
             }
         }
     }
 
-    impl NoticeVisitor for Collect {
-        fn visit<N: Notice>(&mut self) {
-            if let Some(request) = Notification::<N>::name_in(self.0) {
-                self.1.push(MethodTypes { method: N::METHOD, request, response: None });
+    impl NotificationVisitor for Collect {
+        fn visit<M: NotificationMethod>(&mut self) {
+            if let Some(request) = Notification::<M>::name_in(self.0) {
+                self.1.push(MethodTypes { method: M::METHOD, request, response: None });
             }
         }
     }
 
     let mut collect = Collect(revision, Vec::new());
-    visit_calls(&mut collect);
-    visit_notices(&mut collect);
+    visit_requests(&mut collect);
+    visit_notifications(&mut collect);
     collect.1
 }

@@ -45,7 +45,8 @@ macro_rules! error_kinds {
     ($(
         $(#[$doc:meta])*
         $kind:ident = $code:ident $(when $feature:ident)?, $object:expr, $response:expr, $data:ty, $needs_data:literal;
-    )*) => {$(
+    )*) => {
+        $(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
@@ -59,9 +60,20 @@ macro_rules! error_kinds {
             type Data = $data;
             const NEEDS_DATA: bool = $needs_data;
         }
-    )*};
+        )*
+
+        /// Shows a visitor every kind of error.
+        pub(crate) fn visit_error_kinds(visitor: &mut impl ErrorKindVisitor) {
+            $(visitor.visit::<$kind>();)*
+        }
+    };
     (@feature) => { None };
     (@feature $feature:ident) => { Some(Feature::$feature) };
+}
+
+/// Is shown each kind of error in turn.
+pub(crate) trait ErrorKindVisitor {
+    fn visit<K: ErrorKind>(&mut self);
 }
 
 error_kinds! {

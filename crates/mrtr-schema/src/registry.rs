@@ -1,5 +1,6 @@
 //! Every named wire type, in one list: what the generated schemas, the examples and the property tests cover.
 
+use crate::coded_error::{ErrorKindVisitor, visit_error_kinds};
 use crate::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
 use crate::tasks::extension;
 #[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
@@ -49,9 +50,9 @@ pub trait TypeVisitor {
 /// ```
 pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit_data(revision, visitor);
-    visit_errors(revision, visitor);
     visit_tasks(revision, visitor);
     let mut messages = Messages { revision, visitor, seen: Vec::new() };
+    visit_error_kinds(&mut messages);
     visit_requests(&mut messages);
     visit_notifications(&mut messages);
 }
@@ -76,6 +77,7 @@ fn visit_data(revision: Revision, visitor: &mut impl TypeVisitor) {
         AnyResponse,
         InterimResponse,
         ErrorResponse,
+        ErrorObject,
         // results
         ResultType,
         AnyResult,
@@ -189,22 +191,6 @@ fn visit_data(revision: Revision, visitor: &mut impl TypeVisitor) {
     ];
 }
 
-fn visit_errors(revision: Revision, visitor: &mut impl TypeVisitor) {
-    visit![
-        revision,
-        visitor,
-        ErrorObject,
-        CodedError<ParseError>,
-        CodedError<InvalidRequest>,
-        CodedError<MethodNotFound>,
-        CodedError<InvalidParams>,
-        CodedError<InternalError>,
-        CodedErrorResponse<HeaderMismatch>,
-        CodedErrorResponse<MissingRequiredClientCapability>,
-        CodedErrorResponse<UnsupportedProtocolVersion>,
-    ];
-}
-
 fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit![
         revision,
@@ -236,7 +222,7 @@ fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
     ];
 }
 
-/// Requests, responses and notifications, each name once: a tool is called by one request, as a task or not.
+/// What the tables of errors and methods make, each name once: a tool is called by one request, as a task or not.
 struct Messages<'a, V> {
     revision: Revision,
     visitor: &'a mut V,
@@ -248,6 +234,13 @@ impl<V: TypeVisitor> Messages<'_, V> {
         let Some(name) = T::name_in(self.revision).filter(|name| !self.seen.contains(name)) else { return };
         self.seen.push(name);
         self.visitor.visit::<T>(name);
+    }
+}
+
+impl<V: TypeVisitor> ErrorKindVisitor for Messages<'_, V> {
+    fn visit<K: ErrorKind>(&mut self) {
+        self.show::<CodedError<K>>();
+        self.show::<CodedErrorResponse<K>>();
     }
 }
 

@@ -12,8 +12,6 @@ use std::str::FromStr;
 ///
 /// assert_eq!(Revision::default(), Revision::Published);
 /// assert_eq!("sep-2322".parse(), Ok(Revision::Sep2322));
-/// assert!(Revision::Published.may_ask_on("tools/call"));
-/// assert!(!Revision::Published.may_ask_on("tools/list"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
@@ -69,18 +67,6 @@ impl Revision {
             Self::Draft202602 => draft,
             Self::Sep2322 => sep,
             Self::Published => published,
-        }
-    }
-
-    /// Whether a server may answer this method with an interim result (SV-1).
-    ///
-    /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
-    pub fn may_ask_on(self, method: &str) -> bool {
-        match method {
-            "tools/call" | "prompts/get" | "resources/read" => true,
-            "tasks/result" => matches!(self, Self::Draft202602 | Self::Sep2322),
-            "completion/complete" => self == Self::Draft202602,
-            _ => false,
         }
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::{
-    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, RawParams, ReadError, RequestId, RequestMeta,
-    Revision, UnsupportedVersionData, WireObject,
+    ClientCapabilities, Envelope, ErrorCode, ErrorObject, Feature, MethodInfo, RawParams, ReadError, RequestId,
+    RequestMeta, Revision, UnsupportedVersionData, WireObject,
 };
 use tokio::sync::mpsc;
 
@@ -139,7 +139,7 @@ impl Request<'_> {
         match &*self.method {
             "tools/call" if self.may_ask() => &["_meta", "arguments", "inputResponses"],
             "tools/call" => &["_meta", "arguments"],
-            "prompts/get" | "resources/read" | "completion/complete" if self.may_ask() => &["_meta", "inputResponses"],
+            method if self.may_ask() && MethodInfo::of(method).runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
@@ -210,8 +210,7 @@ impl Request<'_> {
             "prompts/get" | "prompts/list" => !server.0.prompts.is_empty(),
             "resources/read" | "resources/list" | "resources/templates/list" => server.0.has_resources(),
             "completion/complete" => server.0.completes(),
-            "server/discover" | LISTEN => revision.has(Feature::Discovery),
-            "initialize" | "ping" => revision.has(Feature::Sessions),
+            "server/discover" | LISTEN | "initialize" | "ping" => MethodInfo::of(method).exists_in(revision),
             method => server.0.extensions.iter().any(|extension| extension.owns(method, revision)),
         };
         if known { Ok(()) } else { Err(unknown_method(method, revision)) }
@@ -280,12 +279,7 @@ impl Request<'_> {
 
     /// The member that names the tool, prompt, resource or task.
     fn named_by(&self) -> Option<&'static str> {
-        match &*self.method {
-            "tools/call" | "prompts/get" => Some("name"),
-            "resources/read" => Some("uri"),
-            method if method.starts_with("tasks/") => Some("taskId"),
-            _ => None,
-        }
+        MethodInfo::of(&self.method).subject
     }
 
     fn check_header(

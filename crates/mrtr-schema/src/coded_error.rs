@@ -192,7 +192,7 @@ impl<K: ErrorKind> CodedError<K> {
         Self { message: message.into(), data: None, extra: Members::default(), kind: PhantomData }
     }
 
-    /// The same error with data.
+    /// Gives the error its data.
     ///
     /// ```
     /// use mrtr_schema::{CodedError, InternalError, Json};

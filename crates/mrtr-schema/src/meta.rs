@@ -204,7 +204,7 @@ pub enum LoggingLevel {
     Error,
     /// A part of the system fails.
     Critical,
-    /// Somebody must act at once.
+    /// The operator must act at once.
     Alert,
     /// Nothing works.
     Emergency,

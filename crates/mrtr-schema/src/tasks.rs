@@ -42,7 +42,7 @@ pub enum TaskStatus {
     Completed,
     /// It has none, and never will.
     Failed,
-    /// Somebody called it off.
+    /// The caller or the server cancelled it.
     Cancelled,
 }
 
@@ -324,7 +324,7 @@ pub struct GetTaskResult {
     pub extra: Members,
 }
 
-/// Where a task stands once it was called off.
+/// Where a task stands once it was cancelled.
 ///
 /// ```
 /// use mrtr_schema::tasks::CancelTaskResult;

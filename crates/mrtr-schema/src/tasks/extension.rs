@@ -147,7 +147,7 @@ pub enum DetailedTask {
     /// It has none, and never will.
     #[wire(value = "failed")]
     Failed(FailedTask),
-    /// Somebody called it off.
+    /// The caller or the server cancelled it.
     #[wire(value = "cancelled")]
     Cancelled(CancelledTask),
 }
@@ -304,7 +304,7 @@ pub struct FailedTask {
     pub extra: Members,
 }
 
-/// A task that somebody called off.
+/// A task that was cancelled.
 ///
 /// ```
 /// use mrtr_schema::tasks::extension::DetailedTask;

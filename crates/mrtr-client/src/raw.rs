@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use mrtr_schema::RawMembers;
+use mrtr_schema::{MethodInfo, RawMembers};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -62,11 +62,5 @@ impl FromIterator<(String, Box<RawValue>)> for RawObject {
 
 /// The tool or prompt by name, the resource by URI, or the task by id: what a request is about.
 pub(crate) fn subject<'a>(method: &str, params: &RawMembers<'a>) -> Option<Cow<'a, str>> {
-    let member = match method {
-        "tools/call" | "prompts/get" => "name",
-        "resources/read" => "uri",
-        method if method.starts_with("tasks/") => "taskId",
-        _ => return None,
-    };
-    params.text(member).ok()?
+    params.text(MethodInfo::of(method).subject?).ok()?
 }

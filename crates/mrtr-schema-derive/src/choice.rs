@@ -2,35 +2,59 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DataEnum, DeriveInput, Fields};
+use syn::{DataEnum, DeriveInput, Fields, Ident, LitStr, Type, Variant};
 
 use crate::attributes::{MemberAttributes, TypeAttributes, description};
 
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
-    let ident = &input.ident;
     let attributes = TypeAttributes::parse(&input.attrs)?;
-    let name = crate::object::name_constants(&attributes);
-    let about = description(&input.attrs);
+    let variants = data.variants.iter().map(Choice::parse).collect::<syn::Result<Vec<_>>>()?;
     let tag = attributes
         .tag
         .as_ref()
         .ok_or_else(|| syn::Error::new_spanned(input, "say which member tells the variants apart: tag = \"…\""))?;
+    let ident = &input.ident;
+    let wire = wire(input, &attributes, &variants);
+    let wire_object = wire_object(ident, tag, &variants);
+    let conversions = conversions(ident, &variants);
+    Ok(quote! {
+        #wire
+        #wire_object
+        #conversions
+        crate::wire::serde_at_published_revision!(#ident);
+    })
+}
 
-    let (mut variants, mut types, mut values, mut available) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for variant in &data.variants {
+/// One of the objects.
+struct Choice<'a> {
+    ident: &'a Ident,
+    ty: &'a Type,
+    /// What the tag says of it.
+    value: LitStr,
+    /// Whether `revision` has it.
+    exists: TokenStream,
+}
+
+impl<'a> Choice<'a> {
+    fn parse(variant: &'a Variant) -> syn::Result<Self> {
         let attributes = MemberAttributes::parse(&variant.attrs)?;
         let Fields::Unnamed(fields) = &variant.fields else {
             return Err(syn::Error::new_spanned(variant, "a variant holds one wire type"));
         };
-        variants.push(&variant.ident);
-        types.push(&fields.unnamed[0].ty);
-        values.push(
-            attributes.value.ok_or_else(|| syn::Error::new_spanned(variant, "say the tag's value: value = \"…\""))?,
-        );
-        available.push(attributes.when.map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature))));
+        let value =
+            attributes.value.ok_or_else(|| syn::Error::new_spanned(variant, "say the tag's value: value = \"…\""))?;
+        let exists = attributes.when.map_or_else(|| quote!(true), |feature| quote!(revision.has(#feature)));
+        Ok(Self { ident: &variant.ident, ty: &fields.unnamed[0].ty, value, exists })
     }
+}
 
-    Ok(quote! {
+fn wire(input: &DeriveInput, attributes: &TypeAttributes, variants: &[Choice<'_>]) -> TokenStream {
+    let ident = &input.ident;
+    let name = crate::object::name_constants(attributes);
+    let variant_idents = variants.iter().map(|variant| variant.ident);
+    let schema = schema(&description(&input.attrs), variants);
+    let any_value = any_value(variants);
+    quote! {
         impl crate::wire::Wire for #ident {
             #name
 
@@ -46,27 +70,53 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 revision: crate::Revision,
                 serializer: S,
             ) -> ::std::result::Result<S::Ok, S::Error> {
-                match self { #(Self::#variants(body) => body.write(revision, serializer)),* }
+                match self { #(Self::#variant_idents(body) => body.write(revision, serializer)),* }
             }
 
-            fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
-                let revision = definitions.dialect().revision;
-                let mut choices = Vec::new();
-                #(if #available { choices.push(definitions.reference::<#types>()); })*
-                ::schemars::json_schema!({ "anyOf": choices, "description": #about })
-            }
-
-            #[cfg(feature = "proptest")]
-            fn any_value(revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
-                use ::proptest::strategy::Strategy;
-                let mut choices: Vec<::proptest::strategy::BoxedStrategy<Self>> = Vec::new();
-                #(if #available {
-                    choices.push(<#types as crate::wire::Wire>::any_value(revision).prop_map(Self::#variants).boxed());
-                })*
-                ::proptest::strategy::Union::new(choices).boxed()
-            }
+            #schema
+            #any_value
         }
+    }
+}
 
+fn schema(about: &str, variants: &[Choice<'_>]) -> TokenStream {
+    let choices = variants
+        .iter()
+        .map(|Choice { ty, exists, .. }| quote!(if #exists { choices.push(definitions.reference::<#ty>()); }));
+    quote! {
+        fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+            let revision = definitions.dialect().revision;
+            let mut choices = Vec::new();
+            #(#choices)*
+            ::schemars::json_schema!({ "anyOf": choices, "description": #about })
+        }
+    }
+}
+
+fn any_value(variants: &[Choice<'_>]) -> TokenStream {
+    let choices = variants.iter().map(|Choice { ident, ty, exists, .. }| {
+        quote!(if #exists {
+            choices.push(<#ty as crate::wire::Wire>::any_value(revision).prop_map(Self::#ident).boxed());
+        })
+    });
+    quote! {
+        #[cfg(feature = "proptest")]
+        fn any_value(revision: crate::Revision) -> ::proptest::strategy::BoxedStrategy<Self> {
+            use ::proptest::strategy::Strategy;
+            let mut choices: Vec<::proptest::strategy::BoxedStrategy<Self>> = Vec::new();
+            #(#choices)*
+            ::proptest::strategy::Union::new(choices).boxed()
+        }
+    }
+}
+
+fn wire_object(ident: &Ident, tag: &LitStr, variants: &[Choice<'_>]) -> TokenStream {
+    let values = variants.iter().map(|variant| &variant.value);
+    let variant_idents = variants.iter().map(|variant| variant.ident);
+    let reads = variants.iter().map(|Choice { ident, value, exists, .. }| {
+        quote!(#value if #exists => crate::wire::WireObject::read_members(members, dialect).map(Self::#ident))
+    });
+    quote! {
         impl crate::wire::WireObject for #ident {
             fn read_members(
                 members: crate::json::RawMembers<'_>,
@@ -75,7 +125,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 let revision = dialect.revision;
                 let tag = members.tag(#tag)?;
                 match &*tag {
-                    #(#values if #available => crate::wire::WireObject::read_members(members, dialect).map(Self::#variants),)*
+                    #(#reads,)*
                     other => Err(crate::ReadError::not_one_of(other, &[#(#values),*]).in_member(#tag)),
                 }
             }
@@ -85,16 +135,22 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 revision: crate::Revision,
                 map: &mut M,
             ) -> ::std::result::Result<(), M::Error> {
-                match self { #(Self::#variants(body) => body.write_members(revision, map)),* }
+                match self { #(Self::#variant_idents(body) => body.write_members(revision, map)),* }
             }
         }
+    }
+}
 
-        #(impl ::std::convert::From<#types> for #ident {
-            fn from(body: #types) -> Self {
-                Self::#variants(body)
+/// An object becomes the choice that it is.
+fn conversions(ident: &Ident, variants: &[Choice<'_>]) -> TokenStream {
+    let conversions = variants.iter().map(|Choice { ident: variant, ty, .. }| {
+        quote! {
+            impl ::std::convert::From<#ty> for #ident {
+                fn from(body: #ty) -> Self {
+                    Self::#variant(body)
+                }
             }
-        })*
-
-        crate::wire::serde_at_published_revision!(#ident);
-    })
+        }
+    });
+    quote!(#(#conversions)*)
 }

@@ -2,15 +2,31 @@
 //!
 //! For use inside `mrtr-schema` only: the generated code names its modules.
 //!
-//! On a struct: `#[wire(name = "Tool")]` gives the name of its definition, `#[wire(tag(type = "text"))]` a member
-//! with a constant value, `#[wire(open)]` says that members beyond the named ones are meant to be there, `#[wire(when =
-//! FEATURE)]` that only revisions with that feature have the type, `#[wire(part)]` that it is not an object by itself but
-//! members that several objects share (`Part`, taken in by a field with `flatten`). On a field: `rename = "_meta"`, `when = FEATURE` (the member exists only in revisions with
-//! that feature), `required = FEATURE` (an `Option` that may not be left out there), `lenient` (absent means the
-//! default, and on an `Option` null means absent, unless read strictly), `format = "uri"` (said in the schema), `extra` (keeps unknown members).
+//! On a struct:
 //!
-//! On an enum of unit variants: a closed set of strings. On an enum of newtype variants, `#[wire(tag = "type")]` and a
-//! `value = "text"` on each variant: the member that tells them apart.
+//! | attribute | what it says |
+//! |---|---|
+//! | `name = "Tool"` | the name of its definition in the published specification |
+//! | `when = FEATURE` | only revisions with that feature have the type |
+//! | `tag(type = "text")` | a member with a constant value |
+//! | `open` | members beyond the named ones are meant to be there |
+//! | `part` | it is not an object by itself, but members that several objects share (`Part`); a field with `flatten` takes it in |
+//!
+//! On a field:
+//!
+//! | attribute | what it says |
+//! |---|---|
+//! | `rename = "_meta"` | the member's name, where it is not the field's in camel case |
+//! | `when = FEATURE` | the member exists only in revisions with that feature |
+//! | `required = FEATURE` | an `Option` that may not be left out in revisions with that feature |
+//! | `lenient` | absent means the default, and on an `Option` null means absent, unless read strictly |
+//! | `format = "uri"` | said in the schema |
+//! | `flatten` | takes in a `part` |
+//! | `extra` | keeps unknown members |
+//!
+//! On an enum of unit variants: a closed set of strings, `rename = "…"` for a word that is not the variant in camel case.
+//! On an enum of newtype variants, `tag = "type"` names the member that tells them apart, and `value = "text"` on each
+//! variant says what it holds there.
 
 mod attributes;
 mod choice;

@@ -79,10 +79,21 @@ impl Code {
 
 fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> TokenStream {
     let ident = &input.ident;
+    let wire = wire(input, attributes, code);
+    let wire_object = wire_object(ident, code);
+    quote! {
+        #wire
+        #wire_object
+        crate::wire::serde_at_published_revision!(#ident);
+    }
+}
+
+fn wire(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> TokenStream {
+    let ident = &input.ident;
     let name = name_constants(attributes);
     let about = description(&input.attrs);
     let open = attributes.open.then(|| quote!(object.open();));
-    let Code { names, reads, writes, properties, any_value } = code;
+    let Code { properties, any_value, .. } = code;
     quote! {
         impl crate::wire::Wire for #ident {
             #name
@@ -114,7 +125,12 @@ fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> Toke
                 #any_value
             }
         }
+    }
+}
 
+fn wire_object(ident: &Ident, code: &Code) -> TokenStream {
+    let Code { names, reads, writes, .. } = code;
+    quote! {
         impl crate::wire::WireObject for #ident {
             fn read_members(
                 mut members: crate::json::RawMembers<'_>,
@@ -132,8 +148,6 @@ fn object(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> Toke
                 #writes
             }
         }
-
-        crate::wire::serde_at_published_revision!(#ident);
     }
 }
 

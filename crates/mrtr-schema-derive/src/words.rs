@@ -2,7 +2,7 @@
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DataEnum, DeriveInput};
+use syn::{DataEnum, DeriveInput, Ident, Variant};
 
 use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
 
@@ -11,24 +11,11 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
     let attributes = TypeAttributes::parse(&input.attrs)?;
     let name = crate::object::name_constants(&attributes);
     let about = description(&input.attrs);
-
-    let mut variants = Vec::new();
-    let mut words = Vec::new();
-    for variant in &data.variants {
-        let attributes = MemberAttributes::parse(&variant.attrs)?;
-        let mut initial = variant.ident.to_string();
-        initial[..1].make_ascii_lowercase();
-        words.push(attributes.rename.map_or_else(|| camel_case(&initial), |word| word.value()));
-        variants.push(&variant.ident);
-    }
-
+    let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
+    let words = data.variants.iter().map(word).collect::<syn::Result<Vec<_>>>()?;
+    let as_str = as_str(ident, &variants, &words);
     Ok(quote! {
-        impl #ident {
-            /// The word on the wire.
-            pub const fn as_str(self) -> &'static str {
-                match self { #(Self::#variants => #words),* }
-            }
-        }
+        #as_str
 
         impl crate::wire::Wire for #ident {
             #name
@@ -65,4 +52,22 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
 
         crate::wire::serde_at_published_revision!(#ident);
     })
+}
+
+/// The word of a variant: the one it is given, or its own name as members are spelt.
+fn word(variant: &Variant) -> syn::Result<String> {
+    let mut initial = variant.ident.to_string();
+    initial[..1].make_ascii_lowercase();
+    Ok(MemberAttributes::parse(&variant.attrs)?.rename.map_or_else(|| camel_case(&initial), |word| word.value()))
+}
+
+fn as_str(ident: &Ident, variants: &[&Ident], words: &[String]) -> TokenStream {
+    quote! {
+        impl #ident {
+            /// The word on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { #(Self::#variants => #words),* }
+            }
+        }
+    }
 }

@@ -50,7 +50,7 @@ impl CachingHints {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "as in HTTP, there is no third")]
 pub enum CacheScope {
-    /// For anybody.
+    /// For every user.
     Public,
     /// For the one who asked.
     #[default]

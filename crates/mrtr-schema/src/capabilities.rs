@@ -245,7 +245,7 @@ pub struct ResourcesCapability {
 pub struct ServerTasksCapability {
     /// It lists them.
     pub list: Option<JsonObject>,
-    /// It calls them off.
+    /// It cancels them.
     pub cancel: Option<JsonObject>,
     /// Which requests.
     pub requests: Option<ServerTaskRequests>,
@@ -301,7 +301,7 @@ pub struct ToolTaskRequests {
 ///
 /// let offer = r#"{"tasks":{"list":{},"requests":{"sampling":{"createMessage":{}}}}}"#;
 /// let client = ClientCapabilities::from_json(offer, Revision::Draft202602.strict())?;
-/// assert!(client.tasks.is_some_and(|tasks| tasks.cancel.is_none()), "it calls none off");
+/// assert!(client.tasks.is_some_and(|tasks| tasks.cancel.is_none()), "it cancels none");
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
@@ -309,7 +309,7 @@ pub struct ToolTaskRequests {
 pub struct ClientTasksCapability {
     /// It lists them.
     pub list: Option<JsonObject>,
-    /// It calls them off.
+    /// It cancels them.
     pub cancel: Option<JsonObject>,
     /// Which requests.
     pub requests: Option<ClientTaskRequests>,

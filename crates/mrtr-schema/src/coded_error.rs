@@ -45,7 +45,8 @@ macro_rules! error_kinds {
     ($(
         $(#[$doc:meta])*
         $kind:ident = $code:ident $(when $feature:ident)?, $object:expr, $response:expr, $data:ty, $needs_data:literal;
-    )*) => {$(
+    )*) => {
+        $(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
@@ -59,9 +60,20 @@ macro_rules! error_kinds {
             type Data = $data;
             const NEEDS_DATA: bool = $needs_data;
         }
-    )*};
+        )*
+
+        /// Shows a visitor every kind of error.
+        pub(crate) fn visit_error_kinds(visitor: &mut impl ErrorKindVisitor) {
+            $(visitor.visit::<$kind>();)*
+        }
+    };
     (@feature) => { None };
     (@feature $feature:ident) => { Some(Feature::$feature) };
+}
+
+/// Is shown each kind of error in turn.
+pub(crate) trait ErrorKindVisitor {
+    fn visit<K: ErrorKind>(&mut self);
 }
 
 error_kinds! {
@@ -124,7 +136,7 @@ error_kinds! {
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Published), Some("HeaderMismatchError"));
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Sep2322), None);
     /// ```
-    HeaderMismatch = HEADER_MISMATCH when Discovery, None, Some("HeaderMismatchError"), Json, false;
+    HeaderMismatch = HEADER_MISMATCH when MirroredHeaders, None, Some("HeaderMismatchError"), Json, false;
     /// The client did not declare what the request needs.
     ///
     /// ```
@@ -137,7 +149,7 @@ error_kinds! {
     /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32021,"#));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    MissingRequiredClientCapability = MISSING_REQUIRED_CLIENT_CAPABILITY when Discovery,
+    MissingRequiredClientCapability = MISSING_REQUIRED_CLIENT_CAPABILITY when MissingCapabilityCode,
         None, Some("MissingRequiredClientCapabilityError"), MissingCapabilityData, true;
     /// The protocol version is not one of the server's.
     ///
@@ -149,7 +161,7 @@ error_kinds! {
     /// assert!(serde_json::to_string(&error)?.starts_with(r#"{"code":-32022,"#));
     /// # Ok::<(), serde_json::Error>(())
     /// ```
-    UnsupportedProtocolVersion = UNSUPPORTED_PROTOCOL_VERSION when Discovery,
+    UnsupportedProtocolVersion = UNSUPPORTED_PROTOCOL_VERSION when UnsupportedVersionCode,
         None, Some("UnsupportedProtocolVersionError"), UnsupportedVersionData, true;
 }
 
@@ -180,7 +192,7 @@ impl<K: ErrorKind> CodedError<K> {
         Self { message: message.into(), data: None, extra: Members::default(), kind: PhantomData }
     }
 
-    /// The same error with data.
+    /// Gives the error its data.
     ///
     /// ```
     /// use mrtr_schema::{CodedError, InternalError, Json};

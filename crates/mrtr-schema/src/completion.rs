@@ -1,4 +1,4 @@
-//! Completion: what may follow what somebody is typing.
+//! Completion: what may follow what a user is typing.
 
 use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;

@@ -25,7 +25,7 @@ use crate::{Dialect, Feature, Icon, ReadError, Revision};
 #[wire(name = "Role")]
 #[expect(clippy::exhaustive_enums, reason = "a conversation has two sides")]
 pub enum Role {
-    /// The person, or whoever speaks for them.
+    /// The user, or the application that speaks for them.
     User,
     /// The model.
     Assistant,
@@ -84,7 +84,7 @@ impl ContentBlock {
 pub struct TextContent {
     /// The text itself.
     pub text: String,
-    /// Hints for whoever shows it.
+    /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -112,7 +112,7 @@ pub struct ImageContent {
     pub data: String,
     /// Its media type, such as `image/png`.
     pub mime_type: String,
-    /// Hints for whoever shows it.
+    /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -140,7 +140,7 @@ pub struct AudioContent {
     pub data: String,
     /// Its media type, such as `audio/wav`.
     pub mime_type: String,
-    /// Hints for whoever plays it.
+    /// Hints for the client that plays it.
     pub annotations: Option<Annotations>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -178,7 +178,7 @@ pub struct ResourceLink {
     pub description: Option<String>,
     /// Its media type, if known.
     pub mime_type: Option<String>,
-    /// Hints for whoever shows it.
+    /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
     /// Its size in bytes, before any encoding.
     pub size: Option<u64>,
@@ -211,7 +211,7 @@ pub struct ResourceLink {
 pub struct EmbeddedResource {
     /// What the resource holds.
     pub resource: ResourceContents,
-    /// Hints for whoever shows it.
+    /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -337,7 +337,7 @@ pub struct BlobResourceContents {
     pub extra: Members,
 }
 
-/// Hints for whoever shows or uses something.
+/// Hints for the client that shows or uses something.
 ///
 /// ```
 /// use mrtr_schema::{Annotations, Fraction, Role};

@@ -27,16 +27,16 @@ use crate::{Dialect, ErrorCode, ReadError, RequestId, Revision};
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC has these four")]
 pub enum Envelope<'a> {
-    /// Somebody wants something done, and a reply.
+    /// The peer wants something done, and a response.
     Request {
-        /// What the reply will carry.
+        /// What the response will carry.
         id: RequestId,
         /// What is to be done.
         method: Cow<'a, str>,
         /// With what.
         params: RawParams<'a>,
     },
-    /// Somebody says something, and wants no reply.
+    /// The peer says something, and wants no response.
     Notification {
         /// What is said.
         method: Cow<'a, str>,

@@ -86,7 +86,7 @@ impl ReadError {
         Self::new(Problem::Duplicate).in_member(key.to_owned())
     }
 
-    /// The same error, seen from the object whose member `key` it is in.
+    /// Leads to the error from the object whose member `key` it is in.
     ///
     /// ```
     /// use mrtr_schema::ReadError;
@@ -104,7 +104,7 @@ impl ReadError {
         self
     }
 
-    /// The same error, seen from the array whose element it is in.
+    /// Leads to the error from the array whose element it is in.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.0.push(Segment::Element(index));

@@ -446,7 +446,7 @@ pub struct NamespacedInputResponse {
 /// retry.request_state = Some(RequestState::new("sealed"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "InputResponseRequestParams", when = Feature::ResultType)]
+#[wire(name = "InputResponseRequestParams", when = Feature::RetryParams)]
 #[non_exhaustive]
 pub struct RetryParams {
     /// The answers.

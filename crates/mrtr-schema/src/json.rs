@@ -1,7 +1,7 @@
 //! JSON kept as its sender wrote it: free-form values, objects and numbers that lose nothing.
 //!
 //! Free-form parts of a message (arguments, structured content, unknown members) are held as text. That keeps every
-//! number's value, costs nothing until somebody looks, and goes out as it came in.
+//! number's value, costs nothing until a caller looks, and goes out as it came in.
 
 mod equality;
 mod number;

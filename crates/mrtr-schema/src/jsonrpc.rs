@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{JsonObject, Members, RawMembers, integer};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
-use crate::methods::{Call, Notice};
+use crate::methods::{NotificationMethod, RequestMethod};
 use crate::params::Params;
 use crate::result::{AnyResult, InputRequiredResult};
 use crate::wire::{InRevision, Wire, serde_at_published_revision};
@@ -106,30 +106,30 @@ serde_at_published_revision!(RequestId);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Request<C: Call> {
+pub struct Request<M: RequestMethod> {
     /// Its id; each request has its own, retries included (CL-3).
     pub id: RequestId,
     /// Its parameters.
-    pub params: C::Params,
+    pub params: M::Params,
     /// Members that this type does not name.
     pub extra: Members,
 }
 
-impl<C: Call> Request<C> {
+impl<M: RequestMethod> Request<M> {
     /// A request.
-    pub fn new(id: impl Into<RequestId>, params: impl Into<C::Params>) -> Self {
+    pub fn new(id: impl Into<RequestId>, params: impl Into<M::Params>) -> Self {
         Self { id: id.into(), params: params.into(), extra: Members::default() }
     }
 }
 
-impl<C: Call> Wire for Request<C> {
-    const NAME: Option<&'static str> = Some(C::REQUEST);
-    const WHEN: Option<Feature> = C::WHEN;
+impl<M: RequestMethod> Wire for Request<M> {
+    const NAME: Option<&'static str> = Some(M::REQUEST);
+    const WHEN: Option<Feature> = M::WHEN;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let mut members = RawMembers::of(value)?;
         members.constant("jsonrpc", VERSION)?;
-        members.constant("method", C::METHOD)?;
+        members.constant("method", M::METHOD)?;
         let id = members.required("id", dialect)?;
         let params = params_or_absent(&mut members, dialect)?;
         Ok(Self { id, params, extra: members.rest()? })
@@ -139,7 +139,7 @@ impl<C: Call> Wire for Request<C> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("jsonrpc", VERSION)?;
         map.serialize_entry("id", &InRevision::new(&self.id, revision))?;
-        map.serialize_entry("method", C::METHOD)?;
+        map.serialize_entry("method", M::METHOD)?;
         write_params(&self.params, revision, &mut map)?;
         self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
@@ -149,21 +149,21 @@ impl<C: Call> Wire for Request<C> {
         let mut object = ObjectSchema::new("A request.");
         object.constant("jsonrpc", VERSION);
         object.property("id", Property::of::<RequestId>(definitions, ""), true);
-        object.constant("method", C::METHOD);
-        describe_params::<C::Params>(&mut object, definitions);
+        object.constant("method", M::METHOD);
+        describe_params::<M::Params>(&mut object, definitions);
         object.finish()
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (RequestId::any_value(revision), C::Params::any_value(revision), crate::arbitrary::extra_members())
+        (RequestId::any_value(revision), M::Params::any_value(revision), crate::arbitrary::extra_members())
             .prop_map(|(id, params, extra)| Self { id, params, extra })
             .boxed()
     }
 }
 
-serde_at_published_revision!(Request<C: Call>);
+serde_at_published_revision!(Request<M: RequestMethod>);
 
 /// A notification of one method.
 ///
@@ -179,28 +179,28 @@ serde_at_published_revision!(Request<C: Call>);
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Notification<N: Notice> {
+pub struct Notification<M: NotificationMethod> {
     /// Its parameters.
-    pub params: N::Params,
+    pub params: M::Params,
     /// Members that this type does not name.
     pub extra: Members,
 }
 
-impl<N: Notice> Notification<N> {
+impl<M: NotificationMethod> Notification<M> {
     /// A notification.
-    pub fn new(params: impl Into<N::Params>) -> Self {
+    pub fn new(params: impl Into<M::Params>) -> Self {
         Self { params: params.into(), extra: Members::default() }
     }
 }
 
-impl<N: Notice> Wire for Notification<N> {
-    const NAME: Option<&'static str> = Some(N::NAME);
-    const WHEN: Option<Feature> = N::WHEN;
+impl<M: NotificationMethod> Wire for Notification<M> {
+    const NAME: Option<&'static str> = Some(M::NAME);
+    const WHEN: Option<Feature> = M::WHEN;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let mut members = RawMembers::of(value)?;
         members.constant("jsonrpc", VERSION)?;
-        members.constant("method", N::METHOD)?;
+        members.constant("method", M::METHOD)?;
         let params = params_or_absent(&mut members, dialect)?;
         Ok(Self { params, extra: members.rest()? })
     }
@@ -208,7 +208,7 @@ impl<N: Notice> Wire for Notification<N> {
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("jsonrpc", VERSION)?;
-        map.serialize_entry("method", N::METHOD)?;
+        map.serialize_entry("method", M::METHOD)?;
         write_params(&self.params, revision, &mut map)?;
         self.extra.write_into(&mut map, |key| MESSAGE_MEMBERS.contains(&key))?;
         map.end()
@@ -217,21 +217,21 @@ impl<N: Notice> Wire for Notification<N> {
     fn schema(definitions: &mut Definitions) -> Schema {
         let mut object = ObjectSchema::new("A notification.");
         object.constant("jsonrpc", VERSION);
-        object.constant("method", N::METHOD);
-        describe_params::<N::Params>(&mut object, definitions);
+        object.constant("method", M::METHOD);
+        describe_params::<M::Params>(&mut object, definitions);
         object.finish()
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (N::Params::any_value(revision), crate::arbitrary::extra_members())
+        (M::Params::any_value(revision), crate::arbitrary::extra_members())
             .prop_map(|(params, extra)| Self { params, extra })
             .boxed()
     }
 }
 
-serde_at_published_revision!(Notification<N: Notice>);
+serde_at_published_revision!(Notification<M: NotificationMethod>);
 
 fn params_or_absent<P: Params>(members: &mut RawMembers<'_>, dialect: Dialect) -> Result<P, ReadError> {
     match members.optional("params", dialect)? {
@@ -262,25 +262,25 @@ fn describe_params<P: Params>(object: &mut ObjectSchema, definitions: &mut Defin
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Response<C: Call> {
+pub struct Response<M: RequestMethod> {
     /// The id of the request.
     pub id: RequestId,
     /// The result.
-    pub result: C::Result,
+    pub result: M::Result,
     /// Members that this type does not name.
     pub extra: Members,
 }
 
-impl<C: Call> Response<C> {
+impl<M: RequestMethod> Response<M> {
     /// A response.
-    pub fn new(id: impl Into<RequestId>, result: impl Into<C::Result>) -> Self {
+    pub fn new(id: impl Into<RequestId>, result: impl Into<M::Result>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Members::default() }
     }
 }
 
-impl<C: Call> Wire for Response<C> {
-    const NAME: Option<&'static str> = Some(C::RESPONSE);
-    const WHEN: Option<Feature> = C::WHEN;
+impl<M: RequestMethod> Wire for Response<M> {
+    const NAME: Option<&'static str> = Some(M::RESPONSE);
+    const WHEN: Option<Feature> = M::WHEN;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let mut members = RawMembers::of(value)?;
@@ -303,20 +303,20 @@ impl<C: Call> Wire for Response<C> {
         let mut object = ObjectSchema::new("A response that carries a result.");
         object.constant("jsonrpc", VERSION);
         object.property("id", Property::of::<RequestId>(definitions, ""), true);
-        object.property("result", Property::of::<C::Result>(definitions, ""), true);
+        object.property("result", Property::of::<M::Result>(definitions, ""), true);
         object.finish()
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (RequestId::any_value(revision), C::Result::any_value(revision), crate::arbitrary::extra_members())
+        (RequestId::any_value(revision), M::Result::any_value(revision), crate::arbitrary::extra_members())
             .prop_map(|(id, result, extra)| Self { id, result, extra })
             .boxed()
     }
 }
 
-serde_at_published_revision!(Response<C: Call>);
+serde_at_published_revision!(Response<M: RequestMethod>);
 
 /// A response that carries a result of any method.
 ///

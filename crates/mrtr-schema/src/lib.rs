@@ -97,7 +97,9 @@ pub use resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
     ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
 };
-pub use result::{AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, Reply, ResultType};
+pub use result::{
+    AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, MethodResult, ResultType,
+};
 pub use revision::{Dialect, Feature, Revision, UnknownRevision};
 pub use roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
 pub use sampling::{

@@ -101,7 +101,7 @@ pub struct RequestMeta {
     #[wire(rename = "io.modelcontextprotocol/clientCapabilities", when = Feature::RequestMetadata, required = Feature::RequestMetadata)]
     pub client_capabilities: Option<ClientCapabilities>,
     /// The least severe log messages that the client wants; without it, none are sent.
-    #[wire(rename = "io.modelcontextprotocol/logLevel", when = Feature::RequestMetadata)]
+    #[wire(rename = "io.modelcontextprotocol/logLevel", when = Feature::LogLevelPerRequest)]
     pub log_level: Option<LoggingLevel>,
     /// A token under which the client wants to hear of progress.
     pub progress_token: Option<ProgressToken>,
@@ -109,13 +109,13 @@ pub struct RequestMeta {
     #[wire(rename = "io.modelcontextprotocol/related-task", when = Feature::CoreTasks)]
     pub related_task: Option<RelatedTask>,
     /// W3C trace context: the caller's span.
-    #[wire(when = Feature::RequestMetadata)]
+    #[wire(when = Feature::TraceContext)]
     pub traceparent: Option<String>,
     /// W3C trace context: what vendors add to it.
-    #[wire(when = Feature::RequestMetadata)]
+    #[wire(when = Feature::TraceContext)]
     pub tracestate: Option<String>,
     /// W3C baggage.
-    #[wire(when = Feature::RequestMetadata)]
+    #[wire(when = Feature::TraceContext)]
     pub baggage: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -147,7 +147,7 @@ impl RequestMeta {
 #[non_exhaustive]
 pub struct ResultMeta {
     /// The server's name and version.
-    #[wire(rename = "io.modelcontextprotocol/serverInfo", when = Feature::RequestMetadata)]
+    #[wire(rename = "io.modelcontextprotocol/serverInfo", when = Feature::ServerInfoInResults)]
     pub server_info: Option<Implementation>,
     /// The task that the result belongs to.
     #[wire(rename = "io.modelcontextprotocol/related-task", when = Feature::CoreTasks)]
@@ -172,7 +172,7 @@ pub struct ResultMeta {
 #[non_exhaustive]
 pub struct NotificationMeta {
     /// The subscription that it is sent for: the id of the request that opened it.
-    #[wire(rename = "io.modelcontextprotocol/subscriptionId", when = Feature::Discovery)]
+    #[wire(rename = "io.modelcontextprotocol/subscriptionId", when = Feature::Subscriptions)]
     pub subscription_id: Option<RequestId>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -204,7 +204,7 @@ pub enum LoggingLevel {
     Error,
     /// A part of the system fails.
     Critical,
-    /// Somebody must act at once.
+    /// The operator must act at once.
     Alert,
     /// Nothing works.
     Emergency,

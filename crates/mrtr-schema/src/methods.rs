@@ -1,34 +1,27 @@
-//! The methods of the protocol: for each, its parameters and its result.
+//! The methods of the protocol: what is known of each, its parameters and its result.
+
+mod info;
+mod notifications;
+mod requests;
 
 use std::fmt;
 
-use crate::completion::{CompleteParams, CompleteResult};
-use crate::discovery::{DiscoverResult, InitializeParams, InitializeResult};
-use crate::notifications::{
-    CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
-};
-use crate::params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams};
-use crate::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
-use crate::resources::{
-    ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, ResourceUpdatedParams,
-    SubscribeParams, UnsubscribeParams,
-};
-use crate::result::{AnyResult, Reply};
-use crate::roots::ListRootsResult;
-use crate::subscriptions::{ListenParams, ListenResult, SubscriptionsAcknowledgedParams};
-use crate::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, TaskStatusParams, extension};
-use crate::tools::{CallToolParams, CallToolResult, ListToolsResult};
+use crate::params::Params;
 use crate::wire::Wire;
 use crate::{Feature, Request, Response};
 
-/// A method that somebody calls and that somebody answers.
+pub use info::MethodInfo;
+pub use notifications::*;
+pub use requests::*;
+
+/// A method that one side calls and the other answers.
 ///
 /// ```
-/// use mrtr_schema::{Call, CallTool};
+/// use mrtr_schema::{RequestMethod, CallTool};
 ///
 /// assert_eq!(CallTool::METHOD, "tools/call");
 /// ```
-pub trait Call: fmt::Debug + Clone + PartialEq + 'static {
+pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
     /// The method's name on the wire.
     const METHOD: &'static str;
     /// The name of the request's definition.
@@ -46,11 +39,11 @@ pub trait Call: fmt::Debug + Clone + PartialEq + 'static {
 /// A method that wants no answer.
 ///
 /// ```
-/// use mrtr_schema::{Notice, Progress};
+/// use mrtr_schema::{NotificationMethod, Progress};
 ///
 /// assert_eq!(Progress::METHOD, "notifications/progress");
 /// ```
-pub trait Notice: fmt::Debug + Clone + PartialEq + 'static {
+pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     /// The method's name on the wire.
     const METHOD: &'static str;
     /// The name of the notification's definition.
@@ -61,206 +54,15 @@ pub trait Notice: fmt::Debug + Clone + PartialEq + 'static {
     type Params: Params;
 }
 
-/// One line a method: its marker type, its name, its request and its response.
-macro_rules! calls {
-    ($(
-        $(#[$doc:meta])*
-        $call:ident $method:literal $(when $feature:ident)?,
-        $request:literal ($params:ty) => $response:literal ($result:ty);
-    )*) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// ```
-            #[doc = concat!("use mrtr_schema::{Call, ", stringify!($call), "};")]
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($call), "::METHOD, ", stringify!($method), ");")]
-            #[doc = concat!("assert_eq!(", stringify!($call), "::REQUEST, ", stringify!($request), ");")]
-            #[doc = concat!("assert_eq!(", stringify!($call), "::RESPONSE, ", stringify!($response), ");")]
-            /// ```
-            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-            #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
-            pub enum $call {}
-
-            impl Call for $call {
-                const METHOD: &'static str = $method;
-                const REQUEST: &'static str = $request;
-                const RESPONSE: &'static str = $response;
-                const WHEN: Option<Feature> = calls!(@feature $($feature)?);
-                type Params = $params;
-                type Result = $result;
-            }
-        )*
-
-        /// Shows a visitor the request and the response of every method.
-        pub(crate) fn visit_calls(visitor: &mut impl CallVisitor) {
-            $(visitor.visit::<$call>();)*
-        }
-    };
-    (@feature) => { None };
-    (@feature $feature:ident) => { Some(Feature::$feature) };
-}
-
 /// Is shown each method in turn.
-pub(crate) trait CallVisitor {
-    fn visit<C: Call>(&mut self)
+pub(crate) trait RequestVisitor {
+    fn visit<M: RequestMethod>(&mut self)
     where
-        Request<C>: Wire,
-        Response<C>: Wire;
-}
-
-calls! {
-    /// Calls a tool.
-    CallTool "tools/call",
-        "CallToolRequest" (CallToolParams) => "CallToolResultResponse" (Reply<CallToolResult>);
-    /// Lists the server's tools.
-    ListTools "tools/list",
-        "ListToolsRequest" (Optional<PaginatedParams>) => "ListToolsResultResponse" (ListToolsResult);
-    /// Fills in a prompt.
-    GetPrompt "prompts/get",
-        "GetPromptRequest" (GetPromptParams) => "GetPromptResultResponse" (Reply<GetPromptResult>);
-    /// Lists the server's prompts.
-    ListPrompts "prompts/list",
-        "ListPromptsRequest" (Optional<PaginatedParams>) => "ListPromptsResultResponse" (ListPromptsResult);
-    /// Reads a resource.
-    ReadResource "resources/read",
-        "ReadResourceRequest" (ReadResourceParams) => "ReadResourceResultResponse" (Reply<ReadResourceResult>);
-    /// Lists the server's resources.
-    ListResources "resources/list",
-        "ListResourcesRequest" (Optional<PaginatedParams>) => "ListResourcesResultResponse" (ListResourcesResult);
-    /// Lists the server's families of resources.
-    ListResourceTemplates "resources/templates/list",
-        "ListResourceTemplatesRequest" (Optional<PaginatedParams>)
-            => "ListResourceTemplatesResultResponse" (ListResourceTemplatesResult);
-    /// Completes an argument.
-    Complete "completion/complete",
-        "CompleteRequest" (CompleteParams) => "CompleteResultResponse" (CompleteResult);
-    /// Asks what a server is and offers.
-    Discover "server/discover" when Discovery,
-        "DiscoverRequest" (RequestParams) => "DiscoverResultResponse" (DiscoverResult);
-    /// Listens for notifications.
-    Listen "subscriptions/listen" when Discovery,
-        "SubscriptionsListenRequest" (ListenParams) => "SubscriptionsListenResultResponse" (ListenResult);
-    /// Opens a session.
-    Initialize "initialize" when Sessions,
-        "InitializeRequest" (InitializeParams) => "InitializeResultResponse" (InitializeResult);
-    /// Asks whether the other side is there.
-    Ping "ping" when Sessions,
-        "PingRequest" (Optional<RequestParams>) => "PingResultResponse" (AnyResult);
-    /// Says which log messages are wanted.
-    SetLevel "logging/setLevel" when Sessions,
-        "SetLevelRequest" (SetLevelParams) => "SetLevelResultResponse" (AnyResult);
-    /// Watches a resource.
-    Subscribe "resources/subscribe" when Sessions,
-        "SubscribeRequest" (SubscribeParams) => "SubscribeResultResponse" (AnyResult);
-    /// Watches a resource no longer.
-    Unsubscribe "resources/unsubscribe" when Sessions,
-        "UnsubscribeRequest" (UnsubscribeParams) => "UnsubscribeResultResponse" (AnyResult);
-    /// Asks a client for its roots, by a request of the server's own.
-    ListRoots "roots/list" when RootsAsRequest,
-        "ListRootsRequest" (Optional<RequestParams>) => "ListRootsResultResponse" (ListRootsResult);
-    /// Calls a tool as a task.
-    CreateTask "tools/call" when CoreTasks,
-        "CallToolRequest" (CallToolParams) => "CreateTaskResultResponse" (tasks::CreateTaskResult);
-    /// Asks where a task stands.
-    GetTask "tasks/get" when CoreTasks,
-        "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (tasks::GetTaskResult);
-    /// Asks for a task's result, or for what it needs.
-    GetTaskPayload "tasks/result" when CoreTasks,
-        "GetTaskPayloadRequest" (TaskParams) => "GetTaskPayloadResultResponse" (Reply<TaskPayload>);
-    /// Answers what a task asked.
-    TaskInputResponse "tasks/input_response" when CoreTasks,
-        "TaskInputResponseRequest" (TaskInputResponseParams) => "TaskInputResponseResultResponse" (AnyResult);
-    /// Calls a task off.
-    CancelTask "tasks/cancel" when CoreTasks,
-        "CancelTaskRequest" (TaskParams) => "CancelTaskResultResponse" (tasks::CancelTaskResult);
-    /// Lists the caller's tasks.
-    ListTasks "tasks/list" when CoreTasks,
-        "ListTasksRequest" (Optional<PaginatedParams>) => "ListTasksResultResponse" (tasks::ListTasksResult);
-    /// Asks for a task, with all that belongs to where it stands.
-    GetDetailedTask "tasks/get" when TasksExtension,
-        "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (extension::GetTaskResult);
-    /// Answers what a task asked.
-    UpdateTask "tasks/update" when TasksExtension,
-        "UpdateTaskRequest" (extension::UpdateTaskParams) => "UpdateTaskResultResponse" (extension::UpdateTaskResult);
-    /// Calls a task off.
-    CallOffTask "tasks/cancel" when TasksExtension,
-        "CancelTaskRequest" (TaskParams) => "CancelTaskResultResponse" (extension::CancelTaskResult);
-}
-
-/// One line a notification: its marker type, its name, and what is said.
-macro_rules! notices {
-    ($(
-        $(#[$doc:meta])*
-        $notice:ident $method:literal $(when $feature:ident)?, $name:literal ($params:ty);
-    )*) => {
-        $(
-            $(#[$doc])*
-            ///
-            /// ```
-            #[doc = concat!("use mrtr_schema::{Notice, ", stringify!($notice), "};")]
-            ///
-            #[doc = concat!("assert_eq!(", stringify!($notice), "::METHOD, ", stringify!($method), ");")]
-            #[doc = concat!("assert_eq!(", stringify!($notice), "::NAME, ", stringify!($name), ");")]
-            /// ```
-            #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-            #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
-            pub enum $notice {}
-
-            impl Notice for $notice {
-                const METHOD: &'static str = $method;
-                const NAME: &'static str = $name;
-                const WHEN: Option<Feature> = calls!(@feature $($feature)?);
-                type Params = $params;
-            }
-        )*
-
-        /// Shows a visitor every notification.
-        pub(crate) fn visit_notices(visitor: &mut impl NoticeVisitor) {
-            $(visitor.visit::<$notice>();)*
-        }
-    };
+        Request<M>: Wire,
+        Response<M>: Wire;
 }
 
 /// Is shown each notification in turn.
-pub(crate) trait NoticeVisitor {
-    fn visit<N: Notice>(&mut self);
-}
-
-notices! {
-    /// Says how far a request has come.
-    Progress "notifications/progress", "ProgressNotification" (ProgressParams);
-    /// Says that the result of a request is no longer wanted.
-    Cancelled "notifications/cancelled", "CancelledNotification" (CancelledParams);
-    /// A log message.
-    LoggingMessage "notifications/message", "LoggingMessageNotification" (LoggingMessageParams);
-    /// Says that the list of tools has changed.
-    ToolListChanged "notifications/tools/list_changed",
-        "ToolListChangedNotification" (Optional<NotificationParams>);
-    /// Says that the list of prompts has changed.
-    PromptListChanged "notifications/prompts/list_changed",
-        "PromptListChangedNotification" (Optional<NotificationParams>);
-    /// Says that the list of resources has changed.
-    ResourceListChanged "notifications/resources/list_changed",
-        "ResourceListChangedNotification" (Optional<NotificationParams>);
-    /// Says that a resource has changed.
-    ResourceUpdated "notifications/resources/updated", "ResourceUpdatedNotification" (ResourceUpdatedParams);
-    /// Says what a subscriber is going to hear.
-    SubscriptionsAcknowledged "notifications/subscriptions/acknowledged" when Discovery,
-        "SubscriptionsAcknowledgedNotification" (SubscriptionsAcknowledgedParams);
-    /// Says that a session is open.
-    Initialized "notifications/initialized" when Sessions,
-        "InitializedNotification" (Optional<NotificationParams>);
-    /// Says that the client's roots have changed.
-    RootsListChanged "notifications/roots/list_changed" when Sessions,
-        "RootsListChangedNotification" (Optional<NotificationParams>);
-    /// Says that what a person did at a URL is done.
-    ElicitationComplete "notifications/elicitation/complete" when Sessions,
-        "ElicitationCompleteNotification" (ElicitationCompleteParams);
-    /// Says how a task stands now.
-    TaskStatusChanged "notifications/tasks/status" when CoreTasks,
-        "TaskStatusNotification" (TaskStatusParams);
-    /// Says how a task stands now, with all that belongs to it.
-    TaskChanged "notifications/tasks" when TasksExtension,
-        "TaskStatusNotification" (extension::TaskNotificationParams);
+pub(crate) trait NotificationVisitor {
+    fn visit<M: NotificationMethod>(&mut self);
 }

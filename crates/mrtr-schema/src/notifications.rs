@@ -79,7 +79,7 @@ pub struct LoggingMessageParams {
 #[non_exhaustive]
 pub struct CancelledParams {
     /// The request.
-    #[wire(required = Feature::Discovery)]
+    #[wire(required = Feature::CancelledNamesRequest)]
     pub request_id: Option<RequestId>,
     /// Why.
     pub reason: Option<String>,

@@ -1,6 +1,7 @@
 //! Every named wire type, in one list: what the generated schemas, the examples and the property tests cover.
 
-use crate::methods::{CallVisitor, NoticeVisitor, visit_calls, visit_notices};
+use crate::coded_error::{ErrorKindVisitor, visit_error_kinds};
+use crate::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
 use crate::tasks::extension;
 #[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
 use crate::*;
@@ -49,11 +50,11 @@ pub trait TypeVisitor {
 /// ```
 pub fn visit_types(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit_data(revision, visitor);
-    visit_errors(revision, visitor);
     visit_tasks(revision, visitor);
     let mut messages = Messages { revision, visitor, seen: Vec::new() };
-    visit_calls(&mut messages);
-    visit_notices(&mut messages);
+    visit_error_kinds(&mut messages);
+    visit_requests(&mut messages);
+    visit_notifications(&mut messages);
 }
 
 macro_rules! visit {
@@ -76,6 +77,7 @@ fn visit_data(revision: Revision, visitor: &mut impl TypeVisitor) {
         AnyResponse,
         InterimResponse,
         ErrorResponse,
+        ErrorObject,
         // results
         ResultType,
         AnyResult,
@@ -189,22 +191,6 @@ fn visit_data(revision: Revision, visitor: &mut impl TypeVisitor) {
     ];
 }
 
-fn visit_errors(revision: Revision, visitor: &mut impl TypeVisitor) {
-    visit![
-        revision,
-        visitor,
-        ErrorObject,
-        CodedError<ParseError>,
-        CodedError<InvalidRequest>,
-        CodedError<MethodNotFound>,
-        CodedError<InvalidParams>,
-        CodedError<InternalError>,
-        CodedErrorResponse<HeaderMismatch>,
-        CodedErrorResponse<MissingRequiredClientCapability>,
-        CodedErrorResponse<UnsupportedProtocolVersion>,
-    ];
-}
-
 fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
     visit![
         revision,
@@ -236,7 +222,7 @@ fn visit_tasks(revision: Revision, visitor: &mut impl TypeVisitor) {
     ];
 }
 
-/// Requests, responses and notifications, each name once: a tool is called by one request, as a task or not.
+/// What the tables of errors and methods make, each name once: a tool is called by one request, as a task or not.
 struct Messages<'a, V> {
     revision: Revision,
     visitor: &'a mut V,
@@ -251,16 +237,23 @@ impl<V: TypeVisitor> Messages<'_, V> {
     }
 }
 
-impl<V: TypeVisitor> CallVisitor for Messages<'_, V> {
-    fn visit<C: Call>(&mut self) {
-        self.show::<Request<C>>();
-        self.show::<Response<C>>();
+impl<V: TypeVisitor> ErrorKindVisitor for Messages<'_, V> {
+    fn visit<K: ErrorKind>(&mut self) {
+        self.show::<CodedError<K>>();
+        self.show::<CodedErrorResponse<K>>();
     }
 }
 
-impl<V: TypeVisitor> NoticeVisitor for Messages<'_, V> {
-    fn visit<N: Notice>(&mut self) {
-        self.show::<Notification<N>>();
+impl<V: TypeVisitor> RequestVisitor for Messages<'_, V> {
+    fn visit<M: RequestMethod>(&mut self) {
+        self.show::<Request<M>>();
+        self.show::<Response<M>>();
+    }
+}
+
+impl<V: TypeVisitor> NotificationVisitor for Messages<'_, V> {
+    fn visit<M: NotificationMethod>(&mut self) {
+        self.show::<Notification<M>>();
     }
 }
 
@@ -300,24 +293,24 @@ pub struct MethodTypes {
 pub fn method_types(revision: Revision) -> Vec<MethodTypes> {
     struct Collect(Revision, Vec<MethodTypes>);
 
-    impl CallVisitor for Collect {
-        fn visit<C: Call>(&mut self) {
-            if let Some(request) = Request::<C>::name_in(self.0) {
-                self.1.push(MethodTypes { method: C::METHOD, request, response: Some(C::RESPONSE) });
+    impl RequestVisitor for Collect {
+        fn visit<M: RequestMethod>(&mut self) {
+            if let Some(request) = Request::<M>::name_in(self.0) {
+                self.1.push(MethodTypes { method: M::METHOD, request, response: Some(M::RESPONSE) });
             }
         }
     }
 
-    impl NoticeVisitor for Collect {
-        fn visit<N: Notice>(&mut self) {
-            if let Some(request) = Notification::<N>::name_in(self.0) {
-                self.1.push(MethodTypes { method: N::METHOD, request, response: None });
+    impl NotificationVisitor for Collect {
+        fn visit<M: NotificationMethod>(&mut self) {
+            if let Some(request) = Notification::<M>::name_in(self.0) {
+                self.1.push(MethodTypes { method: M::METHOD, request, response: None });
             }
         }
     }
 
     let mut collect = Collect(revision, Vec::new());
-    visit_calls(&mut collect);
-    visit_notices(&mut collect);
+    visit_requests(&mut collect);
+    visit_notifications(&mut collect);
     collect.1
 }

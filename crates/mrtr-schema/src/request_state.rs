@@ -26,7 +26,7 @@ impl RequestState {
         Self(text.into())
     }
 
-    /// The text, which anybody may have made: for opening and echoing only.
+    /// The text, which any peer may have made: for opening and echoing only.
     pub fn untrusted_text(&self) -> &str {
         &self.0
     }

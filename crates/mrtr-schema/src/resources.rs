@@ -34,7 +34,7 @@ pub struct Resource {
     pub description: Option<String>,
     /// Its media type, if known.
     pub mime_type: Option<String>,
-    /// Hints for whoever shows it.
+    /// Hints for the client that shows it.
     pub annotations: Option<Annotations>,
     /// Its size in bytes, before any encoding.
     pub size: Option<u64>,
@@ -72,7 +72,7 @@ pub struct ResourceTemplate {
     pub description: Option<String>,
     /// Their media type, if they all have the same.
     pub mime_type: Option<String>,
-    /// Hints for whoever shows them.
+    /// Hints for the client that shows them.
     pub annotations: Option<Annotations>,
     /// Pictures of them for user interfaces.
     pub icons: Option<Vec<Icon>>,

@@ -293,16 +293,16 @@ serde_at_published_revision!(InputRequiredResult);
 /// Read by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
 ///
 /// ```
-/// use mrtr_schema::{CallToolResult, Reply, Revision, Wire};
+/// use mrtr_schema::{CallToolResult, MethodResult, Revision, Wire};
 ///
 /// let interim = r#"{"requestState": "sealed"}"#;
-/// let reply = Reply::<CallToolResult>::from_json(interim, Revision::Draft202602.strict())?;
-/// assert!(matches!(reply, Reply::InputRequired(_)));
+/// let read = MethodResult::<CallToolResult>::from_json(interim, Revision::Draft202602.strict())?;
+/// assert!(matches!(read, MethodResult::InputRequired(_)));
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Reply<T> {
+pub enum MethodResult<T> {
     /// The request is done.
     Complete(T),
     /// More input is needed.
@@ -311,15 +311,15 @@ pub enum Reply<T> {
     Extension(ExtensionResult),
 }
 
-impl<T> From<InputRequiredResult> for Reply<T> {
+impl<T> From<InputRequiredResult> for MethodResult<T> {
     fn from(result: InputRequiredResult) -> Self {
         Self::InputRequired(result)
     }
 }
 
-serde_at_published_revision!(Reply<T: WireObject>);
+serde_at_published_revision!(MethodResult<T: WireObject>);
 
-impl<T: WireObject> Wire for Reply<T> {
+impl<T: WireObject> Wire for MethodResult<T> {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
@@ -376,10 +376,10 @@ fn not_in<E: Error>(word: &ExtensionType, revision: Revision) -> E {
 /// A result that an extension defines.
 ///
 /// ```
-/// use mrtr_schema::{CallToolResult, Reply};
+/// use mrtr_schema::{CallToolResult, MethodResult};
 ///
-/// let reply: Reply<CallToolResult> = serde_json::from_str(r#"{"resultType": "task", "taskId": "t-1"}"#)?;
-/// let Reply::Extension(result) = reply else { panic!("an extension's") };
+/// let read: MethodResult<CallToolResult> = serde_json::from_str(r#"{"resultType": "task", "taskId": "t-1"}"#)?;
+/// let MethodResult::Extension(result) = read else { panic!("an extension's") };
 /// assert_eq!(result.extra.get("taskId").unwrap().as_text().unwrap(), "t-1");
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -12,8 +12,6 @@ use std::str::FromStr;
 ///
 /// assert_eq!(Revision::default(), Revision::Published);
 /// assert_eq!("sep-2322".parse(), Ok(Revision::Sep2322));
-/// assert!(Revision::Published.may_ask_on("tools/call"));
-/// assert!(!Revision::Published.may_ask_on("tools/list"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
@@ -40,6 +38,28 @@ impl Revision {
         }
     }
 
+    /// The number by which formats that are kept call it: it stays when names change, and is never given anew.
+    ///
+    /// ```
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert_eq!(Revision::Sep2322.number(), 2);
+    /// assert_eq!(Revision::from_number(2), Some(Revision::Sep2322));
+    /// assert_eq!(Revision::from_number(0), None, "no revision has it");
+    /// ```
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Draft202602 => 1,
+            Self::Sep2322 => 2,
+            Self::Published => 3,
+        }
+    }
+
+    /// The revision that has this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|revision| revision.number() == number)
+    }
+
     /// Whether it has a feature.
     pub const fn has(self, feature: Feature) -> bool {
         let [draft, sep, published] = feature.row();
@@ -47,18 +67,6 @@ impl Revision {
             Self::Draft202602 => draft,
             Self::Sep2322 => sep,
             Self::Published => published,
-        }
-    }
-
-    /// Whether a server may answer this method with an interim result (SV-1).
-    ///
-    /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
-    pub fn may_ask_on(self, method: &str) -> bool {
-        match method {
-            "tools/call" | "prompts/get" | "resources/read" => true,
-            "tasks/result" => matches!(self, Self::Draft202602 | Self::Sep2322),
-            "completion/complete" => self == Self::Draft202602,
-            _ => false,
         }
     }
 
@@ -136,6 +144,9 @@ pub struct Dialect {
 
 /// Something that some revisions have and others do not.
 ///
+/// Each is named for the one behaviour that it decides. Where two rows are alike, they are still two: a revision to come
+/// may have the one without the other.
+///
 /// ```
 /// use mrtr_schema::{Feature, Revision};
 ///
@@ -148,34 +159,58 @@ pub struct Dialect {
 pub enum Feature {
     /// Results say in `resultType` what they are.
     ResultType,
-    /// An interim result is told by its fields, and has a response type of its own.
-    InterimByFields,
     /// Extensions may define further values of `resultType`.
     ResultTypeExtensions,
+    /// An interim result is told by its fields, and has a response type of its own.
+    InterimByFields,
     /// Each request says version, client and capabilities in `_meta`.
     RequestMetadata,
-    /// A client asks what a server offers with `server/discover`, and listens with `subscriptions/listen`.
+    /// A request says in `_meta` which log messages its client wants.
+    LogLevelPerRequest,
+    /// A request carries W3C trace context in `_meta`.
+    TraceContext,
+    /// Results say in `_meta` which server they come from.
+    ServerInfoInResults,
+    /// A client asks what a server offers with `server/discover`.
     Discovery,
-    /// A client opens a session with `initialize`, and settings such as the log level last as long as it.
+    /// A client hears of changes with `subscriptions/listen`.
+    Subscriptions,
+    /// A client opens a session with `initialize`; the log level and the resources it watches last as long as that.
     Sessions,
+    /// `notifications/cancelled` must name the request; before, one that belonged to a task could do without.
+    CancelledNamesRequest,
     /// `ttlMs` and `cacheScope` on lists and reads.
     CachingHints,
+    /// Over HTTP, headers repeat the version, the method and the name that the body says; -32020 if they differ.
+    MirroredHeaders,
+    /// Over HTTP, an error has a status by its code; before, only a message that is none had one.
+    HttpErrorStatus,
+    /// A resource that is not there has a code of its own, -32002; later it is -32602, as for tools and prompts.
+    ResourceNotFoundCode,
+    /// A capability that a request needs and its client did not declare has a code of its own, -32021.
+    MissingCapabilityCode,
+    /// A protocol version that the server does not speak has a code of its own, -32022.
+    UnsupportedVersionCode,
+    /// A server may ask on any request, so `inputResponses` and `requestState` may sit on any.
+    RetryOnAnyRequest,
+    /// The parameters of a retry are a type by themselves.
+    RetryParams,
+    /// A server may ask on `completion/complete`.
+    AskOnCompletion,
     /// `roots/list` may be asked for as an input.
     RootsAsInput,
+    /// A server asks for roots with a request of its own.
+    RootsAsRequest,
+    /// A client says when its roots change.
+    RootsListChanged,
     /// Inputs of an application's own, under a reverse-DNS method.
     NamespacedInputs,
     /// Inputs and their answers are requests and results of their own, with a `_meta` each.
     InputMetadata,
-    /// URL-mode elicitation names itself in `elicitationId`.
+    /// URL-mode elicitation names itself in `elicitationId`, by which the server later says that it is done.
     ElicitationId,
     /// `structuredContent` and `outputSchema` are not limited to objects.
     AnyStructuredContent,
-    /// A client says when its roots change.
-    RootsListChanged,
-    /// `inputResponses` and `requestState` may sit on any request, not only where the server may ask.
-    RetryOnAnyRequest,
-    /// A server asks for roots with a request of its own.
-    RootsAsRequest,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
@@ -187,24 +222,36 @@ impl Feature {
     #[rustfmt::skip] // a table is read by its columns
     const fn row(self) -> [bool; 3] {
         match self {
-            //                             draft-2026-02  sep-2322  2026-07-28
-            Self::ResultType           => [false,         true,     true],
-            Self::ResultTypeExtensions => [false,         false,    true],
-            Self::RequestMetadata      => [false,         false,    true],
-            Self::InterimByFields      => [true,          false,    false],
-            Self::Discovery            => [false,         false,    true],
-            Self::Sessions             => [true,          true,     false],
-            Self::CachingHints         => [false,         false,    true],
-            Self::RootsAsInput         => [false,         true,     true],
-            Self::NamespacedInputs     => [false,         false,    true],
-            Self::InputMetadata        => [true,          false,    false],
-            Self::ElicitationId        => [true,          true,     false],
-            Self::AnyStructuredContent => [false,         false,    true],
-            Self::RootsListChanged     => [true,          true,     false],
-            Self::RetryOnAnyRequest    => [true,          false,    false],
-            Self::RootsAsRequest       => [true,          false,    false],
-            Self::CoreTasks            => [true,          true,     false],
-            Self::TasksExtension       => [false,         false,    true],
+            //                                draft-2026-02  sep-2322  2026-07-28
+            Self::ResultType              => [false,         true,     true],
+            Self::ResultTypeExtensions    => [false,         false,    true],
+            Self::InterimByFields         => [true,          false,    false],
+            Self::RequestMetadata         => [false,         false,    true],
+            Self::LogLevelPerRequest      => [false,         false,    true],
+            Self::TraceContext            => [false,         false,    true],
+            Self::ServerInfoInResults     => [false,         false,    true],
+            Self::Discovery               => [false,         false,    true],
+            Self::Subscriptions           => [false,         false,    true],
+            Self::Sessions                => [true,          true,     false],
+            Self::CancelledNamesRequest   => [false,         false,    true],
+            Self::CachingHints            => [false,         false,    true],
+            Self::MirroredHeaders         => [false,         false,    true],
+            Self::HttpErrorStatus         => [false,         false,    true],
+            Self::ResourceNotFoundCode    => [true,          true,     false],
+            Self::MissingCapabilityCode   => [false,         false,    true],
+            Self::UnsupportedVersionCode  => [false,         false,    true],
+            Self::RetryOnAnyRequest       => [true,          false,    false],
+            Self::RetryParams             => [false,         true,     true],
+            Self::AskOnCompletion         => [true,          false,    false],
+            Self::RootsAsInput            => [false,         true,     true],
+            Self::RootsAsRequest          => [true,          false,    false],
+            Self::RootsListChanged        => [true,          true,     false],
+            Self::NamespacedInputs        => [false,         false,    true],
+            Self::InputMetadata           => [true,          false,    false],
+            Self::ElicitationId           => [true,          true,     false],
+            Self::AnyStructuredContent    => [false,         false,    true],
+            Self::CoreTasks               => [true,          true,     false],
+            Self::TasksExtension          => [false,         false,    true],
         }
     }
 }

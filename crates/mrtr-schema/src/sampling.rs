@@ -274,7 +274,7 @@ pub struct ToolResultContent {
     pub tool_use_id: String,
     /// What the tool returned.
     pub content: Vec<ContentBlock>,
-    /// The same for programs.
+    /// The result for programs.
     pub structured_content: Option<StructuredContent>,
     /// Whether the tool failed.
     pub is_error: Option<bool>,

@@ -17,7 +17,7 @@ use crate::{Feature, Implementation, RequestId};
 /// filter.tools_list_changed = Some(true);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "SubscriptionFilter", when = Feature::Discovery)]
+#[wire(name = "SubscriptionFilter", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct SubscriptionFilter {
     /// When the list of tools changes.
@@ -49,7 +49,7 @@ pub struct SubscriptionFilter {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "SubscriptionsListenRequestParams", when = Feature::Discovery)]
+#[wire(name = "SubscriptionsListenRequestParams", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct ListenParams {
     /// What the client wants to hear.
@@ -72,7 +72,7 @@ pub struct ListenParams {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "SubscriptionsAcknowledgedNotificationParams", when = Feature::Discovery)]
+#[wire(name = "SubscriptionsAcknowledgedNotificationParams", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct SubscriptionsAcknowledgedParams {
     /// What the server took on.
@@ -100,7 +100,7 @@ required_params!(ListenParams, SubscriptionsAcknowledgedParams);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "SubscriptionsListenResult", when = Feature::Discovery)]
+#[wire(name = "SubscriptionsListenResult", when = Feature::Subscriptions)]
 #[non_exhaustive]
 pub struct ListenResult {
     /// Says that it is complete.
@@ -123,7 +123,7 @@ pub struct ListenResult {
 /// assert!(serde_json::from_str::<ListenResultMeta>("{}").is_err(), "it must say which subscription");
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "SubscriptionsListenResultMetaObject", when = Feature::Discovery, open)]
+#[wire(name = "SubscriptionsListenResultMetaObject", when = Feature::Subscriptions, open)]
 #[non_exhaustive]
 pub struct ListenResultMeta {
     /// The subscription: the id of the request that opened it.

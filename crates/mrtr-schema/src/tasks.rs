@@ -42,7 +42,7 @@ pub enum TaskStatus {
     Completed,
     /// It has none, and never will.
     Failed,
-    /// Somebody called it off.
+    /// The caller or the server cancelled it.
     Cancelled,
 }
 
@@ -324,7 +324,7 @@ pub struct GetTaskResult {
     pub extra: Members,
 }
 
-/// Where a task stands once it was called off.
+/// Where a task stands once it was cancelled.
 ///
 /// ```
 /// use mrtr_schema::tasks::CancelTaskResult;
@@ -358,11 +358,11 @@ pub struct CancelTaskResult {
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskPayload;
-/// use mrtr_schema::{CallToolResult, ContentBlock, Reply, Revision, Wire};
+/// use mrtr_schema::{CallToolResult, ContentBlock, MethodResult, Revision, Wire};
 ///
 /// let returned = CallToolResult::new([ContentBlock::text("Done")]).to_json(Revision::Sep2322)?;
-/// let reply = Reply::<TaskPayload>::from_json(&returned, Revision::Sep2322.strict()).unwrap();
-/// let Reply::Complete(payload) = reply else { panic!("complete") };
+/// let read = MethodResult::<TaskPayload>::from_json(&returned, Revision::Sep2322.strict()).unwrap();
+/// let MethodResult::Complete(payload) = read else { panic!("complete") };
 /// assert!(payload.extra.get("content").is_some(), "the result of the tool, as it is");
 /// # Ok::<(), serde_json::Error>(())
 /// ```

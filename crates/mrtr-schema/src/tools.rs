@@ -288,7 +288,7 @@ pub struct CallToolResult {
     pub result_type: CompleteType,
     /// What the tool returned: for the model.
     pub content: Vec<ContentBlock>,
-    /// The same for programs.
+    /// The result for programs.
     pub structured_content: Option<StructuredContent>,
     /// Whether the tool failed. The model sees it and may try again.
     pub is_error: Option<bool>,

@@ -5,7 +5,7 @@ use mrtr_schema::tasks::{self, TaskInputResponseParams};
 use mrtr_schema::{
     Annotations, CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, ElicitResult,
     ErrorResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, Json, JsonObject,
-    ListRootsRequest, ListTools, Number, OutputSchema, PaginatedParams, Reply, Request, RequestId, RequestMeta,
+    ListRootsRequest, ListTools, MethodResult, Number, OutputSchema, PaginatedParams, Request, RequestId, RequestMeta,
     RequestState, Response, ResultType, Revision, SamplingMessage, Tool, Wire,
 };
 
@@ -83,15 +83,17 @@ fn ty_3_an_interim_result_is_never_empty() {
 
 #[test]
 fn ty_4_the_result_type_decides_and_absent_means_complete() {
-    type ToolReply = Reply<CallToolResult>;
+    type ToolResult = MethodResult<CallToolResult>;
     let absent = r#"{"content": [], "inputRequests": {}}"#;
-    assert!(matches!(ToolReply::from_json(absent, PUBLISHED.lenient()), Ok(Reply::Complete(_))));
-    assert_eq!(refusal::<ToolReply>(absent, PUBLISHED), "$.resultType: required, but absent");
+    assert!(matches!(ToolResult::from_json(absent, PUBLISHED.lenient()), Ok(MethodResult::Complete(_))));
+    assert_eq!(refusal::<ToolResult>(absent, PUBLISHED), "$.resultType: required, but absent");
     let task = r#"{"resultType": "task", "taskId": "t"}"#;
-    let Ok(Reply::Extension(result)) = ToolReply::from_json(task, PUBLISHED.strict()) else { panic!("an extension's") };
+    let Ok(MethodResult::Extension(result)) = ToolResult::from_json(task, PUBLISHED.strict()) else {
+        panic!("an extension's")
+    };
     assert_eq!(result.result_type.as_str(), "task");
     assert!(result.extra.get("taskId").is_some());
-    assert!(refusal::<ToolReply>(task, SEP).starts_with("$.resultType: `task` is not one of"));
+    assert!(refusal::<ToolResult>(task, SEP).starts_with("$.resultType: `task` is not one of"));
     assert!(ResultType::from_json(r#""done""#, SEP.strict()).is_err());
     let result = CallToolResult::new([ContentBlock::text("done")]);
     assert!(result.to_json(PUBLISHED).unwrap().starts_with(r#"{"resultType":"complete","#));
@@ -100,9 +102,12 @@ fn ty_4_the_result_type_decides_and_absent_means_complete() {
 
 #[test]
 fn ty_5_in_the_draft_an_interim_result_is_told_by_its_fields() {
-    type ToolReply = Reply<CallToolResult>;
-    assert!(matches!(ToolReply::from_json(r#"{"requestState": ""}"#, DRAFT.strict()), Ok(Reply::InputRequired(_))));
-    assert!(matches!(ToolReply::from_json(r#"{"content": []}"#, DRAFT.strict()), Ok(Reply::Complete(_))));
+    type ToolResult = MethodResult<CallToolResult>;
+    assert!(matches!(
+        ToolResult::from_json(r#"{"requestState": ""}"#, DRAFT.strict()),
+        Ok(MethodResult::InputRequired(_))
+    ));
+    assert!(matches!(ToolResult::from_json(r#"{"content": []}"#, DRAFT.strict()), Ok(MethodResult::Complete(_))));
     let page = r#"{"requestState": "s", "inputResponses": {}}"#;
     let params = PaginatedParams::from_json(page, DRAFT.strict()).unwrap();
     assert_eq!(params.retry.request_state, Some(RequestState::new("s")));
@@ -302,9 +307,9 @@ fn no_object_is_written_with_a_key_twice() {
 #[test]
 fn what_a_revision_does_not_have_is_not_written_in_it() {
     let task = r#"{"resultType":"task","taskId":"t"}"#;
-    let reply = Reply::<CallToolResult>::from_json(task, PUBLISHED.strict()).unwrap();
-    assert!(reply.to_json(PUBLISHED).is_ok());
-    assert!(reply.to_json(SEP).is_err() && reply.to_json(DRAFT).is_err());
+    let read = MethodResult::<CallToolResult>::from_json(task, PUBLISHED.strict()).unwrap();
+    assert!(read.to_json(PUBLISHED).is_ok());
+    assert!(read.to_json(SEP).is_err() && read.to_json(DRAFT).is_err());
     let list = OutputSchema::parse(r#"{"type":"array"}"#).unwrap();
     assert!(list.to_json(PUBLISHED).is_ok() && list.to_json(SEP).is_err());
 }

@@ -1,4 +1,4 @@
-//! Schemas that would keep whoever compiles them busy are refused, soon and with the reason.
+//! Schemas that would keep the compiler of schemas busy are refused, soon and with the reason.
 #![cfg(feature = "validate")]
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
@@ -10,7 +10,7 @@ use mrtr_schema::SchemaCheck;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-/// Compiles a schema, or fails: whoever waits for ever finds nothing out.
+/// Compiles a schema, or fails: a test that waits for ever finds nothing out.
 fn compiled(schema: &Value) -> Result<SchemaCheck, String> {
     let raw = RawValue::from_string(schema.to_string()).unwrap();
     let (done, compiled) = mpsc::channel();

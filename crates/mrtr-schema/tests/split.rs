@@ -7,7 +7,7 @@ use mrtr_schema::{Json, RawMembers, Revision, Wire};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-/// JSON as somebody may write it: with space anywhere, escapes, and brackets in strings.
+/// JSON as a peer may write it: with space anywhere, escapes, and brackets in strings.
 fn json() -> impl Strategy<Value = String> {
     let string = prop::sample::select(vec![
         r#""""#,

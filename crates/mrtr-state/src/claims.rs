@@ -35,7 +35,7 @@ impl<'a> Claims<'a> {
         let principal = if self.principal.is_some() { HAS_PRINCIPAL } else { 0 };
         let tenant = if self.tenant.is_some() { HAS_TENANT } else { 0 };
         let mut fixed = [0; 3 + 16 + 4 * 6 + 4 + 32];
-        fixed[..3].copy_from_slice(&[FORMAT, revision_number(self.revision), principal | tenant]);
+        fixed[..3].copy_from_slice(&[FORMAT, self.revision.number(), principal | tenant]);
         fixed[3..19].copy_from_slice(flow.as_bytes());
         for (place, moment) in fixed[19..43].chunks_exact_mut(6).zip([started, ends, self.issued, self.expires]) {
             place.copy_from_slice(&six_bytes(moment));
@@ -63,7 +63,7 @@ impl<'a> Claims<'a> {
         if format != FORMAT || presence & !(HAS_PRINCIPAL | HAS_TENANT) != 0 {
             return None;
         }
-        let revision = Revision::ALL.into_iter().find(|known| revision_number(*known) == revision)?;
+        let revision = Revision::from_number(revision)?;
         let flow = FlowId(reader.array()?);
         let started = reader.moment()?;
         let ends = reader.moment()?;
@@ -88,17 +88,6 @@ impl<'a> Claims<'a> {
             handler_version: reader.text()?,
         };
         Some((claims, reader.0))
-    }
-}
-
-/// Numbers of the format, which stay when names change.
-fn revision_number(revision: Revision) -> u8 {
-    match revision {
-        Revision::Draft202602 => 1,
-        Revision::Sep2322 => 2,
-        Revision::Published => 3,
-        // A revision that this version does not know has no number; zero is refused when it is read.
-        _ => 0,
     }
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use mrtr_schema::Revision;
+use mrtr_schema::{Feature, Revision};
 use serde_json::{Map, Value};
 
 use crate::validate_examples::folder::{self, Example, Kind};
@@ -24,7 +24,7 @@ pub(crate) struct Source {
     pub(crate) examples: Vec<Example>,
 }
 
-/// Those that a folder holds: one a revision, and the tasks extension of the published one.
+/// Those that a folder holds: one a revision, and the tasks extension of the one that has it.
 pub(crate) fn sources(spec: &Path) -> Result<Vec<Source>> {
     if !spec.is_dir() {
         bail!("there is no such folder");
@@ -34,10 +34,11 @@ pub(crate) fn sources(spec: &Path) -> Result<Vec<Source>> {
     for revision in Revision::ALL.into_iter().filter(|revision| present(&revision.as_str())) {
         sources.push(source(spec, revision.as_str(), revision)?);
     }
-    if let Some(name) = Some(TASKS).filter(present) {
-        let mut tasks = source(spec, name, Revision::Published)?;
+    let with_tasks = Revision::ALL.into_iter().find(|revision| revision.has(Feature::TasksExtension));
+    if let (Some(name), Some(revision)) = (Some(TASKS).filter(present), with_tasks) {
+        let mut tasks = source(spec, name, revision)?;
         // The extension repeats the types of the core that it uses. Those are compared with the core.
-        for core in sources.iter().filter(|source| source.revision == Revision::Published) {
+        for core in sources.iter().filter(|source| source.revision == revision) {
             tasks.types.retain(|name| !core.types.contains(name));
         }
         sources.push(tasks);

@@ -1,7 +1,7 @@
 //! A call that has become a task: looked at, answered, and followed to its end.
 
 use mrtr_schema::tasks::{self, TaskStatus, extension};
-use mrtr_schema::{AnyResult, Feature, Json, JsonObject, ReadError, Reply, Wire};
+use mrtr_schema::{AnyResult, Feature, Json, JsonObject, MethodResult, ReadError, Wire};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -119,8 +119,8 @@ impl Call {
     }
 
     fn after_task_result(&mut self, result: &RawValue) -> Result<Phase, Stop> {
-        match Reply::<AnyResult>::read(result, self.pending.revision.lenient())? {
-            Reply::InputRequired(interim) => {
+        match MethodResult::<AnyResult>::read(result, self.pending.revision.lenient())? {
+            MethodResult::InputRequired(interim) => {
                 let state = interim.request_state().cloned();
                 self.check_size(None, state.as_ref())?;
                 self.pending.state = state;
@@ -155,8 +155,8 @@ impl Call {
 
 /// The result, if it is a complete one.
 fn complete(result: &RawValue, call: &Call) -> Result<Json, ReadError> {
-    match Reply::<AnyResult>::read(result, call.pending.revision.lenient())? {
-        Reply::Complete(_) => Json::from_raw(result),
+    match MethodResult::<AnyResult>::read(result, call.pending.revision.lenient())? {
+        MethodResult::Complete(_) => Json::from_raw(result),
         _ => Err(ReadError::refused("a result that is not complete").in_member("resultType")),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mrtr_client::{CredentialsMark, Exchange, TransportError, TransportFailure};
-use mrtr_schema::{Feature, Printable};
+use mrtr_schema::{Feature, MethodInfo, Printable};
 use reqwest::Response;
 
 use super::HttpTransport;
@@ -32,7 +32,9 @@ impl HttpTransport {
                 {
                     refused = token;
                 }
-                Ok(response) if attempt < ATTEMPTS && is_put_off(&response) && only_reads(exchange.method) => {
+                Ok(response)
+                    if attempt < ATTEMPTS && is_put_off(&response) && MethodInfo::of(exchange.method).only_reads =>
+                {
                     tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
                     attempt += 1;
                 }
@@ -62,7 +64,7 @@ impl HttpTransport {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if exchange.revision.has(Feature::RequestMetadata) {
+        if exchange.revision.has(Feature::MirroredHeaders) {
             self.mirror(exchange, &mut headers)?;
         }
         if let Some(token) = token {
@@ -130,7 +132,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
-    error.is_connect() || (only_reads(method) && error.is_request())
+    error.is_connect() || (MethodInfo::of(method).only_reads && error.is_request())
 }
 
 fn is_put_off(response: &Response) -> bool {
@@ -144,7 +146,3 @@ pub(super) fn retry_after(response: &Response) -> Option<Duration> {
 }
 
 const LONGEST_WAIT: u64 = 10;
-
-fn only_reads(method: &str) -> bool {
-    method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get")
-}

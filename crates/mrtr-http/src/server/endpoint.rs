@@ -269,16 +269,18 @@ impl Endpoint {
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
-        if revision.has(Feature::RequestMetadata) {
-            context.headers(claims(&head.headers))
-        } else {
-            context.capabilities(Arc::clone(&self.settings.capabilities))
+        if revision.has(Feature::MirroredHeaders) {
+            context = context.headers(claims(&head.headers));
         }
+        if !revision.has(Feature::RequestMetadata) {
+            context = context.capabilities(Arc::clone(&self.settings.capabilities));
+        }
+        context
     }
 
     /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
     fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
-        if !matches!(reply, Reply::Stream(_)) || !self.settings.revision.has(Feature::RequestMetadata) {
+        if !matches!(reply, Reply::Stream(_)) || !self.settings.revision.has(Feature::MirroredHeaders) {
             return false;
         }
         let method = head.headers.get(claims::METHOD).map(|method| method.as_bytes().trim_ascii());

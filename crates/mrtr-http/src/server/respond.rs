@@ -131,7 +131,7 @@ const JSON: &str = "application/json";
 fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
     match code {
         ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
-        _ if !revision.has(Feature::RequestMetadata) => StatusCode::OK,
+        _ if !revision.has(Feature::HttpErrorStatus) => StatusCode::OK,
         ErrorCode::HEADER_MISMATCH
         | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
         | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,

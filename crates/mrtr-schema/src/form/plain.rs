@@ -8,7 +8,7 @@ use crate::json::{JsonObject, RawMembers, text};
 
 impl Form {
     /// What an `ElicitResult` that accepts fills in, if it fits for sure and nothing stands in it that is to be left
-    /// out: the type whose form this is can be read from it. `None` says nothing: whoever gets it looks closer.
+    /// out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
     ///
     /// ```
     /// use mrtr_schema::Form;
@@ -31,7 +31,7 @@ impl Form {
         fits.then_some(content)
     }
 
-    /// Whether an answer fits for sure. A no says nothing: whoever gets it looks closer.
+    /// Whether an answer fits for sure. A no says nothing: the caller looks closer.
     pub(super) fn plainly_fits(&self, content: &JsonObject) -> bool {
         self.fills(content.as_raw(), |field, value| field.is_none_or(|field| plainly_fills(field, value)))
     }

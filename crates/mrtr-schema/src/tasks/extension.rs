@@ -30,6 +30,42 @@ use crate::{Dialect, Feature, ReadError, Revision};
 /// ```
 pub const NAME: &str = "io.modelcontextprotocol/tasks";
 
+/// Asks for a task, with all that belongs to where it stands.
+///
+/// ```
+/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::tasks::extension::GetTask;
+///
+/// assert_eq!(GetTask::METHOD, "tasks/get");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum GetTask {}
+
+/// Answers what a task asked.
+///
+/// ```
+/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::tasks::extension::UpdateTask;
+///
+/// assert_eq!(UpdateTask::METHOD, "tasks/update");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum UpdateTask {}
+
+/// Cancels a task.
+///
+/// ```
+/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::tasks::extension::CancelTask;
+///
+/// assert_eq!(CancelTask::METHOD, "tasks/cancel");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
+pub enum CancelTask {}
+
 /// What is known of a task, wherever it stands.
 ///
 /// ```
@@ -111,7 +147,7 @@ pub enum DetailedTask {
     /// It has none, and never will.
     #[wire(value = "failed")]
     Failed(FailedTask),
-    /// Somebody called it off.
+    /// The caller or the server cancelled it.
     #[wire(value = "cancelled")]
     Cancelled(CancelledTask),
 }
@@ -268,7 +304,7 @@ pub struct FailedTask {
     pub extra: Members,
 }
 
-/// A task that somebody called off.
+/// A task that was cancelled.
 ///
 /// ```
 /// use mrtr_schema::tasks::extension::DetailedTask;

@@ -73,7 +73,7 @@ pub(crate) fn check<'a>(
     let Some(lacking) = lacking else { return Ok(()) };
     let message = format!("The client did not declare what this request needs: {}", names(&lacking).join(", "));
     let mut error = ErrorObject::with_data(message, &MissingCapabilityData::new(lacking));
-    if !revision.has(Feature::RequestMetadata) {
+    if !revision.has(Feature::MissingCapabilityCode) {
         // Capabilities were declared long before this request, and there is no code of its own for it.
         error.code = ErrorCode::INVALID_PARAMS;
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::{
-    Envelope, ErrorCode, ErrorObject, Feature, RawParams, ReadError, RequestId, RequestMeta, Revision,
+    Envelope, ErrorCode, ErrorObject, Feature, MethodInfo, RawParams, ReadError, RequestId, RequestMeta, Revision,
     UnsupportedVersionData, WireObject,
 };
 
@@ -70,7 +70,7 @@ impl Unchecked<'_> {
     fn check(&self, parts: &Parts) -> Result<ClientMeta, Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
         self.check_known(parts)?;
-        if let Some(member) = subject_member(&self.method) {
+        if let Some(member) = MethodInfo::of(&self.method).subject {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
@@ -83,7 +83,7 @@ impl Unchecked<'_> {
         match &*self.method {
             "tools/call" if self.may_ask() => &["_meta", "arguments", "inputResponses"],
             "tools/call" => &["_meta", "arguments"],
-            "prompts/get" | "resources/read" | "completion/complete" if self.may_ask() => &["_meta", "inputResponses"],
+            method if self.may_ask() && MethodInfo::of(method).runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
@@ -100,11 +100,10 @@ impl Unchecked<'_> {
             "prompts/get" | "prompts/list" => !parts.prompts.is_empty(),
             "resources/read" | "resources/list" | "resources/templates/list" => parts.has_resources(),
             "completion/complete" => parts.completes(),
-            "server/discover" | LISTEN => revision.has(Feature::Discovery),
-            "initialize" | "ping" => revision.has(Feature::Sessions),
+            "server/discover" | LISTEN | "initialize" | "ping" => MethodInfo::of(method).exists_in(revision),
             method => parts.extensions.iter().any(|extension| extension.owns(method, revision)),
         };
-        if known { Ok(()) } else { Err(unknown_method(method)) }
+        if known { Ok(()) } else { Err(unknown_method(method, revision)) }
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
@@ -133,7 +132,7 @@ impl Unchecked<'_> {
         if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
             return error;
         }
-        let versions = unknown_method(&self.method).message;
+        let versions = unknown_method(&self.method, self.context.revision).message;
         ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
@@ -145,7 +144,7 @@ impl Unchecked<'_> {
         let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
         self.check_version_header(&version)?;
         if *version != *revision.as_str() {
-            return Err(unsupported_version(&version));
+            return Err(unsupported_version(&version, revision));
         }
         RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)
     }
@@ -165,7 +164,7 @@ impl Unchecked<'_> {
 
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
     fn has_headers(&self) -> bool {
-        self.context.revision.has(Feature::RequestMetadata)
+        self.context.revision.has(Feature::MirroredHeaders)
     }
 
     fn check_header(
@@ -185,16 +184,6 @@ impl Unchecked<'_> {
     }
 }
 
-/// The member of the parameters that names the tool, prompt, resource or task.
-pub(super) fn subject_member(method: &str) -> Option<&'static str> {
-    match method {
-        "tools/call" | "prompts/get" => Some("name"),
-        "resources/read" => Some("uri"),
-        method if method.starts_with("tasks/") => Some("taskId"),
-        _ => None,
-    }
-}
-
 pub(super) const LISTEN: &str = "subscriptions/listen";
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
@@ -206,16 +195,16 @@ fn not_a_request() -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected")
 }
 
-pub(super) fn unknown_method(method: &str) -> ErrorObject {
+pub(super) fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     let message = if method == "initialize" {
-        format!("There is no `initialize`: each request says its version. This server has {}", Revision::Published)
+        format!("There is no `initialize`: each request says its version. This server has {revision}")
     } else {
         "Method not found".to_owned()
     };
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, message)
 }
 
-fn unsupported_version(requested: &str) -> ErrorObject {
-    let data = UnsupportedVersionData::new(echo::name(requested), [Revision::Published.to_string()]);
+fn unsupported_version(requested: &str, revision: Revision) -> ErrorObject {
+    let data = UnsupportedVersionData::new(echo::name(requested), [revision.to_string()]);
     ErrorObject::with_data("This protocol version is not supported", &data)
 }

@@ -86,7 +86,7 @@ impl Parts {
     /// What the server can do: what it has, and nothing else.
     fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         // Older revisions tell of changes and set log levels within a session, which there is none of here.
-        let changes = revision.has(Feature::Discovery);
+        let changes = revision.has(Feature::Subscriptions);
         let lists = || {
             let mut capability = ListChangedCapability::new();
             capability.list_changed = changes.then_some(true);
@@ -102,7 +102,7 @@ impl Parts {
             capability
         });
         capabilities.completions = self.completes().then(JsonObject::default);
-        capabilities.logging = changes.then(JsonObject::default);
+        capabilities.logging = revision.has(Feature::LogLevelPerRequest).then(JsonObject::default);
         let extensions: IndexMap<_, _> = self
             .extensions
             .iter()

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{ErrorObject, RequestId};
+use mrtr_schema::{ErrorObject, MethodInfo, RequestId};
 use tokio::sync::mpsc;
 
-use super::admit::{Admitted, LISTEN, subject_member, unknown_method};
+use super::admit::{Admitted, LISTEN, unknown_method};
 use super::client_meta::ClientMeta;
 use super::reply::{Reply, ReplyStream};
 use super::{catalog, subscription};
@@ -78,7 +78,7 @@ fn stream_from(
 
 /// Past the middleware, to the method, and past the middleware again.
 async fn past_middleware(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
-    let name = subject_member(&request.method).and_then(|member| request.params.text(member).ok().flatten());
+    let name = MethodInfo::of(&request.method).subject.and_then(|member| request.params.text(member).ok().flatten());
     let info = RequestInfo {
         method: &request.method,
         name: name.as_deref(),
@@ -121,7 +121,7 @@ async fn result(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, Err
                 let answer = contained(extension.name(), answer).await?;
                 parts.identity.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
             }
-            None => Err(unknown_method(method)),
+            None => Err(unknown_method(method, revision)),
         },
     }
 }

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use mrtr_schema::{
-    ErrorObject, ListenParams, ListenResult, ListenResultMeta, Notice, Notification, NotificationMeta,
+    ErrorObject, ListenParams, ListenResult, ListenResultMeta, Notification, NotificationMeta, NotificationMethod,
     NotificationParams, Optional, PromptListChanged, RequestId, ResourceListChanged, ResourceUpdated,
     ResourceUpdatedParams, Revision, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams,
     ToolListChanged, Wire,
@@ -102,7 +102,7 @@ impl Subscription {
 
     fn list_changed<N>(&self) -> Option<String>
     where
-        N: Notice<Params = Optional<NotificationParams>>,
+        N: NotificationMethod<Params = Optional<NotificationParams>>,
     {
         let mut params = NotificationParams::new();
         params.meta = Some(self.meta());
@@ -124,7 +124,7 @@ impl Subscription {
         meta
     }
 
-    fn write<N: Notice>(&self, notification: &Notification<N>) -> Result<String, ErrorObject> {
+    fn write<N: NotificationMethod>(&self, notification: &Notification<N>) -> Result<String, ErrorObject> {
         notification.to_json(self.revision).map_err(|error| {
             tracing::error!(%error, "a notification cannot be written in this revision");
             internal_error()

@@ -24,7 +24,7 @@ pub(crate) struct Request<'a> {
 impl Request<'_> {
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
     pub(super) fn has_headers(&self) -> bool {
-        self.context.revision.has(Feature::RequestMetadata)
+        self.context.revision.has(Feature::MirroredHeaders)
     }
 
     /// A member that must be there, and a text.

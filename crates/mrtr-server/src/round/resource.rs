@@ -43,7 +43,7 @@ fn find<'a>(parts: &'a Parts, uri: &str) -> Option<MatchedResource<'a>> {
 
 fn not_found(uri: &str, revision: Revision) -> ErrorObject {
     let mut error = ErrorObject::with_data("Resource not found", &ResourceNotFoundData::new(echo::name(uri)));
-    if !revision.has(Feature::Discovery) {
+    if revision.has(Feature::ResourceNotFoundCode) {
         error.code = ErrorCode::RESOURCE_NOT_FOUND;
     }
     error

@@ -55,7 +55,7 @@ impl Identity {
 
     /// Adds the server's name to a result that has no metadata: at its end, as text.
     fn sign(&self, mut written: String, revision: Revision) -> String {
-        if revision.has(Feature::RequestMetadata) && written.pop() == Some('}') {
+        if revision.has(Feature::ServerInfoInResults) && written.pop() == Some('}') {
             if !written.ends_with('{') {
                 written.push(',');
             }
@@ -67,7 +67,7 @@ impl Identity {
 
     /// Adds the server's name to whatever metadata a result has.
     fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
-        if !revision.has(Feature::RequestMetadata) {
+        if !revision.has(Feature::ServerInfoInResults) {
             return Ok(written.to_owned());
         }
         let unreadable = |_| crate::error::internal_error();

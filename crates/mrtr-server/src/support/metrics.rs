@@ -11,7 +11,7 @@
 //! | `mrtr_state_bytes` | | sizes of the states sent |
 
 use metrics::{counter, histogram};
-use mrtr_schema::InputRequest;
+use mrtr_schema::{InputRequest, MethodInfo};
 
 pub(crate) fn round(method: &str, outcome: &'static str) {
     counter!("mrtr_rounds_total", "method" => known(method), "outcome" => outcome).increment(1);
@@ -19,8 +19,8 @@ pub(crate) fn round(method: &str, outcome: &'static str) {
 
 /// The methods whose handlers are flows, and no others: a stranger's word never becomes a label.
 fn known(method: &str) -> &'static str {
-    let flows = ["tools/call", "prompts/get", "resources/read", "completion/complete"];
-    flows.into_iter().find(|known| *known == method).unwrap_or("other")
+    let method = MethodInfo::of(method);
+    method.name.filter(|_| method.runs_flow).unwrap_or("other")
 }
 
 pub(crate) fn asked<'a>(requests: impl Iterator<Item = &'a InputRequest>, state_bytes: usize) {

@@ -1,8 +1,8 @@
 //! Notifications from inside a flow: progress and log messages, on their way to the client.
 
 use mrtr_schema::{
-    Json, LoggingLevel, LoggingMessage, LoggingMessageParams, Notice, Notification, Number, Progress, ProgressParams,
-    ProgressToken, Revision, Wire,
+    Json, LoggingLevel, LoggingMessage, LoggingMessageParams, Notification, NotificationMethod, Number, Progress,
+    ProgressParams, ProgressToken, Revision, Wire,
 };
 use tokio::sync::mpsc;
 
@@ -31,7 +31,7 @@ impl Notifier {
     }
 
     /// Waits for room: a client that reads slowly slows its own flow down, and no other.
-    async fn send<N: Notice>(&self, notification: &Notification<N>) {
+    async fn send<N: NotificationMethod>(&self, notification: &Notification<N>) {
         match notification.to_json(self.revision) {
             // The client has gone: the run ends by itself.
             Ok(text) => drop(self.sender.send(text).await),

@@ -2,7 +2,7 @@
 
 use mrtr_schema::{
     CallToolResult, ContentBlock, ElicitResult, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json,
-    Reply, Wire, WireObject,
+    MethodResult, Wire, WireObject,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -164,7 +164,7 @@ impl Conversation {
     /// The interim result, if it is one.
     pub fn interim(&self) -> Option<InputRequiredResult> {
         match self.reply::<CallToolResult>()? {
-            Reply::InputRequired(interim) => Some(interim),
+            MethodResult::InputRequired(interim) => Some(interim),
             _ => None,
         }
     }
@@ -177,14 +177,14 @@ impl Conversation {
     /// The complete result of any method, if it is one.
     pub fn result_as<R: WireObject>(&self) -> Option<R> {
         match self.reply()? {
-            Reply::Complete(result) => Some(result),
+            MethodResult::Complete(result) => Some(result),
             _ => None,
         }
     }
 
-    fn reply<R: WireObject>(&self) -> Option<Reply<R>> {
+    fn reply<R: WireObject>(&self) -> Option<MethodResult<R>> {
         let result = self.response.get("result")?.to_string();
-        Reply::from_json(&result, self.client.context.revision.strict()).ok()
+        MethodResult::from_json(&result, self.client.context.revision.strict()).ok()
     }
 
     /// The error, if it is one.

@@ -1,6 +1,6 @@
 //! A client that answers rightly, wrongly, partly or not at all, and sends states old, new, none and made up.
 
-use mrtr_schema::{CallToolResult, InputRequiredResult, Reply, Revision, Wire};
+use mrtr_schema::{CallToolResult, InputRequiredResult, MethodResult, Revision, Wire};
 use mrtr_server::{Context, Server, StatePolicy, Tool};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -215,10 +215,11 @@ impl Client {
             return Ok(reply);
         }
         prop_assert!(reply.get("error").is_none(), "{}", reply);
-        let read = Reply::<CallToolResult>::from_json(&reply["result"].to_string(), Revision::Published.strict());
+        let read =
+            MethodResult::<CallToolResult>::from_json(&reply["result"].to_string(), Revision::Published.strict());
         match read {
-            Ok(Reply::InputRequired(interim)) => self.keep(run, &interim, other_arguments),
-            Ok(Reply::Complete(_)) => {
+            Ok(MethodResult::InputRequired(interim)) => self.keep(run, &interim, other_arguments),
+            Ok(MethodResult::Complete(_)) => {
                 let text = reply["result"].to_string();
                 prop_assert_eq!(text.contains("The tool failed"), self.world.was_misused(), "{}", text);
             }

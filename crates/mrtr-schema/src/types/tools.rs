@@ -6,15 +6,15 @@ use serde::Serializer;
 use serde::ser::Error;
 use serde_json::value::RawValue;
 
-use crate::content::{ContentBlock, StructuredContent};
-use crate::input::InputResponses;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
-use crate::result::CompleteType;
-use crate::tasks::{TaskMetadata, ToolExecution};
+use crate::types::content::{ContentBlock, StructuredContent};
+use crate::types::input::InputResponses;
+use crate::types::meta::{Meta, RequestMeta, ResultMeta};
+use crate::types::params::required_params;
+use crate::types::request_state::RequestState;
+use crate::types::result::CompleteType;
+use crate::types::tasks::{TaskMetadata, ToolExecution};
 use crate::wire::{Wire, serde_at_published_revision};
 use crate::{CachingHints, Dialect, Feature, Icon, ReadError, Revision};
 

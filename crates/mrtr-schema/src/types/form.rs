@@ -16,9 +16,9 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
-use crate::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::wire::{Wire, serde_at_published_revision};
 use crate::{Dialect, Printable, ReadError, Revision};
 

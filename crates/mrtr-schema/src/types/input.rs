@@ -7,14 +7,14 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
-use crate::elicitation::{ElicitRequest, ElicitResult};
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::RequestMeta;
-use crate::namespaced::{Method, NamespacedInputRequest};
-use crate::request_state::RequestState;
-use crate::roots::{ListRootsRequest, ListRootsResult};
-use crate::sampling::{CreateMessageRequest, CreateMessageResult};
+use crate::types::elicitation::{ElicitRequest, ElicitResult};
+use crate::types::meta::RequestMeta;
+use crate::types::namespaced::{Method, NamespacedInputRequest};
+use crate::types::request_state::RequestState;
+use crate::types::roots::{ListRootsRequest, ListRootsResult};
+use crate::types::sampling::{CreateMessageRequest, CreateMessageResult};
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 

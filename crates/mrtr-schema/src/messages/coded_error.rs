@@ -9,10 +9,10 @@ use serde::ser::SerializeMap;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::error_object::{ErrorCode, MissingCapabilityData, UnsupportedVersionData};
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
-use crate::jsonrpc::MESSAGE_MEMBERS;
+use crate::messages::jsonrpc::MESSAGE_MEMBERS;
+use crate::types::error_object::{ErrorCode, MissingCapabilityData, UnsupportedVersionData};
 use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, RequestId, Revision};
 

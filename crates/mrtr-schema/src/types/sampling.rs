@@ -7,10 +7,10 @@ use schemars::Schema;
 use serde::Serializer;
 use serde_json::value::RawValue;
 
-use crate::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
 use crate::json::{JsonObject, Members, Number};
 use crate::json_schema::Definitions;
-use crate::meta::{Meta, RequestMeta};
+use crate::types::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
+use crate::types::meta::{Meta, RequestMeta};
 use crate::wire::Wire;
 use crate::{Dialect, Feature, ReadError, Revision, Tool};
 

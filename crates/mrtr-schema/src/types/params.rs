@@ -6,11 +6,11 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::input::InputResponses;
 use crate::json::{Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::{NotificationMeta, RequestMeta};
-use crate::request_state::RequestState;
+use crate::types::input::InputResponses;
+use crate::types::meta::{NotificationMeta, RequestMeta};
+use crate::types::request_state::RequestState;
 use crate::wire::{Wire, WireObject, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 
@@ -121,7 +121,7 @@ pub trait RequestOnly {}
 /// Says of parameters that a message cannot do without them.
 macro_rules! required_params {
     ($($params:ty),* $(,)?) => {$(
-        impl crate::params::Params for $params {
+        impl crate::types::params::Params for $params {
             fn absent_in(_: crate::Revision) -> Option<Self> {
                 None
             }

@@ -2,11 +2,11 @@
 
 use super::{NotificationMethod, NotificationVisitor};
 use crate::Feature;
-use crate::notifications::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams};
-use crate::params::{NotificationParams, Optional};
-use crate::resources::ResourceUpdatedParams;
-use crate::subscriptions::SubscriptionsAcknowledgedParams;
-use crate::tasks::{TaskStatusParams, extension};
+use crate::types::notifications::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams};
+use crate::types::params::{NotificationParams, Optional};
+use crate::types::resources::ResourceUpdatedParams;
+use crate::types::subscriptions::SubscriptionsAcknowledgedParams;
+use crate::types::tasks::{TaskStatusParams, extension};
 
 /// One line a notification: its marker type, its name, and what is said.
 macro_rules! notifications {

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 
 use crate::json::{JsonObject, Members, RawMembers, integer};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
-use crate::methods::{NotificationMethod, RequestMethod};
-use crate::params::Params;
-use crate::result::{AnyResult, InputRequiredResult};
+use crate::messages::methods::{NotificationMethod, RequestMethod};
+use crate::types::params::Params;
+use crate::types::result::{AnyResult, InputRequiredResult};
 use crate::wire::{InRevision, Wire, serde_at_published_revision};
 use crate::{Dialect, Feature, ReadError, Revision};
 

@@ -6,11 +6,11 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
-use crate::input::{InputRequest, InputRequests};
 use crate::json::{Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::ResultMeta;
-use crate::request_state::RequestState;
+use crate::types::input::{InputRequest, InputRequests};
+use crate::types::meta::ResultMeta;
+use crate::types::request_state::RequestState;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 use crate::{Dialect, Feature, ReadError, Revision};
 

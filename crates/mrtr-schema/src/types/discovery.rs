@@ -3,9 +3,9 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
-use crate::meta::{RequestMeta, ResultMeta};
-use crate::params::{RetryAnywhere, required_params};
-use crate::result::CompleteType;
+use crate::types::meta::{RequestMeta, ResultMeta};
+use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::result::CompleteType;
 use crate::{CachingHints, ClientCapabilities, Feature, Implementation, ServerCapabilities};
 
 /// What a server is and offers.

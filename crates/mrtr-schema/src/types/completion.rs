@@ -9,9 +9,9 @@ use serde_json::value::RawValue;
 use crate::Feature;
 use crate::json::Members;
 use crate::json_schema::Definitions;
-use crate::meta::{RequestMeta, ResultMeta};
-use crate::params::{RetryAnywhere, required_params};
-use crate::result::CompleteType;
+use crate::types::meta::{RequestMeta, ResultMeta};
+use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::result::CompleteType;
 use crate::wire::Wire;
 use crate::{Dialect, ReadError, Revision};
 

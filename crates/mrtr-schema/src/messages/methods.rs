@@ -6,7 +6,7 @@ mod requests;
 
 use std::fmt;
 
-use crate::params::Params;
+use crate::types::params::Params;
 use crate::wire::Wire;
 use crate::{Feature, Request, Response};
 

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::tasks::RelatedTask;
+use crate::types::tasks::RelatedTask;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{ClientCapabilities, Dialect, Feature, Implementation, ReadError, RequestId, Revision};
 

@@ -5,8 +5,8 @@ use mrtr_schema_derive::Wire;
 use crate::Feature;
 use crate::RequestId;
 use crate::json::{Json, Members, Number};
-use crate::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
-use crate::params::{RetryAnywhere, required_params};
+use crate::types::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
+use crate::types::params::{RetryAnywhere, required_params};
 
 /// Says how far a request has come.
 ///

@@ -3,8 +3,8 @@
 use serde_json::value::RawValue;
 
 use super::{Form, is_plain_number};
-use crate::elicitation::PrimitiveSchema;
 use crate::json::{JsonObject, RawMembers, text};
+use crate::types::elicitation::PrimitiveSchema;
 
 impl Form {
     /// What an `ElicitResult` that accepts fills in, if it fits for sure and nothing stands in it that is to be left

@@ -7,13 +7,13 @@ use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
 use super::{Lifetime, TaskStatus};
-use crate::error_object::ErrorObject;
-use crate::input::{InputRequests, InputResponses};
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema};
-use crate::meta::{NotificationMeta, RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::result::CompleteType;
+use crate::types::error_object::ErrorObject;
+use crate::types::input::{InputRequests, InputResponses};
+use crate::types::meta::{NotificationMeta, RequestMeta, ResultMeta};
+use crate::types::params::required_params;
+use crate::types::result::CompleteType;
 use crate::wire::{Part, Wire, WireObject, serde_at_published_revision, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 

@@ -10,8 +10,8 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::{Fields, Form};
-use crate::elicitation::PrimitiveSchema;
 use crate::json::Members;
+use crate::types::elicitation::PrimitiveSchema;
 use crate::{Revision, Wire};
 
 /// Why a Rust type cannot be asked for by a form. The author of the type is to blame.

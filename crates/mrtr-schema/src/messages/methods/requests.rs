@@ -3,20 +3,20 @@
 use super::info::MayAsk;
 use super::{MethodInfo, RequestMethod, RequestVisitor};
 use crate::Feature;
-use crate::completion::{CompleteParams, CompleteResult};
-use crate::discovery::{DiscoverResult, InitializeParams, InitializeResult};
-use crate::notifications::SetLevelParams;
-use crate::params::{Optional, PaginatedParams, RequestParams};
-use crate::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
-use crate::resources::{
+use crate::types::completion::{CompleteParams, CompleteResult};
+use crate::types::discovery::{DiscoverResult, InitializeParams, InitializeResult};
+use crate::types::notifications::SetLevelParams;
+use crate::types::params::{Optional, PaginatedParams, RequestParams};
+use crate::types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
+use crate::types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, SubscribeParams,
     UnsubscribeParams,
 };
-use crate::result::{AnyResult, MethodResult};
-use crate::roots::ListRootsResult;
-use crate::subscriptions::{ListenParams, ListenResult};
-use crate::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, extension};
-use crate::tools::{CallToolParams, CallToolResult, ListToolsResult};
+use crate::types::result::{AnyResult, MethodResult};
+use crate::types::roots::ListRootsResult;
+use crate::types::subscriptions::{ListenParams, ListenResult};
+use crate::types::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, extension};
+use crate::types::tools::{CallToolParams, CallToolResult, ListToolsResult};
 
 /// One row a method: its name, the facts in which it differs from a plain one, and its types. A method that revisions
 /// answer with different types has a marker for each; a marker `in` a module is declared there.

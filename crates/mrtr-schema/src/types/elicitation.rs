@@ -9,10 +9,10 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::form::Form;
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::{Meta, RequestMeta};
+use crate::types::form::Form;
+use crate::types::meta::{Meta, RequestMeta};
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
 use crate::{Dialect, Feature, ReadError, Revision};
 

@@ -3,9 +3,9 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
-use crate::meta::{NotificationMeta, RequestMeta};
-use crate::params::required_params;
-use crate::result::CompleteType;
+use crate::types::meta::{NotificationMeta, RequestMeta};
+use crate::types::params::required_params;
+use crate::types::result::CompleteType;
 use crate::{Feature, Implementation, RequestId};
 
 /// Which notifications a client wants to hear.

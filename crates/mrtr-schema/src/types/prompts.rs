@@ -3,13 +3,13 @@
 use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 
-use crate::content::{ContentBlock, Role};
-use crate::input::InputResponses;
 use crate::json::Members;
-use crate::meta::{Meta, RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
-use crate::result::CompleteType;
+use crate::types::content::{ContentBlock, Role};
+use crate::types::input::InputResponses;
+use crate::types::meta::{Meta, RequestMeta, ResultMeta};
+use crate::types::params::required_params;
+use crate::types::request_state::RequestState;
+use crate::types::result::CompleteType;
 use crate::{CachingHints, Feature, Icon};
 
 /// A prompt, as a server describes it.

@@ -9,13 +9,13 @@ use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde_json::value::RawValue;
 
-use crate::input::InputResponses;
 use crate::json::Members;
 use crate::json_schema::Definitions;
-use crate::meta::{NotificationMeta, RequestMeta, ResultMeta};
-use crate::params::required_params;
-use crate::request_state::RequestState;
-use crate::result::CompleteType;
+use crate::types::input::InputResponses;
+use crate::types::meta::{NotificationMeta, RequestMeta, ResultMeta};
+use crate::types::params::required_params;
+use crate::types::request_state::RequestState;
+use crate::types::result::CompleteType;
 use crate::wire::{LARGEST_COUNT, Wire};
 use crate::{Dialect, Feature, ReadError, Revision};
 

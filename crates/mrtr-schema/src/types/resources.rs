@@ -2,13 +2,13 @@
 
 use mrtr_schema_derive::Wire;
 
-use crate::content::{Annotations, ResourceContents};
-use crate::input::InputResponses;
 use crate::json::Members;
-use crate::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
-use crate::params::{RetryAnywhere, required_params};
-use crate::request_state::RequestState;
-use crate::result::CompleteType;
+use crate::types::content::{Annotations, ResourceContents};
+use crate::types::input::InputResponses;
+use crate::types::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
+use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::request_state::RequestState;
+use crate::types::result::CompleteType;
 use crate::{CachingHints, Feature, Icon};
 
 /// A resource, as a server describes it.

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::json::{Json, JsonObject, Members, Number, RawMembers};
 use crate::json_schema::Definitions;
-use crate::meta::Meta;
+use crate::types::meta::Meta;
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
 use crate::{Dialect, Feature, Icon, ReadError, Revision};
 

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::json::{JsonObject, Members};
-use crate::meta::{is_name, is_prefix, is_reserved};
+use crate::types::meta::{is_name, is_prefix, is_reserved};
 use crate::wire::wire_text;
 use crate::{Feature, ReadError};
 

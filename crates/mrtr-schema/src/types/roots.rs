@@ -4,7 +4,7 @@ use mrtr_schema_derive::Wire;
 
 use crate::Feature;
 use crate::json::Members;
-use crate::meta::Meta;
+use crate::types::meta::Meta;
 
 /// Asks a client for its roots.
 ///

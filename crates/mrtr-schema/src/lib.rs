@@ -25,7 +25,7 @@ pub use messages::coded_error::{
 };
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::jsonrpc::{
-    AnyNotification, AnyRequest, AnyResponse, InterimResponse, Notification, Request, RequestId, Response,
+    AnyNotification, AnyRequest, AnyResponse, InterimResponse, Notification, Request, Response,
 };
 pub use messages::methods::*;
 pub use printable::Printable;
@@ -70,6 +70,7 @@ pub use types::notifications::{
 };
 pub use types::params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams, RetryAnywhere};
 pub use types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
+pub use types::request_id::RequestId;
 pub use types::request_state::RequestState;
 pub use types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,

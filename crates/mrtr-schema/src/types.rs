@@ -15,6 +15,7 @@ pub(crate) mod namespaced;
 pub(crate) mod notifications;
 pub(crate) mod params;
 pub(crate) mod prompts;
+pub(crate) mod request_id;
 pub(crate) mod request_state;
 pub(crate) mod resources;
 pub(crate) mod result;

@@ -9,12 +9,14 @@ use serde::ser::SerializeMap;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
 use crate::messages::jsonrpc::MESSAGE_MEMBERS;
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::error_object::{ErrorCode, MissingCapabilityData, UnsupportedVersionData};
+use crate::types::request_id::RequestId;
 use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_published_revision, write_object};
-use crate::{Dialect, Feature, ReadError, RequestId, Revision};
 
 /// A kind of error: its code, and the data that it carries.
 ///

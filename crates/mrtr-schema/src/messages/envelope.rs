@@ -6,10 +6,13 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::error::{LONGEST_REASON, shortened};
 use crate::json::{Key as Text, RawMembers};
+use crate::revision::{Dialect, Revision};
+use crate::types::error_object::ErrorCode;
+use crate::types::request_id::RequestId;
 use crate::wire::{Wire, WireObject};
-use crate::{Dialect, ErrorCode, ReadError, RequestId, Revision};
 
 /// A JSON-RPC message, borrowed from the bytes it came in.
 ///

@@ -1,96 +1,20 @@
-//! JSON-RPC: ids, requests, notifications and responses, of one method or of any.
-
-use std::fmt;
+//! JSON-RPC: requests, notifications and responses, of one method or of any.
 
 use mrtr_schema_derive::Wire;
-use schemars::{Schema, json_schema};
+use schemars::Schema;
 use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::json::{JsonObject, Members, RawMembers, integer};
+use crate::error::ReadError;
+use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema, Property};
 use crate::messages::methods::{NotificationMethod, RequestMethod};
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::params::Params;
+use crate::types::request_id::RequestId;
 use crate::types::result::{AnyResult, InputRequiredResult};
 use crate::wire::{InRevision, Wire, serde_at_published_revision};
-use crate::{Dialect, Feature, ReadError, Revision};
-
-/// The id of a request: a string or an integer.
-///
-/// ```
-/// use mrtr_schema::RequestId;
-///
-/// assert_eq!(serde_json::from_str::<RequestId>("7")?, RequestId::from(7));
-/// assert!(serde_json::from_str::<RequestId>("null").is_err());
-/// # Ok::<(), serde_json::Error>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::exhaustive_enums, reason = "the specification has these two")]
-pub enum RequestId {
-    /// A string.
-    String(String),
-    /// An integer.
-    Integer(i64),
-}
-
-impl From<i64> for RequestId {
-    fn from(id: i64) -> Self {
-        Self::Integer(id)
-    }
-}
-
-impl From<&str> for RequestId {
-    fn from(id: &str) -> Self {
-        Self::String(id.to_owned())
-    }
-}
-
-impl From<String> for RequestId {
-    fn from(id: String) -> Self {
-        Self::String(id)
-    }
-}
-
-impl fmt::Display for RequestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::String(id) => f.write_str(id),
-            Self::Integer(id) => id.fmt(f),
-        }
-    }
-}
-
-impl Wire for RequestId {
-    const NAME: Option<&'static str> = Some("RequestId");
-
-    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        if value.get().starts_with('"') {
-            return String::read(value, dialect).map(Self::String);
-        }
-        let not_an_id = || ReadError::expected("a string or an integer of 64 bits", value);
-        integer(value.get()).map(Self::Integer).ok_or_else(not_an_id)
-    }
-
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::String(id) => serializer.serialize_str(id),
-            Self::Integer(id) => serializer.serialize_i64(*id),
-        }
-    }
-
-    fn schema(_: &mut Definitions) -> Schema {
-        json_schema!({ "description": "The id of a request.", "type": ["string", "integer"] })
-    }
-
-    #[cfg(feature = "proptest")]
-    fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
-        use proptest::prelude::*;
-        prop_oneof![any::<i64>().prop_map(Self::Integer), crate::arbitrary::text().prop_map(Self::String)].boxed()
-    }
-}
-
-serde_at_published_revision!(RequestId);
 
 /// A request of one method.
 ///

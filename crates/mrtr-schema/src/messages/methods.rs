@@ -6,9 +6,10 @@ mod requests;
 
 use std::fmt;
 
+use crate::messages::jsonrpc::{Request, Response};
+use crate::revision::Feature;
 use crate::types::params::Params;
 use crate::wire::Wire;
-use crate::{Feature, Request, Response};
 
 pub use info::MethodInfo;
 pub use notifications::*;

@@ -2,7 +2,7 @@
 
 use mrtr_schema_derive::Wire;
 
-use crate::Feature;
+use crate::revision::Feature;
 
 /// For how long, and for whom, a result may be kept. Never on interim results (HT-6).
 ///

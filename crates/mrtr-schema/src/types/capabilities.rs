@@ -4,7 +4,8 @@ use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 
 use crate::json::{JsonObject, Members};
-use crate::{Feature, Method};
+use crate::revision::Feature;
+use crate::types::namespaced::Method;
 
 /// What a client can do: which inputs a server may ask it for (SV-8).
 ///

@@ -6,14 +6,15 @@ use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde_json::value::RawValue;
 
-use crate::Feature;
+use crate::error::ReadError;
 use crate::json::Members;
 use crate::json_schema::Definitions;
+use crate::revision::Feature;
+use crate::revision::{Dialect, Revision};
 use crate::types::meta::{RequestMeta, ResultMeta};
 use crate::types::params::{RetryAnywhere, required_params};
 use crate::types::result::CompleteType;
 use crate::wire::Wire;
-use crate::{Dialect, ReadError, Revision};
 
 /// Parameters of `completion/complete`.
 ///

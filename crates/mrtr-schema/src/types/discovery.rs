@@ -3,10 +3,13 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
+use crate::revision::Feature;
+use crate::types::caching::CachingHints;
+use crate::types::capabilities::{ClientCapabilities, ServerCapabilities};
+use crate::types::implementation::Implementation;
 use crate::types::meta::{RequestMeta, ResultMeta};
 use crate::types::params::{RetryAnywhere, required_params};
 use crate::types::result::CompleteType;
-use crate::{CachingHints, ClientCapabilities, Feature, Implementation, ServerCapabilities};
 
 /// What a server is and offers.
 ///

@@ -9,12 +9,13 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::form::Form;
 use crate::types::meta::{Meta, RequestMeta};
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
-use crate::{Dialect, Feature, ReadError, Revision};
 
 pub use primitive::{
     BooleanSchema, EnumOption, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema, StringFormat,

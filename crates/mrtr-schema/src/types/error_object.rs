@@ -7,10 +7,14 @@ use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Json, Members, integer};
 use crate::json_schema::Definitions;
+use crate::printable::Printable;
+use crate::revision::{Dialect, Revision};
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::request_id::RequestId;
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{ClientCapabilities, Dialect, Printable, ReadError, RequestId, Revision};
 
 /// A response that carries an error.
 ///

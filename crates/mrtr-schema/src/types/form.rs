@@ -16,11 +16,13 @@ use serde::de::DeserializeOwned;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::printable::Printable;
+use crate::revision::{Dialect, Revision};
 use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{Dialect, Printable, ReadError, Revision};
 
 pub use of_type::FormError;
 

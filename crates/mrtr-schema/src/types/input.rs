@@ -7,8 +7,10 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::elicitation::{ElicitRequest, ElicitResult};
 use crate::types::meta::RequestMeta;
 use crate::types::namespaced::{Method, NamespacedInputRequest};
@@ -16,7 +18,6 @@ use crate::types::request_state::RequestState;
 use crate::types::roots::{ListRootsRequest, ListRootsResult};
 use crate::types::sampling::{CreateMessageRequest, CreateMessageResult};
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
-use crate::{Dialect, Feature, ReadError, Revision};
 
 /// One thing that a server asks for; `method` tells which kind it is.
 ///

@@ -9,11 +9,15 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Json, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
+use crate::types::capabilities::ClientCapabilities;
+use crate::types::implementation::Implementation;
+use crate::types::request_id::RequestId;
 use crate::types::tasks::RelatedTask;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
-use crate::{ClientCapabilities, Dialect, Feature, Implementation, ReadError, RequestId, Revision};
 
 /// Metadata on anything but a request, result or notification of the published revision.
 ///

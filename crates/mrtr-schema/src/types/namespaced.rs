@@ -8,10 +8,11 @@ use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::error::ReadError;
 use crate::json::{JsonObject, Members};
+use crate::revision::Feature;
 use crate::types::meta::{is_name, is_prefix, is_reserved};
 use crate::wire::wire_text;
-use crate::{Feature, ReadError};
 
 /// A kind of input that an application defines: its method, what is asked and what is answered (NS-1).
 ///

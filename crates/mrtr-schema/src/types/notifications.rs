@@ -2,11 +2,11 @@
 
 use mrtr_schema_derive::Wire;
 
-use crate::Feature;
-use crate::RequestId;
 use crate::json::{Json, Members, Number};
+use crate::revision::Feature;
 use crate::types::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
 use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::request_id::RequestId;
 
 /// Says how far a request has come.
 ///

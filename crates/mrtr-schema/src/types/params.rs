@@ -6,13 +6,14 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::input::InputResponses;
 use crate::types::meta::{NotificationMeta, RequestMeta};
 use crate::types::request_state::RequestState;
 use crate::wire::{Wire, WireObject, write_object};
-use crate::{Dialect, Feature, ReadError, Revision};
 
 /// The parameters of a request or notification.
 ///

@@ -4,13 +4,15 @@ use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
+use crate::revision::Feature;
+use crate::types::caching::CachingHints;
 use crate::types::content::{ContentBlock, Role};
+use crate::types::implementation::Icon;
 use crate::types::input::InputResponses;
 use crate::types::meta::{Meta, RequestMeta, ResultMeta};
 use crate::types::params::required_params;
 use crate::types::request_state::RequestState;
 use crate::types::result::CompleteType;
-use crate::{CachingHints, Feature, Icon};
 
 /// A prompt, as a server describes it.
 ///

@@ -3,13 +3,15 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
+use crate::revision::Feature;
+use crate::types::caching::CachingHints;
 use crate::types::content::{Annotations, ResourceContents};
+use crate::types::implementation::Icon;
 use crate::types::input::InputResponses;
 use crate::types::meta::{Meta, NotificationMeta, RequestMeta, ResultMeta};
 use crate::types::params::{RetryAnywhere, required_params};
 use crate::types::request_state::RequestState;
 use crate::types::result::CompleteType;
-use crate::{CachingHints, Feature, Icon};
 
 /// A resource, as a server describes it.
 ///

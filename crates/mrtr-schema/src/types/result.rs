@@ -6,13 +6,14 @@ use serde::Serializer;
 use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::input::{InputRequest, InputRequests};
 use crate::types::meta::ResultMeta;
 use crate::types::request_state::RequestState;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
-use crate::{Dialect, Feature, ReadError, Revision};
 
 /// What a result is. Open: an extension may define further kinds.
 ///

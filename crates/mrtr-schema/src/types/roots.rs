@@ -2,8 +2,8 @@
 
 use mrtr_schema_derive::Wire;
 
-use crate::Feature;
 use crate::json::Members;
+use crate::revision::Feature;
 use crate::types::meta::Meta;
 
 /// Asks a client for its roots.

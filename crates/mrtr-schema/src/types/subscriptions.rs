@@ -3,10 +3,12 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
+use crate::revision::Feature;
+use crate::types::implementation::Implementation;
 use crate::types::meta::{NotificationMeta, RequestMeta};
 use crate::types::params::required_params;
+use crate::types::request_id::RequestId;
 use crate::types::result::CompleteType;
-use crate::{Feature, Implementation, RequestId};
 
 /// Which notifications a client wants to hear.
 ///

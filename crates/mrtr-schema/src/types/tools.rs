@@ -6,9 +6,13 @@ use serde::Serializer;
 use serde::ser::Error;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Feature, Revision};
+use crate::types::caching::CachingHints;
 use crate::types::content::{ContentBlock, StructuredContent};
+use crate::types::implementation::Icon;
 use crate::types::input::InputResponses;
 use crate::types::meta::{Meta, RequestMeta, ResultMeta};
 use crate::types::params::required_params;
@@ -16,7 +20,6 @@ use crate::types::request_state::RequestState;
 use crate::types::result::CompleteType;
 use crate::types::tasks::{TaskMetadata, ToolExecution};
 use crate::wire::{Wire, serde_at_published_revision};
-use crate::{CachingHints, Dialect, Feature, Icon, ReadError, Revision};
 
 /// A tool, as a server describes it.
 ///

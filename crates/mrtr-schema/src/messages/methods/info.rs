@@ -1,7 +1,7 @@
 //! What is known of a method, whatever it is called with.
 
 use super::requests::row;
-use crate::{Feature, Revision};
+use crate::revision::{Feature, Revision};
 
 /// What is known of a method: what it is about, and what may be done with it. Servers, clients and transports read it
 /// here.

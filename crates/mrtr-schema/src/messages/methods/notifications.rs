@@ -1,7 +1,7 @@
 //! The table of notifications: one row each.
 
 use super::{NotificationMethod, NotificationVisitor};
-use crate::Feature;
+use crate::revision::Feature;
 use crate::types::notifications::{CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams};
 use crate::types::params::{NotificationParams, Optional};
 use crate::types::resources::ResourceUpdatedParams;

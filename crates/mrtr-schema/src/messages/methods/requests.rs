@@ -2,7 +2,7 @@
 
 use super::info::MayAsk;
 use super::{MethodInfo, RequestMethod, RequestVisitor};
-use crate::Feature;
+use crate::revision::Feature;
 use crate::types::completion::{CompleteParams, CompleteResult};
 use crate::types::discovery::{DiscoverResult, InitializeParams, InitializeResult};
 use crate::types::notifications::SetLevelParams;

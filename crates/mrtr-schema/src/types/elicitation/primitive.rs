@@ -5,10 +5,11 @@ use schemars::Schema;
 use serde::Serializer;
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{Members, Number, RawMembers};
 use crate::json_schema::Definitions;
+use crate::revision::{Dialect, Revision};
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
-use crate::{Dialect, ReadError, Revision};
 
 /// Runs an expression for whichever schema a field has.
 macro_rules! for_each_kind {

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::{Fields, Form};
 use crate::json::Members;
+use crate::revision::Revision;
 use crate::types::elicitation::PrimitiveSchema;
-use crate::{Revision, Wire};
+use crate::wire::Wire;
 
 /// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
 ///

@@ -7,7 +7,8 @@ use proptest::strategy::BoxedStrategy;
 use serde_json::Value;
 
 use crate::json::{Json, JsonObject, Members, Number};
-use crate::{Revision, Wire};
+use crate::revision::Revision;
+use crate::wire::Wire;
 
 /// Any short text, empty and non-ASCII included.
 ///

@@ -23,8 +23,9 @@ pub(crate) use number::integer;
 pub use split::RawMembers;
 pub(crate) use split::{Key, elements, text};
 
+use crate::error::ReadError;
+use crate::printable::Printable;
 use crate::wire::serde_at_published_revision;
-use crate::{Printable, ReadError};
 
 /// Any JSON value, kept as text.
 ///

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::Schema;
 use serde_json::{Map, Value, json};
 
-use crate::Dialect;
 use crate::registry::{TypeVisitor, visit_types};
+use crate::revision::Dialect;
 use crate::wire::Wire;
 
 /// The JSON Schema document of a revision: every type under `$defs`, by the name that the specification gives it.

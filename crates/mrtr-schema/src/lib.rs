@@ -2,115 +2,96 @@
 //!
 #![doc = include_str!("../README.md")]
 
-mod caching;
-mod capabilities;
-mod coded_error;
-mod completion;
-mod content;
-mod discovery;
-mod elicitation;
-mod envelope;
 mod error;
-mod error_object;
-mod form;
-mod implementation;
-mod input;
 mod json;
-mod jsonrpc;
-mod meta;
-mod methods;
-mod namespaced;
-mod notifications;
-mod params;
+mod messages;
 mod printable;
-mod prompts;
-mod request_state;
-mod resources;
-mod result;
 mod revision;
-mod roots;
-mod sampling;
-mod subscriptions;
-mod tools;
+mod types;
 mod wire;
 
 #[cfg(feature = "proptest")]
 pub mod arbitrary;
 pub mod json_schema;
 pub mod registry;
-pub mod tasks;
 #[cfg(feature = "validate")]
 mod validate;
 
-pub use caching::{CacheScope, CachingHints};
-pub use capabilities::{
+pub use error::{JsonPath, Problem, ReadError};
+pub use json::{Json, JsonObject, Members, Number, RawMembers};
+pub use messages::coded_error::{
+    CodedError, CodedErrorResponse, ErrorKind, HeaderMismatch, InternalError, InvalidParams, InvalidRequest,
+    MethodNotFound, MissingRequiredClientCapability, ParseError, UnsupportedProtocolVersion,
+};
+pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
+pub use messages::jsonrpc::{
+    AnyNotification, AnyRequest, AnyResponse, InterimResponse, Notification, Request, Response,
+};
+pub use messages::methods::*;
+pub use printable::Printable;
+pub use revision::{Dialect, Feature, Revision, UnknownRevision};
+pub use types::caching::{CacheScope, CachingHints};
+pub use types::capabilities::{
     ClientCapabilities, ClientTaskRequests, ClientTasksCapability, ElicitationCapability, ElicitationTaskRequests,
     ListChangedCapability, ResourcesCapability, RootsCapability, SamplingCapability, SamplingTaskRequests,
     ServerCapabilities, ServerTaskRequests, ServerTasksCapability, ToolTaskRequests,
 };
-pub use coded_error::{
-    CodedError, CodedErrorResponse, ErrorKind, HeaderMismatch, InternalError, InvalidParams, InvalidRequest,
-    MethodNotFound, MissingRequiredClientCapability, ParseError, UnsupportedProtocolVersion,
-};
-pub use completion::{
+pub use types::completion::{
     CompleteParams, CompleteResult, Completion, CompletionArgument, CompletionContext, CompletionReference,
     CompletionValues, PromptReference, ResourceTemplateReference,
 };
-pub use content::{
+pub use types::content::{
     Annotations, AudioContent, BlobResourceContents, ContentBlock, EmbeddedResource, Fraction, ImageContent,
     ResourceContents, ResourceLink, Role, StructuredContent, TextContent, TextResourceContents,
 };
-pub use discovery::{DiscoverResult, InitializeParams, InitializeResult};
-pub use elicitation::{
+pub use types::discovery::{DiscoverResult, InitializeParams, InitializeResult};
+pub use types::elicitation::{
     BooleanSchema, ElicitAction, ElicitFormParams, ElicitParams, ElicitRequest, ElicitResult, ElicitUrlParams,
     EnumOption, FormContent, FormMode, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema, StringFormat,
     StringSchema, TitledMultiSelectEnumSchema, TitledOptions, TitledSingleSelectEnumSchema,
     UntitledMultiSelectEnumSchema, UntitledOptions, UntitledSingleSelectEnumSchema, Url,
 };
-pub use envelope::{Envelope, EnvelopeError, RawParams};
-pub use error::{JsonPath, Problem, ReadError};
-pub use error_object::{
+pub use types::error_object::{
     ErrorCode, ErrorData, ErrorObject, ErrorResponse, MissingCapabilityData, ResourceNotFoundData,
     UnsupportedVersionData,
 };
-pub use form::{Form, FormError};
-pub use implementation::{Icon, IconTheme, Implementation};
-pub use input::{
+pub use types::form::{Form, FormError};
+pub use types::implementation::{Icon, IconTheme, Implementation};
+pub use types::input::{
     Answer, InputRequest, InputRequests, InputResponse, InputResponses, NamespacedInputResponse, RetryParams,
     UnknownInputRequest,
 };
-pub use json::{Json, JsonObject, Members, Number, RawMembers};
-pub use jsonrpc::{
-    AnyNotification, AnyRequest, AnyResponse, InterimResponse, Notification, Request, RequestId, Response,
+pub use types::meta::{
+    LoggingLevel, Meta, MetaKey, MetaKeyError, NotificationMeta, ProgressToken, RequestMeta, ResultMeta,
 };
-pub use meta::{LoggingLevel, Meta, MetaKey, MetaKeyError, NotificationMeta, ProgressToken, RequestMeta, ResultMeta};
-pub use methods::*;
-pub use namespaced::{Method, MethodError, NamespacedInput, NamespacedInputRequest};
-pub use notifications::{
+pub use types::namespaced::{Method, MethodError, NamespacedInput, NamespacedInputRequest};
+pub use types::notifications::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
 };
-pub use params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams, RetryAnywhere};
-pub use printable::Printable;
-pub use prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
-pub use request_state::RequestState;
-pub use resources::{
+pub use types::params::{NotificationParams, Optional, PaginatedParams, Params, RequestParams, RetryAnywhere};
+pub use types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage};
+pub use types::request_id::RequestId;
+pub use types::request_state::RequestState;
+pub use types::resources::{
     ListResourceTemplatesResult, ListResourcesResult, ReadResourceParams, ReadResourceResult, Resource,
     ResourceTemplate, ResourceUpdatedParams, SubscribeParams, UnsubscribeParams,
 };
-pub use result::{
+pub use types::result::{
     AnyResult, CompleteType, ExtensionResult, ExtensionType, InputRequiredResult, MethodResult, ResultType,
 };
-pub use revision::{Dialect, Feature, Revision, UnknownRevision};
-pub use roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
-pub use sampling::{
+pub use types::roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
+pub use types::sampling::{
     CreateMessageParams, CreateMessageRequest, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
     OneOrMany, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolResultContent, ToolResultsError,
     ToolUseContent,
 };
-pub use subscriptions::{
+pub use types::subscriptions::{
     ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
 };
-pub use tools::{CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations};
+pub use types::tasks;
+pub use types::tools::{
+    CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations,
+};
 #[cfg(feature = "validate")]
 pub use validate::{SchemaCheck, SchemaError, Violation, Violations};
 pub use wire::{InRevision, Wire, WireObject};

@@ -1,8 +1,8 @@
 //! Every named wire type, in one list: what the generated schemas, the examples and the property tests cover.
 
-use crate::coded_error::{ErrorKindVisitor, visit_error_kinds};
-use crate::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
-use crate::tasks::extension;
+use crate::messages::coded_error::{ErrorKindVisitor, visit_error_kinds};
+use crate::messages::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
+use crate::types::tasks::extension;
 #[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
 use crate::*;
 

@@ -8,9 +8,10 @@ use serde::ser::{Error, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::error::ReadError;
 use crate::json::{self, Json, JsonObject, Number, RawMembers};
 use crate::json_schema::{Definitions, ObjectSchema};
-use crate::{Dialect, Feature, ReadError, Revision};
+use crate::revision::{Dialect, Feature, Revision};
 
 /// Something that goes over the wire: read, written and described by JSON Schema, in any revision, from one definition.
 ///

@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::Json;
-use crate::ReadError;
+use crate::error::ReadError;
 
 /// A JSON number, kept as its sender wrote it.
 ///

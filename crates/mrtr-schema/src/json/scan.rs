@@ -11,7 +11,7 @@ use serde::forward_to_deserialize_any;
 use serde_json::value::RawValue;
 
 use super::unique;
-use crate::ReadError;
+use crate::error::ReadError;
 
 /// Goes through text that is known to be JSON. Of other text it makes nonsense, or nothing.
 pub(super) struct Scanner<'a> {

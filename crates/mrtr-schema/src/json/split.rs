@@ -8,8 +8,9 @@ use serde_json::value::RawValue;
 
 use super::scan::Scanner;
 use super::{Json, Members, unique};
+use crate::error::ReadError;
+use crate::revision::Dialect;
 use crate::wire::Wire;
-use crate::{Dialect, ReadError};
 
 /// The members of one object, in order, each value still raw. Duplicate keys are refused.
 ///

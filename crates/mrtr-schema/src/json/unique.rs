@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::scan::end_of_string;
 use super::split::unquoted;
-use crate::ReadError;
+use crate::error::ReadError;
 
 pub(super) fn check(raw: &RawValue) -> Result<(), ReadError> {
     let text = raw.get();

@@ -1,0 +1,109 @@
+//! What is known of a method, whatever it is called with.
+
+use super::requests::row;
+use crate::revision::{Feature, Revision};
+
+/// What is known of a method: what it is about, and what may be done with it. Servers, clients and transports read it
+/// here.
+///
+/// ```
+/// use mrtr_schema::{MethodInfo, Revision};
+///
+/// let read = MethodInfo::of("resources/read");
+/// assert_eq!(read.subject, Some("uri"));
+/// assert!(read.runs_flow && !read.only_reads);
+/// assert!(MethodInfo::of("completion/complete").may_ask_in(Revision::Draft202602));
+/// assert!(!MethodInfo::of("completion/complete").may_ask_in(Revision::Published));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MethodInfo {
+    /// Its name, as the table spells it. A method that is not in the table has none, so that what a peer wrote never
+    /// becomes a label.
+    pub name: Option<&'static str>,
+    /// The member of its parameters that names the tool, prompt, resource or task that it is about.
+    pub subject: Option<&'static str>,
+    /// Whether calling it twice is calling it once, so that a client may send it again when no response came. A method
+    /// that runs an application's handler is none of these, even if it is called `read` or `get`.
+    pub only_reads: bool,
+    /// Whether the flow of a handler answers it.
+    pub runs_flow: bool,
+    pub(super) may_ask: MayAsk,
+    /// It is in revisions with any of these; `None` is in all of them.
+    pub(super) when: &'static [Option<Feature>],
+}
+
+/// Whether a server may answer with an interim result, in revisions that have the method (SV-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MayAsk {
+    Never,
+    Always,
+    When(Feature),
+}
+
+impl MethodInfo {
+    /// What is known of the method of this name. Of one that the protocol does not have, an extension's for example,
+    /// only what the name itself says.
+    ///
+    /// ```
+    /// use mrtr_schema::{MethodInfo, Revision};
+    ///
+    /// assert_eq!(MethodInfo::of("tasks/get").subject, Some("taskId"));
+    /// assert_eq!(MethodInfo::of("tasks/pause").subject, Some("taskId"));
+    /// assert!(MethodInfo::of("com.example/list").only_reads);
+    /// assert!(!MethodInfo::of("com.example/list").exists_in(Revision::Published));
+    /// ```
+    pub fn of(method: &str) -> Self {
+        row(method).unwrap_or_else(|| Self {
+            name: None,
+            subject: method.starts_with("tasks/").then_some("taskId"),
+            only_reads: method.ends_with("/list"),
+            runs_flow: false,
+            may_ask: MayAsk::Never,
+            when: &[],
+        })
+    }
+
+    /// A method of which nothing is known but where it exists.
+    pub(super) const fn plain(name: &'static str, when: &'static [Option<Feature>]) -> Self {
+        Self { name: Some(name), subject: None, only_reads: false, runs_flow: false, may_ask: MayAsk::Never, when }
+    }
+
+    /// Whether a revision has it.
+    ///
+    /// ```
+    /// use mrtr_schema::{MethodInfo, Revision};
+    ///
+    /// assert!(MethodInfo::of("initialize").exists_in(Revision::Sep2322));
+    /// assert!(!MethodInfo::of("initialize").exists_in(Revision::Published));
+    /// ```
+    pub fn exists_in(&self, revision: Revision) -> bool {
+        self.when.iter().any(|when| when.is_none_or(|feature| revision.has(feature)))
+    }
+
+    /// Whether a server may answer it with an interim result there (SV-1).
+    ///
+    /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
+    pub fn may_ask_in(&self, revision: Revision) -> bool {
+        let may_ask = match self.may_ask {
+            MayAsk::Never => false,
+            MayAsk::Always => true,
+            MayAsk::When(feature) => revision.has(feature),
+        };
+        may_ask && self.exists_in(revision)
+    }
+}
+
+impl Revision {
+    /// Whether a server may answer this method with an interim result (SV-1): what [`MethodInfo::may_ask_in`] says.
+    ///
+    /// ```
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert!(Revision::Published.may_ask_on("tools/call"));
+    /// assert!(!Revision::Published.may_ask_on("tools/list"));
+    /// ```
+    pub fn may_ask_on(self, method: &str) -> bool {
+        MethodInfo::of(method).may_ask_in(self)
+    }
+}

@@ -1,0 +1,382 @@
+//! What a client and a server can do.
+
+use indexmap::IndexMap;
+use mrtr_schema_derive::Wire;
+
+use crate::json::{JsonObject, Members};
+use crate::revision::Feature;
+use crate::types::namespaced::Method;
+
+/// What a client can do: which inputs a server may ask it for (SV-8).
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, ElicitationCapability};
+///
+/// let mut client = ClientCapabilities::new();
+/// client.elicitation = Some(ElicitationCapability::new());
+/// assert!(client.elicits_forms(), "an empty capability means forms");
+/// assert!(!client.elicits_urls());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ClientCapabilities")]
+#[non_exhaustive]
+pub struct ClientCapabilities {
+    /// It can put questions to a person.
+    pub elicitation: Option<ElicitationCapability>,
+    /// It can ask a model.
+    pub sampling: Option<SamplingCapability>,
+    /// It can list its roots.
+    pub roots: Option<RootsCapability>,
+    /// It runs requests of the server's as tasks.
+    #[wire(when = Feature::CoreTasks)]
+    pub tasks: Option<ClientTasksCapability>,
+    /// Extensions, by their names.
+    pub extensions: Option<IndexMap<String, JsonObject>>,
+    /// Capabilities that no specification defines.
+    pub experimental: Option<IndexMap<String, JsonObject>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+impl ClientCapabilities {
+    /// Whether it shows forms: declared as such, or by an elicitation capability that says nothing further.
+    pub fn elicits_forms(&self) -> bool {
+        self.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+    }
+
+    /// Whether it opens URLs.
+    pub fn elicits_urls(&self) -> bool {
+        self.elicitation.as_ref().is_some_and(|elicitation| elicitation.url.is_some())
+    }
+
+    /// Whether it samples.
+    pub fn samples(&self) -> bool {
+        self.sampling.is_some()
+    }
+
+    /// Whether it lets a model use tools while sampling.
+    pub fn samples_with_tools(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
+    }
+
+    /// Whether it adds context of this or other servers to a sampling request.
+    pub fn samples_with_context(&self) -> bool {
+        self.sampling.as_ref().is_some_and(|sampling| sampling.context.is_some())
+    }
+
+    /// Whether it lists its roots.
+    pub fn lists_roots(&self) -> bool {
+        self.roots.is_some()
+    }
+
+    /// Whether it declared an application's own kind of input.
+    ///
+    /// ```
+    /// use mrtr_schema::{ClientCapabilities, Method};
+    ///
+    /// let client: ClientCapabilities = serde_json::from_str(r#"{"extensions": {"com.example/approval": {}}}"#)?;
+    /// assert!(client.knows(&Method::from_static("com.example/approval")));
+    /// assert!(!client.knows(&Method::from_static("com.example/signature")));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn knows(&self, method: &Method) -> bool {
+        self.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(method.as_str()))
+    }
+}
+
+/// How a client can put questions to a person.
+///
+/// ```
+/// use mrtr_schema::ClientCapabilities;
+///
+/// let urls_only: ClientCapabilities = serde_json::from_str(r#"{"elicitation": {"url": {}}}"#)?;
+/// assert!(urls_only.elicits_urls());
+/// assert!(!urls_only.elicits_forms(), "only a capability that says nothing further means forms");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationCapability {
+    /// It shows forms.
+    pub form: Option<JsonObject>,
+    /// It opens URLs.
+    pub url: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client can ask a model.
+///
+/// ```
+/// use mrtr_schema::ClientCapabilities;
+///
+/// let client: ClientCapabilities = serde_json::from_str(r#"{"sampling": {"tools": {}}}"#)?;
+/// assert!(client.samples_with_tools());
+/// assert!(!client.samples_with_context());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct SamplingCapability {
+    /// It adds context where `includeContext` asks for it.
+    pub context: Option<JsonObject>,
+    /// It lets the model use tools.
+    pub tools: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client lists its roots.
+///
+/// ```
+/// use mrtr_schema::{Revision, RootsCapability, Wire};
+///
+/// let mut roots = RootsCapability::new();
+/// roots.list_changed = Some(true);
+/// assert_eq!(roots.to_json(Revision::Sep2322)?, r#"{"listChanged":true}"#);
+/// assert_eq!(roots.to_json(Revision::Published)?, "{}", "no longer said there");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct RootsCapability {
+    /// It says when they change.
+    #[wire(when = Feature::RootsListChanged)]
+    pub list_changed: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// What a server offers.
+///
+/// ```
+/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+///
+/// let mut server = ServerCapabilities::new();
+/// server.tools = Some(ListChangedCapability::new());
+/// assert_eq!(serde_json::to_string(&server)?, r#"{"tools":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "ServerCapabilities")]
+#[non_exhaustive]
+pub struct ServerCapabilities {
+    /// It has tools.
+    pub tools: Option<ListChangedCapability>,
+    /// It has prompts.
+    pub prompts: Option<ListChangedCapability>,
+    /// It has resources.
+    pub resources: Option<ResourcesCapability>,
+    /// It completes arguments.
+    pub completions: Option<JsonObject>,
+    /// It sends log messages.
+    pub logging: Option<JsonObject>,
+    /// It runs requests as tasks.
+    #[wire(when = Feature::CoreTasks)]
+    pub tasks: Option<ServerTasksCapability>,
+    /// Extensions, by their names.
+    pub extensions: Option<IndexMap<String, JsonObject>>,
+    /// Capabilities that no specification defines.
+    pub experimental: Option<IndexMap<String, JsonObject>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A list that the server offers.
+///
+/// ```
+/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+///
+/// let mut prompts = ListChangedCapability::new();
+/// prompts.list_changed = Some(true);
+/// let mut server = ServerCapabilities::new();
+/// server.prompts = Some(prompts);
+/// assert_eq!(serde_json::to_string(&server)?, r#"{"prompts":{"listChanged":true}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ListChangedCapability {
+    /// It says when the list changes.
+    pub list_changed: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Resources that the server offers.
+///
+/// ```
+/// use mrtr_schema::ResourcesCapability;
+///
+/// let mut resources = ResourcesCapability::new();
+/// resources.subscribe = Some(true);
+/// assert_eq!(serde_json::to_string(&resources)?, r#"{"subscribe":true}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ResourcesCapability {
+    /// It says when the list changes.
+    pub list_changed: Option<bool>,
+    /// It says when a resource changes.
+    pub subscribe: Option<bool>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a server runs requests as tasks.
+///
+/// ```
+/// use mrtr_schema::{Revision, ServerCapabilities, Wire};
+///
+/// let offer = r#"{"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}}"#;
+/// let server = ServerCapabilities::from_json(offer, Revision::Sep2322.strict())?;
+/// assert!(server.tasks.is_some_and(|tasks| tasks.list.is_none()), "it lists none");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ServerTasksCapability {
+    /// It lists them.
+    pub list: Option<JsonObject>,
+    /// It cancels them.
+    pub cancel: Option<JsonObject>,
+    /// Which requests.
+    pub requests: Option<ServerTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests a server runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ServerTaskRequests, ToolTaskRequests};
+///
+/// let mut requests = ServerTaskRequests::new();
+/// requests.tools = Some(ToolTaskRequests::new());
+/// assert_eq!(serde_json::to_string(&requests)?, r#"{"tools":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ServerTaskRequests {
+    /// Those about tools.
+    pub tools: Option<ToolTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about tools a server runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{JsonObject, ToolTaskRequests};
+///
+/// let mut tools = ToolTaskRequests::new();
+/// tools.call = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&tools)?, r#"{"call":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ToolTaskRequests {
+    /// `tools/call`.
+    pub call: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// How a client runs requests as tasks.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, Revision, Wire};
+///
+/// let offer = r#"{"tasks":{"list":{},"requests":{"sampling":{"createMessage":{}}}}}"#;
+/// let client = ClientCapabilities::from_json(offer, Revision::Draft202602.strict())?;
+/// assert!(client.tasks.is_some_and(|tasks| tasks.cancel.is_none()), "it cancels none");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ClientTasksCapability {
+    /// It lists them.
+    pub list: Option<JsonObject>,
+    /// It cancels them.
+    pub cancel: Option<JsonObject>,
+    /// Which requests.
+    pub requests: Option<ClientTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ClientTaskRequests, ElicitationTaskRequests};
+///
+/// let mut requests = ClientTaskRequests::new();
+/// requests.elicitation = Some(ElicitationTaskRequests::new());
+/// assert_eq!(serde_json::to_string(&requests)?, r#"{"elicitation":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ClientTaskRequests {
+    /// Those about elicitation.
+    pub elicitation: Option<ElicitationTaskRequests>,
+    /// Those about sampling.
+    pub sampling: Option<SamplingTaskRequests>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about elicitation a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{ElicitationTaskRequests, JsonObject};
+///
+/// let mut elicitation = ElicitationTaskRequests::new();
+/// elicitation.create = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&elicitation)?, r#"{"create":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationTaskRequests {
+    /// `elicitation/create`.
+    pub create: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Which requests about sampling a client runs as tasks.
+///
+/// ```
+/// use mrtr_schema::{JsonObject, SamplingTaskRequests};
+///
+/// let mut sampling = SamplingTaskRequests::new();
+/// sampling.create_message = Some(JsonObject::default());
+/// assert_eq!(serde_json::to_string(&sampling)?, r#"{"createMessage":{}}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct SamplingTaskRequests {
+    /// `sampling/createMessage`.
+    pub create_message: Option<JsonObject>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}

@@ -1,0 +1,112 @@
+//! How client and server get to know each other: `server/discover`, and in older revisions `initialize`.
+
+use mrtr_schema_derive::Wire;
+
+use crate::json::Members;
+use crate::revision::Feature;
+use crate::types::caching::CachingHints;
+use crate::types::capabilities::{ClientCapabilities, ServerCapabilities};
+use crate::types::implementation::Implementation;
+use crate::types::meta::{RequestMeta, ResultMeta};
+use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::result::CompleteType;
+
+/// What a server is and offers.
+///
+/// ```
+/// use mrtr_schema::{CacheScope, CachingHints, DiscoverResult, ServerCapabilities};
+///
+/// let mut offer = DiscoverResult::new(["2026-07-28".to_owned()], ServerCapabilities::new());
+/// offer.caching = CachingHints::keep(3_600_000, CacheScope::Public);
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "DiscoverResult", when = Feature::Discovery)]
+#[non_exhaustive]
+pub struct DiscoverResult {
+    /// Says that it is complete.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: CompleteType,
+    /// The protocol versions that the server has.
+    pub supported_versions: Vec<String>,
+    /// What it offers.
+    pub capabilities: ServerCapabilities,
+    /// How to use it: for the model.
+    pub instructions: Option<String>,
+    /// Whether it may be kept.
+    #[wire(flatten, lenient)]
+    pub caching: CachingHints,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `initialize`, which opens a session.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, Implementation, InitializeParams, Revision, Wire};
+///
+/// let client = Implementation::new("editor", "2.1.0");
+/// let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), client);
+/// assert!(params.to_json(Revision::Sep2322)?.starts_with(r#"{"protocolVersion":"2025-11-25","capabilities":{}"#));
+/// assert_eq!(InitializeParams::name_in(Revision::Published), None, "it has no sessions");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "InitializeRequestParams", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct InitializeParams {
+    /// The latest protocol version that the client has.
+    pub protocol_version: String,
+    /// What the client can do.
+    pub capabilities: ClientCapabilities,
+    /// The client's name and version.
+    pub client_info: Implementation,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+required_params!(InitializeParams);
+
+/// What a server answers to the opening of a session.
+///
+/// ```
+/// use mrtr_schema::{Implementation, InitializeResult, Revision, ServerCapabilities, Wire};
+///
+/// let server = Implementation::new("tracker", "1.4.0");
+/// let mut result = InitializeResult::new("2025-11-25", ServerCapabilities::new(), server);
+/// result.instructions = Some("Look a bug up before you change it.".into());
+/// assert!(!result.to_json(Revision::Draft202602)?.contains("resultType"), "the draft has none");
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "InitializeResult", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct InitializeResult {
+    /// Says that it is complete.
+    #[wire(when = Feature::ResultType, lenient)]
+    pub result_type: CompleteType,
+    /// The protocol version of the session.
+    pub protocol_version: String,
+    /// What the server offers.
+    pub capabilities: ServerCapabilities,
+    /// The server's name and version.
+    pub server_info: Implementation,
+    /// How to use it: for the model.
+    pub instructions: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<ResultMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}

@@ -1,0 +1,274 @@
+//! Forms: a Rust type becomes the flat `requestedSchema` of a question, or a reason why it cannot.
+
+mod of_type;
+#[cfg(feature = "validate")]
+mod plain;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+use mrtr_schema_derive::Wire;
+use schemars::Schema;
+use serde::de::DeserializeOwned;
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+use crate::error::ReadError;
+use crate::json::{self, JsonObject, Members, RawMembers};
+use crate::json_schema::Definitions;
+use crate::printable::Printable;
+use crate::revision::{Dialect, Revision};
+use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
+use crate::wire::{Wire, serde_at_published_revision};
+
+pub use of_type::FormError;
+
+/// The fields of a question, flat and in order. Cheap to clone, and rendered once.
+///
+/// ```
+/// use mrtr_schema::Form;
+/// use schemars::JsonSchema;
+///
+/// #[derive(JsonSchema)]
+/// enum Resolution { Fixed, Duplicate }
+///
+/// #[derive(JsonSchema)]
+/// struct Resolved {
+///     /// Resolution type for this bug
+///     resolution: Resolution,
+///     note: Option<String>,
+/// }
+///
+/// let form = Form::of::<Resolved>()?;
+/// assert_eq!(serde_json::to_value(&form)?, serde_json::json!({
+///     "type": "object",
+///     "properties": {
+///         "resolution": {
+///             "type": "string",
+///             "description": "Resolution type for this bug",
+///             "enum": ["Fixed", "Duplicate"],
+///         },
+///         "note": { "type": "string" },
+///     },
+///     "required": ["resolution"],
+/// }));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Form(Arc<Inner>);
+
+struct Inner {
+    fields: Fields,
+    rendered: Box<RawValue>,
+    #[cfg(feature = "validate")]
+    check: std::sync::OnceLock<Result<crate::validate::SchemaCheck, crate::validate::SchemaError>>,
+}
+
+/// The members of a `requestedSchema`.
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(tag(type = "object"))]
+struct Fields {
+    /// The dialect of JSON Schema, if said.
+    #[wire(rename = "$schema")]
+    schema_dialect: Option<String>,
+    /// The fields, by name.
+    properties: IndexMap<String, PrimitiveSchema>,
+    /// The fields that must be filled in.
+    required: Option<Vec<String>>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    extra: Members,
+}
+
+impl Fields {
+    fn render(&self) -> Box<RawValue> {
+        let rendered = self.to_json(Revision::default()).and_then(RawValue::from_string);
+        rendered.expect("a form has no member that a revision could demand")
+    }
+}
+
+impl Form {
+    /// Reads a form from JSON text.
+    pub fn parse(text: &str) -> Result<Self, ReadError> {
+        Self::from_json(text, Revision::default().strict())
+    }
+
+    /// The fields, by name and in order.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &PrimitiveSchema)> {
+        self.0.fields.properties.iter().map(|(name, field)| (name.as_str(), field))
+    }
+
+    /// A field.
+    pub fn field(&self, name: &str) -> Option<&PrimitiveSchema> {
+        self.0.fields.properties.get(name)
+    }
+
+    /// The names of the fields that must be filled in, as the form lists them.
+    ///
+    /// ```
+    /// use mrtr_schema::Form;
+    ///
+    /// let form = r#"{"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}"#;
+    /// assert_eq!(Form::parse(form)?.required().collect::<Vec<_>>(), ["a"]);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn required(&self) -> impl Iterator<Item = &str> {
+        self.0.fields.required.iter().flatten().map(String::as_str)
+    }
+
+    /// Whether a field must be filled in. It looks through [`required`](Self::required): who asks for every field had
+    /// better collect that once.
+    pub fn is_required(&self, name: &str) -> bool {
+        self.required().any(|required| required == name)
+    }
+
+    /// The form as JSON text.
+    pub fn as_str(&self) -> &str {
+        self.0.rendered.get()
+    }
+
+    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers however they are
+    /// spelt.
+    ///
+    /// ```
+    /// use mrtr_schema::{Form, JsonObject};
+    ///
+    /// #[derive(schemars::JsonSchema, serde::Deserialize)]
+    /// #[serde(deny_unknown_fields)]
+    /// struct Person { age: u8 }
+    ///
+    /// let form = Form::of::<Person>().unwrap();
+    /// let answer = JsonObject::parse(r#"{"age": 30.0, "unknown": 1}"#)?;
+    /// assert_eq!(form.answer::<Person>(&answer).unwrap().age, 30);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn answer<T: DeserializeOwned>(&self, content: &JsonObject) -> Result<T, serde_json::Error> {
+        serde_json::from_str(self.known_content(content).get())
+    }
+
+    /// The fields of the form that an answer fills in.
+    fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
+        let members = RawMembers::of(content.as_raw()).unwrap_or_default();
+        let stays = |(name, value): (&str, &RawValue)| self.field(name).is_some_and(|field| is_spelt_so(field, value));
+        if members.iter().all(stays) {
+            return Cow::Borrowed(content.as_raw());
+        }
+        let known = members.iter().filter_map(|(name, value)| Some((name, self.field(name)?, value)));
+        let known: BTreeMap<&str, Box<RawValue>> = known
+            .map(|(name, field, value)| (name, respelt(field, value).unwrap_or_else(|| value.to_owned())))
+            .collect();
+        Cow::Owned(serde_json::value::to_raw_value(&known).expect("raw values are JSON"))
+    }
+
+    fn from_fields(fields: Fields) -> Self {
+        let rendered = fields.render();
+        Self::rendered(fields, rendered)
+    }
+
+    fn rendered(fields: Fields, rendered: Box<RawValue>) -> Self {
+        Self(Arc::new(Inner {
+            fields,
+            rendered,
+            #[cfg(feature = "validate")]
+            check: std::sync::OnceLock::new(),
+        }))
+    }
+}
+
+#[cfg(feature = "validate")]
+impl Fields {
+    /// Without what its sender added: keywords that forms do not have could refer to each other without end.
+    fn known(&self) -> Box<RawValue> {
+        let mut known = Self { schema_dialect: None, extra: Members::default(), ..self.clone() };
+        known.properties.values_mut().for_each(PrimitiveSchema::forget_extra);
+        known.render()
+    }
+}
+
+#[cfg(feature = "validate")]
+impl Form {
+    /// Checks an answer against the form: required fields, types, options, lengths, ranges and formats.
+    ///
+    /// Fields that the form does not have are ignored.
+    ///
+    /// ```
+    /// use mrtr_schema::{Form, JsonObject};
+    ///
+    /// let form = Form::parse(r#"{"type": "object", "properties": {"age": {"type": "integer", "minimum": 18}}}"#)?;
+    /// assert!(form.check(&JsonObject::parse(r#"{"age": 30, "other": 1}"#)?).is_ok());
+    /// let violations = form.check(&JsonObject::parse(r#"{"age": 7}"#)?).unwrap_err();
+    /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn check(&self, content: &JsonObject) -> Result<(), crate::Violations> {
+        if self.plainly_fits(content) { Ok(()) } else { self.compiled()?.check(&self.known_content(content)) }
+    }
+
+    fn compiled(&self) -> Result<&crate::SchemaCheck, crate::Violations> {
+        let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.fields.known()));
+        check.as_ref().map_err(|error| crate::Violations::of(error.to_string()))
+    }
+}
+
+/// Whether a value is spelt as it is read: a whole number, in few digits.
+fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {
+    !is_integer(field) || is_plain_number(value.get())
+}
+
+/// Whether a number is a whole one of few digits, which every reader reads alike.
+fn is_plain_number(json: &str) -> bool {
+    json.len() < 16 && json.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_integer(field: &PrimitiveSchema) -> bool {
+    matches!(field, PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }))
+}
+
+/// A whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
+fn respelt(field: &PrimitiveSchema, value: &RawValue) -> Option<Box<RawValue>> {
+    if !is_integer(field) {
+        return None;
+    }
+    let integer: i128 = json::integer(value.get())?;
+    RawValue::from_string(integer.to_string()).ok()
+}
+
+impl PartialEq for Form {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.fields == other.0.fields
+    }
+}
+
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Form({})", Printable::text(self.as_str()).up_to(usize::MAX))
+    }
+}
+
+impl Wire for Form {
+    const NAME: Option<&'static str> = None;
+
+    fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
+        let fields = Fields::read(value, dialect)?;
+        Ok(Self::rendered(fields, value.to_owned()))
+    }
+
+    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.rendered.serialize(serializer)
+    }
+
+    fn schema(definitions: &mut Definitions) -> Schema {
+        Fields::schema(definitions)
+    }
+
+    #[cfg(feature = "proptest")]
+    fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
+        use proptest::strategy::Strategy;
+        Fields::any_value(revision).prop_map(Self::from_fields).boxed()
+    }
+}
+
+serde_at_published_revision!(Form);

@@ -1,0 +1,232 @@
+//! From a Rust type to a form: what schemars makes of it, flattened, or the field that a form cannot hold.
+
+use std::any::{TypeId, type_name};
+use std::collections::HashMap;
+use std::sync::{LazyLock, PoisonError, RwLock};
+
+use indexmap::IndexMap;
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::{Fields, Form};
+use crate::json::Members;
+use crate::revision::Revision;
+use crate::types::elicitation::PrimitiveSchema;
+use crate::wire::Wire;
+
+/// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
+///
+/// ```
+/// use mrtr_schema::{Form, FormError};
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Order {
+///     lines: Vec<(String, u32)>,
+/// }
+///
+/// assert!(matches!(Form::of::<Order>(), Err(FormError::Field { field, .. }) if field == "lines"));
+/// assert!(matches!(Form::of::<String>(), Err(FormError::Type { .. })));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormError {
+    /// The type as a whole is of another kind.
+    #[error("`{type_name}` cannot be a form: {reason}")]
+    Type {
+        /// The Rust type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// One of its fields is of a kind that forms do not have.
+    #[error("field `{field}` of `{type_name}` cannot be in a form: {reason}")]
+    Field {
+        /// The Rust type.
+        type_name: &'static str,
+        /// The field, as it is called on the wire.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl Form {
+    /// The form that asks for a `T`, built once per type.
+    ///
+    /// Enums become selects, `Option` becomes not-required, doc comments become descriptions; serde and schemars
+    /// attributes are honoured. A variant marked `#[serde(other)]` is an option like any other: leave it out of forms.
+    ///
+    /// ```
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Order { customer: Customer }
+    ///
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Customer { name: String }
+    ///
+    /// let error = mrtr_schema::Form::of::<Order>().unwrap_err();
+    /// assert!(error.to_string().starts_with("field `customer` of"));
+    /// ```
+    pub fn of<T: JsonSchema + 'static>() -> Result<Self, FormError> {
+        let known = BUILT.read().unwrap_or_else(PoisonError::into_inner).get(&TypeId::of::<T>()).cloned();
+        known.unwrap_or_else(|| {
+            let form = build::<T>();
+            let mut built = BUILT.write().unwrap_or_else(PoisonError::into_inner);
+            built.entry(TypeId::of::<T>()).or_insert(form).clone()
+        })
+    }
+}
+
+/// One entry per type that was ever asked for: as many as the program's source has.
+static BUILT: LazyLock<RwLock<HashMap<TypeId, Result<Form, FormError>>>> = LazyLock::new(RwLock::default);
+
+fn build<T: JsonSchema>() -> Result<Form, FormError> {
+    let type_name = type_name::<T>();
+    let not_a_form = |reason: &str| FormError::Type { type_name, reason: reason.to_owned() };
+
+    let settings = SchemaSettings::draft2020_12().for_deserialize().with(|settings| settings.inline_subschemas = true);
+    let root = Value::from(settings.into_generator().into_root_schema_for::<T>());
+    if root["type"] != "object" {
+        return Err(not_a_form("it is not a struct with named fields"));
+    }
+    for (keyword, value) in root.as_object().into_iter().flatten() {
+        let of_a_plain_struct = match keyword.as_str() {
+            "$schema" | "title" | "description" | "type" | "properties" | "required" => true,
+            "additionalProperties" => *value == json!(false),
+            annotation => ANNOTATIONS.contains(&annotation),
+        };
+        if !of_a_plain_struct {
+            return Err(not_a_form(&format!("its fields are not all known by name: it has `{keyword}`")));
+        }
+    }
+    let mut properties = IndexMap::new();
+    for (name, schema) in root["properties"].as_object().into_iter().flatten() {
+        let field =
+            primitive(schema.clone()).map_err(|reason| FormError::Field { type_name, field: name.clone(), reason })?;
+        properties.insert(name.clone(), field);
+    }
+    let names = root["required"].as_array().into_iter().flatten();
+    let required: Vec<String> = names.filter_map(Value::as_str).map(str::to_owned).collect();
+    let required = Some(required).filter(|required| !required.is_empty());
+    Ok(Form::from_fields(Fields { schema_dialect: None, properties, required, extra: Members::default() }))
+}
+
+/// The one field that a schema describes, or why there is none.
+fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
+    let Value::Object(schema) = schema else { return Err("any value at all would do for it".to_owned()) };
+    let mut schema = without_null(schema);
+    schema.retain(|keyword, _| !ANNOTATIONS.contains(&keyword.as_str()));
+    if schema.contains_key("$ref") {
+        return Err("it refers to itself".to_owned());
+    }
+    if schema.get("format").is_some_and(|format| format == "password") {
+        return Err("a form is not for secrets (EL-1): ask for it by URL".to_owned());
+    }
+    options_as_select(&mut schema)?;
+    bounds_of_machine_type(&mut schema);
+    match schema.get("type").and_then(Value::as_str) {
+        Some("object") => return Err("it is an object, and forms are flat".to_owned()),
+        Some("array") => items_as_select(&mut schema)?,
+        Some(_) => {}
+        None => return Err("it may be of more than one type".to_owned()),
+    }
+    let field = PrimitiveSchema::from_json(&Value::Object(schema).to_string(), Revision::default().strict())
+        .map_err(|error| error.to_string())?;
+    if let Some((keyword, _)) = field.extra().iter().next() {
+        return Err(format!("forms do not know `{keyword}`"));
+    }
+    Ok(field)
+}
+
+/// What is left of `Option<T>` once "not required" says it.
+fn without_null(mut schema: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|name| name != "null");
+        if let [only] = types.as_slice() {
+            let only = only.clone();
+            schema.insert("type".to_owned(), only);
+        }
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
+    if schema.get("default").is_some_and(Value::is_null) {
+        schema.remove("default");
+    }
+    if let Some(Value::Array(choices)) = schema.get_mut("anyOf") {
+        choices.retain(|choice| choice["type"] != "null");
+        if let [Value::Object(only)] = choices.as_mut_slice() {
+            let inner = std::mem::take(only);
+            schema.remove("anyOf");
+            for (keyword, value) in inner {
+                schema.entry(keyword).or_insert(value); // what is said at the field wins
+            }
+        }
+    }
+    schema
+}
+
+/// A Rust enum: a list of values, or of constants where a variant says more about itself.
+fn options_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
+    if let Some(value) = schema.remove("const") {
+        schema.insert("enum".to_owned(), json!([value]));
+    }
+    let Some(Value::Array(variants)) = schema.remove("oneOf").or_else(|| schema.remove("anyOf")) else {
+        return Ok(());
+    };
+    let mut options = Vec::new();
+    for variant in variants {
+        let about = variant.get("title").or(variant.get("description")).cloned();
+        let values = match (&variant["const"], &variant["enum"]) {
+            (value @ Value::String(_), _) => vec![value.clone()],
+            (_, Value::Array(values)) => values.clone(),
+            _ => return Err("a variant of it holds data, and a select has only names".to_owned()),
+        };
+        options.extend(values.into_iter().map(|value| {
+            let title = about.clone().unwrap_or_else(|| value.clone());
+            json!({ "const": value, "title": title })
+        }));
+    }
+    if options.is_empty() {
+        return Err("none of its variants has a name on the wire".to_owned());
+    }
+    schema.insert("type".to_owned(), "string".into());
+    schema.insert("oneOf".to_owned(), options.into());
+    Ok(())
+}
+
+/// The elements of a list: a select of several, which is the only list that a form has.
+fn items_as_select(schema: &mut Map<String, Value>) -> Result<(), String> {
+    let Some(Value::Object(mut items)) = schema.remove("items") else {
+        return Err("it is a list of anything, and a form has lists of options only".to_owned());
+    };
+    options_as_select(&mut items)?;
+    schema.remove("uniqueItems"); // a set: choosing one option twice makes no difference
+    let items = match (items.remove("oneOf"), items.remove("enum")) {
+        (Some(options), _) => json!({ "anyOf": options }),
+        (None, Some(values)) => json!({ "type": "string", "enum": values }),
+        (None, None) => return Err("it is a list, and a form has lists of options only".to_owned()),
+    };
+    schema.insert("items".to_owned(), items);
+    Ok(())
+}
+
+/// `format: int32` and the like are not for forms; what they mean is a range.
+fn bounds_of_machine_type(schema: &mut Map<String, Value>) {
+    let is_number = matches!(schema.get("type").and_then(Value::as_str), Some("integer" | "number"));
+    let Some(Value::String(format)) = is_number.then(|| schema.remove("format")).flatten() else { return };
+    let range = match format.as_str() {
+        "int8" => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        "int16" => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        "int32" => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        "uint8" => (0, i64::from(u8::MAX)),
+        "uint16" => (0, i64::from(u16::MAX)),
+        "uint32" => (0, i64::from(u32::MAX)),
+        _ => return, // the 64-bit types reach further than many a client's numbers
+    };
+    schema.entry("minimum").or_insert(range.0.into());
+    schema.entry("maximum").or_insert(range.1.into());
+}
+
+/// Keywords that say something about a value without limiting it; forms have no place for them.
+const ANNOTATIONS: [&str; 5] = ["examples", "deprecated", "readOnly", "writeOnly", "$comment"];

@@ -1,0 +1,139 @@
+//! What servers and clients say without being asked: progress, log messages, cancellation.
+
+use mrtr_schema_derive::Wire;
+
+use crate::json::{Json, Members, Number};
+use crate::revision::Feature;
+use crate::types::meta::{LoggingLevel, NotificationMeta, ProgressToken, RequestMeta};
+use crate::types::params::{RetryAnywhere, required_params};
+use crate::types::request_id::RequestId;
+
+/// Says how far a request has come.
+///
+/// ```
+/// use mrtr_schema::{ProgressParams, ProgressToken};
+///
+/// let mut halfway = ProgressParams::new(ProgressToken("upload".into()), 50);
+/// halfway.total = Some(100.into());
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "ProgressNotificationParams")]
+#[non_exhaustive]
+pub struct ProgressParams {
+    /// The token that the request gave.
+    pub progress_token: ProgressToken,
+    /// How far it has come; never less than before.
+    pub progress: Number,
+    /// How far it has to go, if known.
+    pub total: Option<Number>,
+    /// What it is doing.
+    pub message: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// A log message.
+///
+/// ```
+/// use mrtr_schema::{Json, LoggingLevel, LoggingMessageParams};
+///
+/// let message = LoggingMessageParams::new(LoggingLevel::Warning, Json::of("The disk is nearly full").unwrap());
+/// assert_eq!(serde_json::to_string(&message)?, r#"{"level":"warning","data":"The disk is nearly full"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "LoggingMessageNotificationParams")]
+#[non_exhaustive]
+pub struct LoggingMessageParams {
+    /// How severe it is.
+    pub level: LoggingLevel,
+    /// Which part of the server it comes from.
+    pub logger: Option<String>,
+    /// The message: text, or whatever else.
+    pub data: Json,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Says that the result of a request is no longer wanted.
+///
+/// ```
+/// use mrtr_schema::{CancelledParams, Revision, Wire};
+///
+/// let mut params = CancelledParams::new();
+/// assert!(params.to_json(Revision::Published).is_err(), "it must say which request");
+/// params.request_id = Some(7.into());
+/// assert_eq!(params.to_json(Revision::Published)?, r#"{"requestId":7}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Wire)]
+#[wire(name = "CancelledNotificationParams")]
+#[non_exhaustive]
+pub struct CancelledParams {
+    /// The request.
+    #[wire(required = Feature::CancelledNamesRequest)]
+    pub request_id: Option<RequestId>,
+    /// Why.
+    pub reason: Option<String>,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<NotificationMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Parameters of `logging/setLevel`, in sessions.
+///
+/// ```
+/// use mrtr_schema::{LoggingLevel, Revision, SetLevelParams, Wire};
+///
+/// let params = SetLevelParams::new(LoggingLevel::Error);
+/// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"level":"error"}"#);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[wire(name = "SetLevelRequestParams", when = Feature::Sessions)]
+#[non_exhaustive]
+pub struct SetLevelParams {
+    /// The least severe messages that are wanted.
+    pub level: LoggingLevel,
+    /// What makes it a retry, in the draft.
+    #[wire(flatten, lenient)]
+    pub retry: RetryAnywhere,
+    /// Metadata.
+    #[wire(rename = "_meta")]
+    pub meta: Option<RequestMeta>,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+/// Says that what a person did at a URL is done, in sessions.
+///
+/// ```
+/// use mrtr_schema::{ElicitationComplete, ElicitationCompleteParams, Notification, Revision, Wire};
+///
+/// let done = Notification::<ElicitationComplete>::new(ElicitationCompleteParams::new("e-1"));
+/// assert!(done.to_json(Revision::Sep2322)?.ends_with(r#""params":{"elicitationId":"e-1"}}"#));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Wire)]
+#[non_exhaustive]
+pub struct ElicitationCompleteParams {
+    /// The elicitation.
+    pub elicitation_id: String,
+    /// Members that this type does not name.
+    #[wire(extra)]
+    pub extra: Members,
+}
+
+required_params!(ProgressParams, LoggingMessageParams, CancelledParams, SetLevelParams, ElicitationCompleteParams);

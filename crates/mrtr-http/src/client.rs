@@ -164,10 +164,10 @@ impl HttpTransport {
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let text = match media_type.as_str() {
-            _ if status::is_refusal(status) => return Err(status::no_message(status, response).await),
+            _ if status::is_refusal(status) => return Err(status::not_a_message(status, response).await),
             "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await?,
             "application/json" => whole(response, exchange.reply_bytes).await?,
-            _ => return Err(status::no_message(status, response).await),
+            _ => return Err(status::not_a_message(status, response).await),
         };
         status::check(status, &text)?;
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials })

@@ -3,19 +3,19 @@
 mod accept;
 mod authenticate;
 mod body;
+mod body_buffer;
 mod budget;
-mod claims;
 mod depth;
 mod endpoint;
-mod gathered;
 mod head;
+mod mirrored_headers;
 mod mounts;
 mod origin;
 mod pages;
-mod patient;
 mod read;
 mod respond;
 mod serve;
+mod timeout_stream;
 
 pub use authenticate::{Authenticator, Challenge, Identity};
 pub use body::Body;

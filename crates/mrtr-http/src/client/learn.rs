@@ -7,14 +7,14 @@ use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
 use serde_json::json;
 
 use super::HttpTransport;
-use super::annotations::{Listed, annotated_tools};
+use super::annotations::{ListedTools, read_annotations};
 
 impl HttpTransport {
     /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
     pub(super) fn learn(&self, reply: String) -> String {
-        let was_said = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let had_annotations = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
         // A list may be long: calls do not wait while it is looked through.
-        let Some(Listed { tools, kept }) = annotated_tools(&reply, was_said) else { return reply };
+        let Some(ListedTools { tools, kept }) = read_annotations(&reply, had_annotations) else { return reply };
         self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, Self::ANNOTATION_BYTES);
         kept.unwrap_or(reply)
     }
@@ -28,7 +28,7 @@ impl HttpTransport {
         };
         let before = known(self);
         let mut cursor = None;
-        for page in 0..MOST_PAGES {
+        for page in 0..MAX_PAGES {
             let id = RequestId::from(format!("{}-tools-{page}", call.id));
             let message = list_message(call, &id, cursor.as_deref());
             let mut listing = *call;
@@ -46,7 +46,7 @@ impl HttpTransport {
 }
 
 /// More pages than a server needs for its tools.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// A list of tools, asked for by the same client as the call.
 fn list_message(call: &Exchange<'_>, id: &RequestId, cursor: Option<&str>) -> String {

@@ -32,13 +32,15 @@ impl HttpTransport {
                 {
                     refused = token;
                 }
-                Ok(response) if attempt < ATTEMPTS && is_put_off(&response) && only_reads(exchange.method) => {
-                    tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
+                Ok(response)
+                    if attempt < MAX_ATTEMPTS && is_unavailable(&response) && is_read_only(exchange.method) =>
+                {
+                    tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
                     attempt += 1;
                 }
                 Ok(response) => return Ok(Sent { response, credentials: self.mark(token.as_deref()) }),
-                Err(error) if attempt < ATTEMPTS && may_repeat(&error, exchange.method) => {
-                    tokio::time::sleep(PAUSE * attempt).await;
+                Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, exchange.method) => {
+                    tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
                 }
                 Err(error) => return Err(failed(error)),
@@ -91,7 +93,7 @@ impl HttpTransport {
         {
             let mirrored = {
                 let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
-                annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default()
+                annotated.get(name).map(|tool| tool.headers_for(arguments)).unwrap_or_default()
             };
             if mirrored.len() > Self::MIRRORED_ARGUMENTS {
                 return Err(too_many_mirrored(name, mirrored.len()));
@@ -125,26 +127,26 @@ fn failed(error: reqwest::Error) -> TransportError {
 }
 
 /// How often a request is sent where sending it again is safe.
-const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(100);
+const MAX_ATTEMPTS: u32 = 3;
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
-    error.is_connect() || (only_reads(method) && error.is_request())
+    error.is_connect() || (is_read_only(method) && error.is_request())
 }
 
-fn is_put_off(response: &Response) -> bool {
+fn is_unavailable(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
 /// How long the server wants to be left alone, within reason.
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
+    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
 }
 
-const LONGEST_WAIT: u64 = 10;
+const MAX_WAIT: u64 = 10;
 
-fn only_reads(method: &str) -> bool {
+fn is_read_only(method: &str) -> bool {
     method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get")
 }

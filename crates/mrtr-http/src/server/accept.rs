@@ -16,33 +16,33 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::mounts::Mounts;
-use super::patient::Patient;
-use super::respond::Unread;
-use super::serve::{Patience, Serve};
+use super::respond::UnreadBody;
+use super::serve::{Serve, Timeouts};
+use super::timeout_stream::TimeoutStream;
 
 /// Takes connections until told to stop, and then lets what runs come to its end.
 pub(super) async fn accept(
     listener: std::net::TcpListener,
     mounts: Arc<Mounts>,
-    places: Arc<Semaphore>,
-    patience: Patience,
+    permits: Arc<Semaphore>,
+    timeouts: Timeouts,
     mut stopped: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
-    // They end with this function, if it is dropped or out of patience.
+    // They end with this function, if it is dropped or out of timeouts.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    // It is taken before there is a place for it. If a place were taken first, each thread would keep
+                    // It is taken before there is a place for it. If a permit were taken first, each thread would keep
                     // one free for connections that may all come to another.
-                    let place = tokio::select! {
-                        place = Arc::clone(&places).acquire_owned() => place.expect("nobody closes it"),
-                        () = told_to_stop(&mut stopped) => break,
+                    let permit = tokio::select! {
+                        permit = Arc::clone(&permits).acquire_owned() => permit.expect("nobody closes it"),
+                        () = stop_requested(&mut stopped) => break,
                     };
-                    connections.spawn(serve(stream, Arc::clone(&mounts), patience, graceful.watcher(), place));
+                    connections.spawn(serve(stream, Arc::clone(&mounts), timeouts, graceful.watcher(), permit));
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
@@ -52,11 +52,11 @@ pub(super) async fn accept(
                 }
             },
             Some(_) = connections.join_next() => {}
-            () = told_to_stop(&mut stopped) => break,
+            () = stop_requested(&mut stopped) => break,
         }
     }
     drop(listener);
-    let ended = tokio::time::timeout(patience.grace, end(graceful, &mounts)).await;
+    let ended = tokio::time::timeout(timeouts.shutdown, end(graceful, &mounts)).await;
     if ended.is_err() {
         tracing::warn!(connections = connections.len(), "what still runs is dropped");
     }
@@ -72,7 +72,7 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 }
 
 /// Whoever is to say so may also be gone.
-async fn told_to_stop(stopped: &mut watch::Receiver<bool>) {
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
 }
 
@@ -94,18 +94,18 @@ async fn end(graceful: GracefulShutdown, mounts: &Mounts) {
     }
 }
 
-/// Serves one connection, which has its place until then.
+/// Serves one connection, which has its permit until then.
 async fn serve(
     stream: TcpStream,
     mounts: Arc<Mounts>,
-    patience: Patience,
+    timeouts: Timeouts,
     watcher: Watcher,
     _place: OwnedSemaphorePermit,
 ) {
     let _ = stream.set_nodelay(true);
     let unread = Arc::new(AtomicBool::new(false));
     let begun = Arc::new(AtomicBool::new(false));
-    let io = TokioIo::new(Patient::new(stream, patience.stall, Arc::clone(&unread)));
+    let io = TokioIo::new(TimeoutStream::new(stream, timeouts.write, Arc::clone(&unread)));
     let service = {
         let begun = Arc::clone(&begun);
         service_fn(move |request| {
@@ -113,19 +113,19 @@ async fn serve(
             let (mounts, unread) = (Arc::clone(&mounts), Arc::clone(&unread));
             async move {
                 let response = mounts.respond(request).await;
-                unread.store(response.extensions().get::<Unread>().is_some(), Ordering::Relaxed);
+                unread.store(response.extensions().get::<UnreadBody>().is_some(), Ordering::Relaxed);
                 Ok::<_, Infallible>(response)
             }
         })
     };
     let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(Serve::HEAD_LIMIT);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience.head).max_header_list_size(HEAD_BYTES_H2);
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(timeouts.header).max_buf_size(Serve::HEAD_LIMIT);
+    builder.http2().timer(TokioTimer::new()).keep_alive_interval(timeouts.header).max_header_list_size(HEAD_BYTES_H2);
     builder.http2().initial_connection_window_size(Serve::HTTP2_WINDOW).initial_stream_window_size(Serve::HTTP2_WINDOW);
     let connection = builder.serve_connection(io, service).into_owned();
     // Until it is known which HTTP a client speaks, nobody but us looks at the clock.
     let too_late = async {
-        tokio::time::sleep(patience.head).await;
+        tokio::time::sleep(timeouts.header).await;
         if begun.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }

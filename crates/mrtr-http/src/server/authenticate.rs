@@ -90,25 +90,25 @@ impl Identity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     pub(super) value: HeaderValue,
-    pub(super) is_known: bool,
+    pub(super) is_forbidden: bool,
 }
 
 impl Challenge {
     /// Such as `Bearer resource_metadata="https://…"`. Answered with 401.
     ///
-    /// What no header can hold becomes `Bearer`: a refusal always says by what scheme it can be met.
+    /// What no header can hold becomes `Bearer`: a rejection always says by what scheme it can be met.
     pub fn new(value: impl Into<String>) -> Self {
         let value = HeaderValue::try_from(value.into()).unwrap_or_else(|error| {
             tracing::error!(%error, "a challenge cannot be written in a header");
             HeaderValue::from_static("Bearer")
         });
-        Self { value, is_known: false }
+        Self { value, is_forbidden: false }
     }
 
     /// It is known who calls, and that this is not enough: answered with 403.
     #[must_use]
     pub fn forbidden(mut self) -> Self {
-        self.is_known = true;
+        self.is_forbidden = true;
         self
     }
 }

@@ -14,7 +14,7 @@ use mrtr_server::ReplyStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::budget::Room;
+use super::budget::BodyReservation;
 
 /// The body of a response.
 ///
@@ -42,7 +42,7 @@ struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
     /// Given back when the stream ends.
-    _place: (Option<OwnedSemaphorePermit>, Room),
+    _place: (Option<OwnedSemaphorePermit>, BodyReservation),
 }
 
 impl Body {
@@ -54,7 +54,11 @@ impl Body {
         Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, place: (Option<OwnedSemaphorePermit>, Room)) -> Self {
+    pub(super) fn events(
+        messages: ReplyStream,
+        every: Duration,
+        place: (Option<OwnedSemaphorePermit>, BodyReservation),
+    ) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self(Kind::Events(Box::new(Events { messages, keep_alive, _place: place })))

@@ -18,13 +18,13 @@ use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::body::Body;
-use super::budget::{Budget, Room};
-use super::claims::{self, claims};
+use super::budget::{BodyBudget, BodyReservation};
 use super::depth::is_deeper;
 use super::head;
+use super::mirrored_headers;
 use super::origin::Allowed;
 use super::read::read;
-use super::respond::{Refusal, respond};
+use super::respond::{Rejection, respond};
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
 ///
@@ -42,22 +42,22 @@ use super::respond::{Refusal, respond};
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     server: Server,
-    settings: Arc<Settings>,
+    config: Arc<EndpointConfig>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
+pub(super) struct EndpointConfig {
     pub(super) revision: Revision,
     capabilities: Arc<ClientCapabilities>,
     authenticator: Arc<dyn Authenticator>,
     allowed: Allowed,
     body_limit: usize,
-    budget: Budget,
+    budget: BodyBudget,
     json_depth: usize,
-    arrival: Duration,
+    body_timeout: Duration,
     pub(super) keep_alive: Duration,
-    running: Arc<Semaphore>,
-    subscribed: Arc<Semaphore>,
+    request_permits: Arc<Semaphore>,
+    subscription_permits: Arc<Semaphore>,
 }
 
 impl Endpoint {
@@ -73,8 +73,8 @@ impl Endpoint {
     /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
-    /// How long a body may take to arrive, unless [`arrival`](Self::arrival) says otherwise.
-    pub const DEFAULT_ARRIVAL: Duration = Duration::from_secs(10);
+    /// How long a body may take to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
+    pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
     /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a small
     /// machine can hold in memory.
     pub const DEFAULT_CONCURRENCY: usize = 4096;
@@ -108,20 +108,20 @@ impl Endpoint {
     /// # Ok(()) }
     /// ```
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
-        let settings = Settings {
+        let config = EndpointConfig {
             revision: Revision::default(),
             capabilities: Arc::new(everything()),
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
-            budget: Budget::new(Self::DEFAULT_BODY_BUDGET),
+            budget: BodyBudget::new(Self::DEFAULT_BODY_BUDGET),
             json_depth: Self::DEFAULT_JSON_DEPTH,
-            arrival: Self::DEFAULT_ARRIVAL,
+            body_timeout: Self::DEFAULT_BODY_TIMEOUT,
             keep_alive: Self::DEFAULT_KEEP_ALIVE,
-            running: places(Self::DEFAULT_CONCURRENCY),
-            subscribed: places(Self::DEFAULT_SUBSCRIPTIONS),
+            request_permits: permits(Self::DEFAULT_CONCURRENCY),
+            subscription_permits: permits(Self::DEFAULT_SUBSCRIPTIONS),
         };
-        Self { server, settings: Arc::new(settings) }
+        Self { server, config: Arc::new(config) }
     }
 
     /// Serves anybody who can reach it.
@@ -129,39 +129,39 @@ impl Endpoint {
         Self::new(server, Anonymous)
     }
 
-    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(Arc::make_mut(&mut self.settings));
+    fn set(mut self, change: impl FnOnce(&mut EndpointConfig)) -> Self {
+        change(Arc::make_mut(&mut self.config));
         self
     }
 
     /// Serves an older revision, whose clients are taken to be able to do all that they can be asked.
     #[must_use]
     pub fn revision(self, revision: Revision) -> Self {
-        self.set(|settings| settings.revision = revision)
+        self.set(|config| config.revision = revision)
     }
 
     /// What clients of an older revision can do: its requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
-        self.set(|settings| settings.capabilities = Arc::new(capabilities))
+        self.set(|config| config.capabilities = Arc::new(capabilities))
     }
 
     /// Takes requests for this host, and from pages of it. Loopback names are taken anyway.
     #[must_use]
     pub fn allow_host(self, host: impl AsRef<str>) -> Self {
-        self.set(|settings| settings.allowed.add_host(host.as_ref()))
+        self.set(|config| config.allowed.add_host(host.as_ref()))
     }
 
     /// Takes requests from pages of this origin, such as `https://app.example.com`.
     #[must_use]
     pub fn allow_origin(self, origin: impl AsRef<str>) -> Self {
-        self.set(|settings| settings.allowed.add_origin(origin.as_ref()))
+        self.set(|config| config.allowed.add_origin(origin.as_ref()))
     }
 
     /// Takes bodies of at most this many bytes. 4 MiB by default.
     #[must_use]
     pub fn body_limit(self, bytes: usize) -> Self {
-        self.set(|settings| settings.body_limit = bytes)
+        self.set(|config| config.body_limit = bytes)
     }
 
     /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
@@ -172,19 +172,19 @@ impl Endpoint {
     /// that come slowly keep no small one out. A body that is larger than the whole budget is over the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
-        self.set(|settings| settings.budget = Budget::new(bytes))
+        self.set(|config| config.budget = BodyBudget::new(bytes))
     }
 
     /// Takes JSON that is nested at most this deep. 128 by default.
     #[must_use]
     pub fn json_depth(self, depth: usize) -> Self {
-        self.set(|settings| settings.json_depth = depth)
+        self.set(|config| config.json_depth = depth)
     }
 
     /// Waits this long for a body to arrive. Ten seconds by default.
     #[must_use]
-    pub fn arrival(self, limit: Duration) -> Self {
-        self.set(|settings| settings.arrival = limit)
+    pub fn body_timeout(self, limit: Duration) -> Self {
+        self.set(|config| config.body_timeout = limit)
     }
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
@@ -193,19 +193,19 @@ impl Endpoint {
     /// round of a single-use tool that finishes its step without its client counts until then.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
-        self.set(|settings| settings.running = places(most))
+        self.set(|config| config.request_permits = permits(most))
     }
 
     /// Keeps this many subscriptions at a time. 4096 by default. They do not count as requests that run.
     #[must_use]
     pub fn subscriptions(self, most: usize) -> Self {
-        self.set(|settings| settings.subscribed = places(most))
+        self.set(|config| config.subscription_permits = permits(most))
     }
 
     /// Says something on quiet streams after this long. 15 seconds by default.
     #[must_use]
     pub fn keep_alive(self, every: Duration) -> Self {
-        self.set(|settings| settings.keep_alive = every)
+        self.set(|config| config.keep_alive = every)
     }
 
     /// The server behind it.
@@ -223,76 +223,76 @@ impl Endpoint {
         let version = request.version();
         match self.answer(request).await {
             Ok(response) => response,
-            Err(refusal) => {
-                tracing::debug!(?refusal, "a request was refused");
-                refusal.into_response(version)
+            Err(rejection) => {
+                tracing::debug!(?rejection, "a request was refused");
+                rejection.into_response(version)
             }
         }
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Refusal>
+    async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Rejection>
     where
         B: http_body::Body<Data = Bytes>,
     {
         let received = SystemTime::now();
-        let settings = &self.settings;
+        let config = &self.config;
         let (mut head, body) = request.into_parts();
-        head::check(&head, &settings.allowed)?;
-        let identity = settings.authenticator.authenticate(&head).await.map_err(Refusal::Unauthenticated)?;
-        let largest = settings.body_limit.min(settings.budget.largest());
+        head::check(&head, &config.allowed)?;
+        let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
+        let largest = config.body_limit.min(config.budget.largest());
         if body.size_hint().lower() > largest as u64 {
-            return Err(Refusal::TooLarge);
+            return Err(Rejection::TooLarge);
         }
         // Bodies take memory, so that there may be as many as requests may run.
-        let permit = Permit::new(permit(&settings.running)?);
-        let body = tokio::time::timeout(settings.arrival, read(body, &mut head, largest, &settings.budget)).await;
-        let body = body.map_err(|_| Refusal::TooSlow)??;
-        if is_deeper(&body, settings.json_depth) {
-            return Err(Refusal::TooDeep);
+        let permit = Permit::new(permit(&config.request_permits)?);
+        let body = tokio::time::timeout(config.body_timeout, read(body, &mut head, largest, &config.budget)).await;
+        let body = body.map_err(|_| Rejection::TooSlow)??;
+        if is_deeper(&body, config.json_depth) {
+            return Err(Rejection::TooDeep);
         }
         // A round that goes on without its connection is a request that runs, and takes its permit along.
         let context = self.context(&head, identity).received(received.into()).permit(&permit);
         let size = body.len();
         let reply = self.server.handle(body, context).await;
-        let place = if self.is_subscription(&head, &reply) {
+        let permits = if self.is_subscription(&head, &reply) {
             // What it listens for was in the body, and stays.
-            (Some(self::permit(&settings.subscribed)?), settings.budget.room(size)?)
+            (Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
         } else {
-            (permit.into_inner(), Room::default())
+            (permit.into_inner(), BodyReservation::default())
         };
-        Ok(respond(reply, settings, place))
+        Ok(respond(reply, config, permits))
     }
 
     fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
-        let revision = self.settings.revision;
+        let revision = self.config.revision;
         let mut context = Context::new().revision(revision).caller(identity.caller);
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
         if revision.has(Feature::RequestMetadata) {
-            context.headers(claims(&head.headers))
+            context.headers(mirrored_headers::of(&head.headers))
         } else {
-            context.capabilities(Arc::clone(&self.settings.capabilities))
+            context.capabilities(Arc::clone(&self.config.capabilities))
         }
     }
 
     /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
     fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
-        if !matches!(reply, Reply::Stream(_)) || !self.settings.revision.has(Feature::RequestMetadata) {
+        if !matches!(reply, Reply::Stream(_)) || !self.config.revision.has(Feature::RequestMetadata) {
             return false;
         }
-        let method = head.headers.get(claims::METHOD).map(|method| method.as_bytes().trim_ascii());
+        let method = head.headers.get(mirrored_headers::METHOD).map(|method| method.as_bytes().trim_ascii());
         method == Some(b"subscriptions/listen".as_slice())
     }
 }
 
 /// This many, or as many as can be counted.
-pub(super) fn places(most: usize) -> Arc<Semaphore> {
+pub(super) fn permits(most: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
-fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
-    Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
+fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Rejection> {
+    Arc::clone(semaphore).try_acquire_owned().map_err(|_| Rejection::Overloaded)
 }
 
 /// All that a client of an older revision can be asked for.

@@ -7,7 +7,7 @@ use hyper::body::Incoming;
 
 use super::Endpoint;
 use super::body::Body;
-use super::respond::Refusal;
+use super::respond::Rejection;
 
 /// Endpoints by path.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ impl Mounts {
         if let Some(endpoint) = self.0.get(request.uri().path()) {
             return endpoint.respond(request).await;
         }
-        Refusal::NotHere.into_response(request.version())
+        Rejection::NotFound.into_response(request.version())
     }
 
     pub(super) fn end_subscriptions(&self) {

@@ -7,13 +7,13 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::authenticate::Challenge;
 use super::body::Body;
-use super::budget::Room;
-use super::endpoint::Settings;
+use super::budget::BodyReservation;
+use super::endpoint::EndpointConfig;
 
 /// Why a request does not reach the server.
 #[derive(Debug)]
-pub(super) enum Refusal {
-    NotHere,
+pub(super) enum Rejection {
+    NotFound,
     ForeignOrigin,
     NotPost,
     NotJson,
@@ -31,9 +31,9 @@ pub(super) enum Refusal {
 
 /// Marks a response to a request whose body may be unread: whoever closes the connection should hear it out.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Unread;
+pub(super) struct UnreadBody;
 
-impl Refusal {
+impl Rejection {
     pub(super) fn into_response(self, version: Version) -> Response<Body> {
         let (status, text) = self.status();
         let mut response = match self {
@@ -53,14 +53,14 @@ impl Refusal {
             _ => None,
         };
         response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));
-        response.extensions_mut().insert(Unread);
+        response.extensions_mut().insert(UnreadBody);
         response
     }
 
     /// The status, and a line for whoever looks at it by hand.
     fn status(&self) -> (StatusCode, &'static str) {
         match self {
-            Self::NotHere => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
+            Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
             Self::ForeignOrigin => {
                 (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
             }
@@ -73,7 +73,9 @@ impl Refusal {
             // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would say
             // that other credentials might do.
             Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
-            Self::Unauthenticated(challenge) if challenge.is_known => (StatusCode::FORBIDDEN, "This is not allowed.\n"),
+            Self::Unauthenticated(challenge) if challenge.is_forbidden => {
+                (StatusCode::FORBIDDEN, "This is not allowed.\n")
+            }
             Self::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Say who you are.\n"),
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.\n"),
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "The body took too long.\n"),
@@ -92,16 +94,16 @@ fn parse_error(message: &str) -> String {
 
 pub(super) fn respond(
     reply: Reply,
-    settings: &Settings,
-    place: (Option<OwnedSemaphorePermit>, Room),
+    config: &EndpointConfig,
+    place: (Option<OwnedSemaphorePermit>, BodyReservation),
 ) -> Response<Body> {
     match reply {
         Reply::Message { body, error } => {
-            let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, settings.revision));
+            let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, config.revision));
             with_type(status, Body::whole(body), JSON)
         }
         Reply::Stream(messages) => {
-            let body = Body::events(messages, settings.keep_alive, place);
+            let body = Body::events(messages, config.keep_alive, place);
             let mut response = with_type(StatusCode::OK, body, "text/event-stream");
             let headers = response.headers_mut();
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));

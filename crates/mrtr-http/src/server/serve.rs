@@ -14,7 +14,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
 
 use super::accept::accept;
-use super::endpoint::places;
+use super::endpoint::permits;
 use super::mounts::Mounts;
 use super::{Endpoint, PATH};
 
@@ -73,15 +73,15 @@ pub struct Serve {
     mounts: Mounts,
     runtimes: Option<NonZeroUsize>,
     connections: usize,
-    patience: Patience,
+    timeouts: Timeouts,
 }
 
 /// How long clients are waited for.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    pub(super) head: Duration,
-    pub(super) stall: Duration,
-    pub(super) grace: Duration,
+pub(super) struct Timeouts {
+    pub(super) header: Duration,
+    pub(super) write: Duration,
+    pub(super) shutdown: Duration,
 }
 
 impl Serve {
@@ -89,16 +89,16 @@ impl Serve {
     /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What nobody
     /// has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
     pub const DEFAULT_CONNECTIONS: usize = 16_384;
-    /// How long a head may take, unless [`head_time`](Self::head_time) says otherwise.
-    pub const DEFAULT_HEAD_TIME: Duration = Duration::from_secs(10);
-    /// How long a client may take to read, unless [`stall_time`](Self::stall_time) says otherwise.
-    pub const DEFAULT_STALL_TIME: Duration = Duration::from_secs(30);
-    /// How long an end may take, unless [`grace`](Self::grace) says otherwise.
-    pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+    /// How long a head may take, unless [`header_timeout`](Self::header_timeout) says otherwise.
+    pub const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+    /// How long a client may take to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+    /// How long an end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
     /// The size of a head: nothing long belongs there.
     pub const HEAD_LIMIT: usize = 64 << 10;
     /// How many headers a request may have.
-    pub const MOST_HEADERS: usize = 100;
+    pub const MAX_HEADERS: usize = 100;
     /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
     /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
     pub const HTTP2_WINDOW: u32 = 256 << 10;
@@ -106,9 +106,12 @@ impl Serve {
     /// This endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
         let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
-        let patience =
-            Patience { head: Self::DEFAULT_HEAD_TIME, stall: Self::DEFAULT_STALL_TIME, grace: Self::DEFAULT_GRACE };
-        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, patience }
+        let timeouts = Timeouts {
+            header: Self::DEFAULT_HEADER_TIMEOUT,
+            write: Self::DEFAULT_WRITE_TIMEOUT,
+            shutdown: Self::DEFAULT_SHUTDOWN_TIMEOUT,
+        };
+        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
     }
 
     /// Another endpoint at a path of its own.
@@ -139,22 +142,22 @@ impl Serve {
 
     /// Waits this long for the head of a request, on a new connection or one that is kept. Ten seconds by default.
     #[must_use]
-    pub fn head_time(mut self, limit: Duration) -> Self {
-        self.patience.head = limit;
+    pub fn header_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.header = limit;
         self
     }
 
     /// Waits this long for a client to read what it is sent. 30 seconds by default.
     #[must_use]
-    pub fn stall_time(mut self, limit: Duration) -> Self {
-        self.patience.stall = limit;
+    pub fn write_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.write = limit;
         self
     }
 
     /// Waits this long, once told to stop, for what runs. 30 seconds by default.
     #[must_use]
-    pub fn grace(mut self, limit: Duration) -> Self {
-        self.patience.grace = limit;
+    pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.shutdown = limit;
         self
     }
 
@@ -197,20 +200,20 @@ impl Bound {
     ///
     /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Serve { mounts, runtimes, connections, patience } = self.serve;
+        let Serve { mounts, runtimes, connections, timeouts } = self.serve;
         let mounts = Arc::new(mounts);
-        let places = places(connections);
+        let permits = permits(connections);
         let (stop, stopped) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
         let address = self.first.local_addr()?;
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
-            let (mounts, places, stopped) = (Arc::clone(&mounts), Arc::clone(&places), stopped.clone());
-            let accepting = accept(listener(address, true)?, mounts, places, patience, stopped);
+            let (mounts, permits, stopped) = (Arc::clone(&mounts), Arc::clone(&permits), stopped.clone());
+            let accepting = accept(listener(address, true)?, mounts, permits, timeouts, stopped);
             let report = report.clone();
             spawn_thread(accepting, move |ended| drop(report.send(ended)))?;
         }
         let accepting = async {
-            let ended = accept(self.first, mounts, places, patience, stopped).await;
+            let ended = accept(self.first, mounts, permits, timeouts, stopped).await;
             let _ = report.send(ended);
             drop(report);
         };

@@ -62,7 +62,7 @@ pub enum EventKind {
     /// This was answered.
     Answered(String),
     /// The server put the call off, and it will be sent again after this long.
-    PutOff(Duration),
+    BackOff(Duration),
     /// The call has become a task with this id.
     Task(String),
     /// The server says how far it has come.

@@ -18,7 +18,9 @@ use async_trait::async_trait;
 use bytes::BytesMut;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue};
-use mrtr_client::{CredentialsMark, Exchange, Notified, Replied, Transport, TransportError};
+use mrtr_client::{
+    CredentialsFingerprint, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+};
 use reqwest::{Response, Url};
 
 use events::response_of;
@@ -46,7 +48,7 @@ pub struct HttpTransport {
     /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
     annotated: Arc<RwLock<AnnotationTable>>,
     /// Tells tokens apart without keeping them.
-    marks: RandomState,
+    fingerprint_key: RandomState,
 }
 
 /// Where bearer tokens come from.
@@ -134,7 +136,7 @@ impl HttpTransport {
             tokens: None,
             headers: HeaderMap::new(),
             annotated: Arc::default(),
-            marks: RandomState::new(),
+            fingerprint_key: RandomState::new(),
         }
     }
 
@@ -155,8 +157,8 @@ impl HttpTransport {
     /// Sends a request, and takes the reply.
     async fn reply(
         &self,
-        exchange: &Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
+        exchange: &TransportRequest<'_>,
+        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
     ) -> Result<HttpReply, TransportError> {
         let Sent { response, credentials } = self.send(exchange).await?;
         let retry_after = send::retry_after(&response);
@@ -165,7 +167,7 @@ impl HttpTransport {
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let text = match media_type.as_str() {
             _ if status::is_refusal(status) => return Err(status::not_a_message(status, response).await),
-            "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await?,
+            "text/event-stream" => response_of(response, exchange.reply_bytes, on_notification).await?,
             "application/json" => whole(response, exchange.reply_bytes).await?,
             _ => return Err(status::not_a_message(status, response).await),
         };
@@ -179,18 +181,18 @@ struct HttpReply {
     text: String,
     status: u16,
     retry_after: Option<Duration>,
-    credentials: Option<CredentialsMark>,
+    credentials: Option<CredentialsFingerprint>,
 }
 
 impl HttpReply {
-    fn into_replied(self) -> Replied {
-        let mut replied = Replied::new(self.text).status(self.status);
+    fn into_response(self) -> TransportResponse {
+        let mut response = TransportResponse::new(self.text).status(self.status);
         if let Some(pause) = self.retry_after {
-            replied = replied.retry_after(pause);
+            response = response.retry_after(pause);
         }
         match self.credentials {
-            Some(mark) => replied.credentials(mark),
-            None => replied,
+            Some(fingerprint) => response.credentials(fingerprint),
+            None => response,
         }
     }
 }
@@ -201,27 +203,27 @@ impl Transport for HttpTransport {
         &self.server
     }
 
-    async fn credentials(&self) -> Result<Option<CredentialsMark>, TransportError> {
-        Ok(self.mark(self.token(None).await?.as_deref()))
+    async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
+        Ok(self.fingerprint(self.token(None).await?.as_deref()))
     }
 
     async fn exchange(
         &self,
-        exchange: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
-        let mut reply = self.reply(&exchange, notified).await?;
+        exchange: TransportRequest<'_>,
+        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        let mut reply = self.reply(&exchange, on_notification).await?;
         match exchange.method {
             "tools/list" => {
                 reply.text = self.learn(reply.text);
-                Ok(reply.into_replied())
+                Ok(reply.into_response())
             }
             // The server may want arguments in headers, and nobody has listed its tools yet, or not for long. If listing
             // them fails, the refusal of the call is what its caller should see.
             "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {
-                self.reply(&exchange, notified).await.map(HttpReply::into_replied)
+                self.reply(&exchange, on_notification).await.map(HttpReply::into_response)
             }
-            _ => Ok(reply.into_replied()),
+            _ => Ok(reply.into_response()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mrtr_schema::{ErrorObject, InputRequest, Json, Printable, ReadError};
 use serde_json::value::RawValue;
 
-use crate::answer::brief;
+use crate::answer::display_key;
 
 /// What is to be done next, of which [`Call`](crate::Call) has an example.
 ///
@@ -66,17 +66,17 @@ impl fmt::Debug for Outgoing {
 /// How a call ended.
 ///
 /// ```
-/// use mrtr_client::{Call, Limits, Outcome, Stop};
+/// use mrtr_client::{Call, Limits, CallOutcome, Stop};
 /// use mrtr_schema::{Json, JsonObject, Revision};
 ///
 /// let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), Limits::default(), 1);
 /// call.replied(Ok(Json::parse(r#"{"resultType": "input_required"}"#)?.as_raw()), None);
-/// assert!(matches!(call.end(), (Some(Outcome::Stopped(Stop::BadReply(_))), _)));
+/// assert!(matches!(call.end(), (Some(CallOutcome::Stopped(Stop::BadReply(_))), _)));
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum CallOutcome {
     /// With this result.
     Complete(Json),
     /// With this error of the server's.
@@ -117,7 +117,7 @@ pub enum Stop {
     #[error("the reply cannot be read: {0}")]
     BadReply(ReadError),
     /// The reply answers another request than the one that was sent.
-    #[error("the reply is to another request, `{}`{}", brief(.id), quoted(.untrusted_message.as_deref()))]
+    #[error("the reply is to another request, `{}`{}", display_key(.id), quoted(.untrusted_message.as_deref()))]
     ForeignReply {
         /// The id that it carries.
         id: String,
@@ -129,7 +129,7 @@ pub enum Stop {
     ListTooLong(usize),
     /// The task goes on and on.
     #[error("the task was not done after {0} looks")]
-    TooManyLooks(u32),
+    TooManyPolls(u32),
     /// The task was cancelled.
     #[error("the task was cancelled")]
     TaskCancelled,
@@ -147,11 +147,11 @@ fn quoted(said: Option<&str>) -> String {
 }
 
 fn listed(keys: &[String]) -> String {
-    let listed = keys.iter().take(MOST_LISTED).map(|key| brief(key)).collect::<Vec<_>>().join(", ");
-    match keys.len().saturating_sub(MOST_LISTED) {
+    let listed = keys.iter().take(MAX_LISTED).map(|key| display_key(key)).collect::<Vec<_>>().join(", ");
+    match keys.len().saturating_sub(MAX_LISTED) {
         0 => listed,
         more => format!("{listed} and {more} more"),
     }
 }
 
-const MOST_LISTED: usize = 10;
+const MAX_LISTED: usize = 10;

@@ -88,7 +88,7 @@ impl Client {
             }
             all.extend(items);
             let Some(next) = next else { return Ok(all) };
-            if seen.len() == MOST_PAGES || !seen.insert(next.clone()) {
+            if seen.len() == MAX_PAGES || !seen.insert(next.clone()) {
                 let source = ReadError::refused("the list does not end").in_member("nextCursor");
                 return Err(CallError::BadResult { source, pending: pending() });
             }
@@ -98,4 +98,4 @@ impl Client {
 }
 
 /// More pages than any list has: a server that never stops is stopped.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;

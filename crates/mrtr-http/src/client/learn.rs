@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use mrtr_client::{Exchange, TransportError};
+use mrtr_client::{TransportError, TransportRequest};
 use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
 use serde_json::json;
 
@@ -20,7 +20,7 @@ impl HttpTransport {
     }
 
     /// Lists the tools, where a call was refused because of its headers; whether that taught anything about this tool.
-    pub(super) async fn learn_about(&self, call: &Exchange<'_>) -> Result<bool, TransportError> {
+    pub(super) async fn learn_about(&self, call: &TransportRequest<'_>) -> Result<bool, TransportError> {
         let Some(name) = call.name else { return Ok(false) };
         let known = |transport: &Self| {
             let annotated = transport.annotated.read().unwrap_or_else(PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl HttpTransport {
 const MAX_PAGES: usize = 100;
 
 /// A list of tools, asked for by the same client as the call.
-fn list_message(call: &Exchange<'_>, id: &RequestId, cursor: Option<&str>) -> String {
+fn list_message(call: &TransportRequest<'_>, id: &RequestId, cursor: Option<&str>) -> String {
     let mut params = serde_json::Map::new();
     params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
     if let Ok(Envelope::Request { params: of_call, .. }) = Envelope::parse(call.message.as_bytes())

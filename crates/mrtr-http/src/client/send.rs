@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use mrtr_client::{CredentialsMark, Exchange, TransportError, TransportFailure};
+use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, TransportRequest};
 use mrtr_schema::{Feature, Printable};
 use reqwest::Response;
 
@@ -16,12 +16,12 @@ use crate::header_text;
 /// What came back for a request, and whose credentials went with it.
 pub(super) struct Sent {
     pub(super) response: Response,
-    pub(super) credentials: Option<CredentialsMark>,
+    pub(super) credentials: Option<CredentialsFingerprint>,
 }
 
 impl HttpTransport {
     /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
-    pub(super) async fn send(&self, exchange: &Exchange<'_>) -> Result<Sent, TransportError> {
+    pub(super) async fn send(&self, exchange: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
         loop {
@@ -38,7 +38,7 @@ impl HttpTransport {
                     tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
                     attempt += 1;
                 }
-                Ok(response) => return Ok(Sent { response, credentials: self.mark(token.as_deref()) }),
+                Ok(response) => return Ok(Sent { response, credentials: self.fingerprint(token.as_deref()) }),
                 Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, exchange.method) => {
                     tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
@@ -49,8 +49,8 @@ impl HttpTransport {
     }
 
     /// What tells two tokens apart, and nothing else about them.
-    pub(super) fn mark(&self, token: Option<&str>) -> Option<CredentialsMark> {
-        token.map(|token| CredentialsMark::new(self.marks.hash_one(token)))
+    pub(super) fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
+        token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
     }
 
     pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
@@ -60,7 +60,11 @@ impl HttpTransport {
         }
     }
 
-    fn post(&self, exchange: &Exchange<'_>, token: Option<&str>) -> Result<reqwest::RequestBuilder, TransportError> {
+    fn post(
+        &self,
+        exchange: &TransportRequest<'_>,
+        token: Option<&str>,
+    ) -> Result<reqwest::RequestBuilder, TransportError> {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -77,7 +81,7 @@ impl HttpTransport {
     }
 
     /// What intermediaries want to see of a request, without reading its body.
-    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
+    fn mirror(&self, exchange: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
                 headers.insert(name, value);

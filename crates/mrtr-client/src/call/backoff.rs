@@ -4,19 +4,19 @@ use std::time::Duration;
 
 /// Where the variation of pauses comes from.
 #[derive(Debug, Clone)]
-pub(super) struct Pauses {
+pub(super) struct Backoff {
     seed: u64,
 }
 
-impl Pauses {
+impl Backoff {
     pub(super) fn new(seed: u64) -> Self {
         Self { seed }
     }
 
     /// The pause after a call was put off so many times before: doubled each time, and no less than the server wants.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
-        let doubled = first.saturating_mul(1 << times.min(MOST_DOUBLINGS)).min(LONGEST_PAUSE);
-        self.varied(doubled).max(wanted.unwrap_or_default().min(LONGEST_WANTED))
+        let doubled = first.saturating_mul(1 << times.min(MAX_DOUBLINGS)).min(MAX_PAUSE);
+        self.varied(doubled).max(wanted.unwrap_or_default().min(MAX_WANTED))
     }
 
     /// Between half and all of this, so that clients put off together do not come back together.
@@ -29,17 +29,17 @@ impl Pauses {
 }
 
 /// How long to wait between two looks at a task: what its server wants, within reason.
-pub(super) fn between_looks(wanted: Option<u64>, otherwise: Duration) -> Duration {
-    wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).clamp(SHORTEST_POLL, LONGEST_WANTED))
+pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration) -> Duration {
+    wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).clamp(SHORTEST_POLL, MAX_WANTED))
 }
 
-const MOST_DOUBLINGS: u32 = 16;
+const MAX_DOUBLINGS: u32 = 16;
 
 /// The longest pause that this client chooses by itself.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// The longest pause that a server can make it take.
-const LONGEST_WANTED: Duration = Duration::from_hours(1);
+const MAX_WANTED: Duration = Duration::from_hours(1);
 
 /// A server that wants no pause at all does not get a storm.
 const SHORTEST_POLL: Duration = Duration::from_millis(20);

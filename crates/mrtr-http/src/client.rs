@@ -23,6 +23,7 @@ use mrtr_client::{
 };
 use reqwest::{Response, Url};
 
+use crate::error::HttpTransportError;
 use events::response_of;
 use learn::is_header_mismatch;
 use send::Sent;
@@ -76,25 +77,6 @@ pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
     async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
 }
 
-/// Why a transport cannot be made.
-///
-/// ```
-/// use mrtr_http::{HttpTransport, HttpTransportError};
-///
-/// let error = HttpTransport::new("ftp://example.com").unwrap_err();
-/// assert!(matches!(error, HttpTransportError::Url(url) if url == "ftp://example.com"));
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HttpTransportError {
-    /// The URL is none of HTTP.
-    #[error("`{0}` is not an HTTP URL")]
-    Url(String),
-    /// The HTTP client could not be set up.
-    #[error("the HTTP client could not be set up")]
-    Http(#[from] reqwest::Error),
-}
-
 impl HttpTransport {
     /// The most that is kept of what lists of tools say about headers, in bytes: beyond it, the tools that were learned
     /// of first are forgotten, and looked up again when they are called.
@@ -115,7 +97,8 @@ impl HttpTransport {
         Ok(Self::of(parsed, http.build()?))
     }
 
-    /// The same with an HTTP client of one's own. It had better follow no redirects.
+    /// A way to the server at this URL, with an HTTP client of the caller's own. It had better follow no redirects: what
+    /// was meant for one server would go to another.
     ///
     /// ```
     /// use mrtr_http::HttpTransport;
@@ -218,8 +201,8 @@ impl Transport for HttpTransport {
                 reply.text = self.learn(reply.text);
                 Ok(reply.into_response())
             }
-            // The server may want arguments in headers, and nobody has listed its tools yet, or not for long. If listing
-            // them fails, the refusal of the call is what its caller should see.
+            // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long. If
+            // listing them fails, the server's error is what the caller should see.
             "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {
                 self.reply(&exchange, on_notification).await.map(HttpReply::into_response)
             }
@@ -245,7 +228,7 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// How long it may take until a server answers the phone.
+/// How long it may take to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// How long a connection is kept for the next request. Many servers close it after five seconds, and a call that meets

@@ -32,9 +32,7 @@ impl HttpTransport {
                 {
                     refused = token;
                 }
-                Ok(response)
-                    if attempt < MAX_ATTEMPTS && is_unavailable(&response) && is_read_only(exchange.method) =>
-                {
+                Ok(response) if attempt < MAX_ATTEMPTS && is_unavailable(&response) && only_reads(exchange.method) => {
                     tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
                     attempt += 1;
                 }
@@ -136,7 +134,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
-    error.is_connect() || (is_read_only(method) && error.is_request())
+    error.is_connect() || (only_reads(method) && error.is_request())
 }
 
 fn is_unavailable(response: &Response) -> bool {
@@ -151,6 +149,6 @@ pub(super) fn retry_after(response: &Response) -> Option<Duration> {
 
 const MAX_WAIT: u64 = 10;
 
-fn is_read_only(method: &str) -> bool {
+fn only_reads(method: &str) -> bool {
     method.ends_with("/list") || matches!(method, "server/discover" | "tasks/get")
 }

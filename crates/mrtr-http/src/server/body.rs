@@ -37,12 +37,26 @@ enum Kind {
     Events(Box<Events>),
 }
 
-/// Messages as server-sent events, with a comment now and then so that nobody takes the connection for dead.
+/// Messages as server-sent events, with a comment now and then so that no proxy takes the connection for dead.
 struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
-    /// Given back when the stream ends.
-    _place: (Option<OwnedSemaphorePermit>, BodyReservation),
+    _permits: StreamPermits,
+}
+
+/// What a stream holds, and gives back when it ends.
+#[derive(Debug)]
+pub(super) struct StreamPermits {
+    /// To run, or to be subscribed.
+    _permit: Option<OwnedSemaphorePermit>,
+    /// For what stays of its request.
+    _body: BodyReservation,
+}
+
+impl StreamPermits {
+    pub(super) fn new(permit: Option<OwnedSemaphorePermit>, body: BodyReservation) -> Self {
+        Self { _permit: permit, _body: body }
+    }
 }
 
 impl Body {
@@ -54,14 +68,10 @@ impl Body {
         Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(
-        messages: ReplyStream,
-        every: Duration,
-        place: (Option<OwnedSemaphorePermit>, BodyReservation),
-    ) -> Self {
+    pub(super) fn events(messages: ReplyStream, every: Duration, permits: StreamPermits) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self(Kind::Events(Box::new(Events { messages, keep_alive, _place: place })))
+        Self(Kind::Events(Box::new(Events { messages, keep_alive, _permits: permits })))
     }
 }
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::budget::{BodyBudget, BodyReservation, UNCOUNTED};
 use super::pages::Pages;
-use super::respond::Rejection;
+use super::rejection::Rejection;
 
 /// What has come of a body so far.
 ///

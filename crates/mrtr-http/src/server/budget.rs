@@ -5,13 +5,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::endpoint::{Endpoint, permits};
-use super::respond::Rejection;
+use super::permits::permits;
+use super::rejection::Rejection;
 
-/// Bytes to be held at a time. Nobody waits for them: of two bodies that each wait for the other, none would end.
+/// Bytes of bodies that an endpoint holds at a time. A body that finds none left is sent away and does not wait: of two
+/// bodies that each hold a part and wait for the other's, neither would end.
 #[derive(Debug, Clone)]
 pub(super) struct BodyBudget {
-    most: usize,
+    max: usize,
     left: Arc<Semaphore>,
 }
 
@@ -21,22 +22,22 @@ pub(super) struct BodyReservation(Option<OwnedSemaphorePermit>);
 
 impl BodyBudget {
     pub(super) fn new(bytes: usize) -> Self {
-        Self { most: bytes, left: permits(bytes) }
+        Self { max: bytes, left: permits(bytes) }
     }
 
     /// The largest body that there can ever be room for.
     pub(super) fn largest(&self) -> usize {
-        self.most.max(UNCOUNTED)
+        self.max.max(UNCOUNTED)
     }
 
-    /// BodyReservation for this many bytes.
+    /// A reservation for this many bytes.
     pub(super) fn reserve(&self, bytes: usize) -> Result<BodyReservation, Rejection> {
         let mut reservation = BodyReservation::default();
         self.grow(&mut reservation, bytes)?;
         Ok(reservation)
     }
 
-    /// Makes room for this many bytes in all.
+    /// Has a reservation cover this many bytes in all. If there are not that many left, it stays as it was.
     pub(super) fn grow(&self, reservation: &mut BodyReservation, bytes: usize) -> Result<(), Rejection> {
         let missing = counted(bytes).saturating_sub(reservation.bytes());
         if missing == 0 {
@@ -65,7 +66,8 @@ impl BodyReservation {
         }
     }
 
-    /// The body, which gives its room back when nobody holds it any more: a round may outlive its connection.
+    /// The body, which gives its reservation back with the last reference to it: the round of a single-use tool may outlive
+    /// its connection, and holds the body until it ends.
     pub(super) fn attach(self, body: Bytes) -> Bytes {
         match self.0 {
             Some(taken) => Bytes::from_owner(ReservedBody { body, _taken: taken }),
@@ -90,8 +92,8 @@ fn counted(bytes: usize) -> usize {
     if bytes > UNCOUNTED { bytes } else { 0 }
 }
 
-/// A body of this size does not count.
-pub(super) const UNCOUNTED: usize = Endpoint::UNCOUNTED_BODY;
+/// A body of up to this size does not count: `Endpoint::UNCOUNTED_BODY` says why.
+pub(super) const UNCOUNTED: usize = 4 << 10;
 
 #[cfg(test)]
 mod tests {

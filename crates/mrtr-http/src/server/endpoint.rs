@@ -9,22 +9,22 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
-use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, Feature, JsonObject, Revision, RootsCapability, SamplingCapability,
-};
+use mrtr_schema::{ClientCapabilities, Feature, Revision};
 use mrtr_server::{Context, Permit, Reply, Server};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
-use super::body::Body;
-use super::budget::{BodyBudget, BodyReservation};
+use super::body::{Body, StreamPermits};
+use super::budget::{self, BodyBudget, BodyReservation};
+use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
 use super::head;
 use super::mirrored_headers;
 use super::origin::Allowed;
+use super::permits::{permit, permits};
 use super::read::read;
-use super::respond::{Rejection, respond};
+use super::rejection::Rejection;
+use super::respond::{reject, respond};
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
 ///
@@ -45,21 +45,6 @@ pub struct Endpoint {
     config: Arc<EndpointConfig>,
 }
 
-#[derive(Debug, Clone)]
-pub(super) struct EndpointConfig {
-    pub(super) revision: Revision,
-    capabilities: Arc<ClientCapabilities>,
-    authenticator: Arc<dyn Authenticator>,
-    allowed: Allowed,
-    body_limit: usize,
-    budget: BodyBudget,
-    json_depth: usize,
-    body_timeout: Duration,
-    pub(super) keep_alive: Duration,
-    request_permits: Arc<Semaphore>,
-    subscription_permits: Arc<Semaphore>,
-}
-
 impl Endpoint {
     /// The size of a body, unless [`body_limit`](Self::body_limit) says otherwise.
     pub const DEFAULT_BODY_LIMIT: usize = 4 << 20;
@@ -69,7 +54,7 @@ impl Endpoint {
     /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
     /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
     /// that come slowly have taken all of it.
-    pub const UNCOUNTED_BODY: usize = 4 << 10;
+    pub const UNCOUNTED_BODY: usize = budget::UNCOUNTED;
     /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
@@ -83,7 +68,7 @@ impl Endpoint {
     /// How long a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
     pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-    /// Serves whoever the authenticator lets in.
+    /// Serves the callers that the authenticator lets in.
     ///
     /// ```
     /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity};
@@ -110,7 +95,7 @@ impl Endpoint {
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
         let config = EndpointConfig {
             revision: Revision::default(),
-            capabilities: Arc::new(everything()),
+            capabilities: Arc::new(all_capabilities()),
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
@@ -225,7 +210,7 @@ impl Endpoint {
             Ok(response) => response,
             Err(rejection) => {
                 tracing::debug!(?rejection, "a request was refused");
-                rejection.into_response(version)
+                reject(rejection, version)
             }
         }
     }
@@ -243,7 +228,8 @@ impl Endpoint {
         if body.size_hint().lower() > largest as u64 {
             return Err(Rejection::TooLarge);
         }
-        // Bodies take memory, so that there may be as many as requests may run.
+        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
+        // may run.
         let permit = Permit::new(permit(&config.request_permits)?);
         let body = tokio::time::timeout(config.body_timeout, read(body, &mut head, largest, &config.budget)).await;
         let body = body.map_err(|_| Rejection::TooSlow)??;
@@ -255,10 +241,11 @@ impl Endpoint {
         let size = body.len();
         let reply = self.server.handle(body, context).await;
         let permits = if self.is_subscription(&head, &reply) {
-            // What it listens for was in the body, and stays.
-            (Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
+            // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
+            // reservation of the body itself is given back with the body.
+            StreamPermits::new(Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
         } else {
-            (permit.into_inner(), BodyReservation::default())
+            StreamPermits::new(permit.into_inner(), BodyReservation::default())
         };
         Ok(respond(reply, config, permits))
     }
@@ -284,30 +271,6 @@ impl Endpoint {
         let method = head.headers.get(mirrored_headers::METHOD).map(|method| method.as_bytes().trim_ascii());
         method == Some(b"subscriptions/listen".as_slice())
     }
-}
-
-/// This many, or as many as can be counted.
-pub(super) fn permits(most: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
-}
-
-fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Rejection> {
-    Arc::clone(semaphore).try_acquire_owned().map_err(|_| Rejection::Overloaded)
-}
-
-/// All that a client of an older revision can be asked for.
-fn everything() -> ClientCapabilities {
-    let mut elicitation = ElicitationCapability::default();
-    elicitation.form = Some(JsonObject::default());
-    elicitation.url = Some(JsonObject::default());
-    let mut sampling = SamplingCapability::default();
-    sampling.tools = Some(JsonObject::default());
-    sampling.context = Some(JsonObject::default());
-    let mut everything = ClientCapabilities::default();
-    everything.elicitation = Some(elicitation);
-    everything.sampling = Some(sampling);
-    everything.roots = Some(RootsCapability::default());
-    everything
 }
 
 impl<B> Service<Request<B>> for Endpoint

@@ -4,7 +4,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 
 use super::origin::Allowed;
-use super::respond::Rejection;
+use super::rejection::Rejection;
 
 /// Looks at a head, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use http::{Request, Response};
 use hyper::body::Incoming;
 
-use super::Endpoint;
 use super::body::Body;
-use super::respond::Rejection;
+use super::endpoint::Endpoint;
+use super::rejection::Rejection;
+use super::respond::reject;
 
 /// Endpoints by path.
 #[derive(Debug, Clone)]
@@ -18,7 +19,7 @@ impl Mounts {
         if let Some(endpoint) = self.0.get(request.uri().path()) {
             return endpoint.respond(request).await;
         }
-        Rejection::NotFound.into_response(request.version())
+        reject(Rejection::NotFound, request.version())
     }
 
     pub(super) fn end_subscriptions(&self) {

@@ -2,7 +2,7 @@
 
 use memmap2::MmapMut;
 
-use super::respond::Rejection;
+use super::rejection::Rejection;
 
 /// Memory that is had from the system and given back to it at once. Allocators keep what they were given back, and so
 /// would a server be as large as in its worst minute for as long as it runs.

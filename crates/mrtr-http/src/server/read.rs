@@ -8,7 +8,7 @@ use http_body_util::BodyExt;
 
 use super::body_buffer::BodyBuffer;
 use super::budget::BodyBudget;
-use super::respond::Rejection;
+use super::rejection::Rejection;
 
 /// Reads a body. If it does not come at once, its head is kept in less memory until it has.
 pub(super) async fn read<B>(body: B, head: &mut Parts, limit: usize, budget: &BodyBudget) -> Result<Bytes, Rejection>

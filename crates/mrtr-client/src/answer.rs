@@ -45,7 +45,7 @@ pub enum AnswerError {
         /// What does not fit.
         violations: Violations,
     },
-    /// The protocol itself defines this kind of question: whoever is asked must answer it.
+    /// The protocol itself defines this kind of question: a client that is asked must answer it.
     #[error("`{}` may not be left out", display_key(.0))]
     NotOptional(String),
 }

@@ -73,7 +73,7 @@ enum Phase {
 enum Sending {
     /// The call itself, or a retry of it.
     Call,
-    /// A look at the task.
+    /// A poll of the task.
     GetTask,
     /// The result of a task, or its questions: of the older revisions.
     TaskResult,
@@ -168,7 +168,7 @@ impl Call {
             return;
         }
         self.phase = if self.pending.answers.is_empty() {
-            // Whoever picks the call up may know them.
+            // The client that picks the call up may know them.
             Phase::stopped(Stop::Unanswerable(std::mem::take(&mut self.pending.skipped)))
         } else if self.pending.task.is_some() {
             Phase::Sending(Sending::AnswerTask)

@@ -82,8 +82,8 @@ impl Client {
         Builder::new(Arc::new(transport))
     }
 
-    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. Whoever is too slow misses
-    /// some: 1024 events may wait, and as much as [`Limits::event_bytes`].
+    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. A reader that is too slow
+    /// misses some: 1024 events may wait, and as much as [`Limits::event_bytes`].
     pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
         self.0.event_queues.stream()
     }

@@ -78,7 +78,7 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
-    /// Whoever was asked could not or would not answer. Nothing was made up in their place.
+    /// The handler could not or would not answer. Nothing was made up in its place.
     #[error("`{}` was not answered", display_key(.key))]
     NotAnswered {
         /// What was asked.
@@ -104,7 +104,7 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
-    /// everybody.
+    /// other servers.
     #[error(
         "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it go on there",
         named(.began_at.as_deref()), display_server(.here)
@@ -117,7 +117,7 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
-    /// The result is not one of this method. What was asked for may have been done: whoever sends the call again may
+    /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
     #[error("the result cannot be read: {source}")]
     BadResult {

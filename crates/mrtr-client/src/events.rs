@@ -1,4 +1,4 @@
-//! What happens during calls, for whoever shows it.
+//! What happens during calls, for a user interface.
 
 use std::time::Duration;
 
@@ -78,6 +78,6 @@ pub enum EventKind {
     },
     /// The call is over, one way or the other.
     Done,
-    /// Whoever made the call dropped it.
+    /// The caller dropped the call.
     Abandoned,
 }

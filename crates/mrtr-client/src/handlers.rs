@@ -59,9 +59,9 @@ pub struct QuestionContext {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// Nobody here answers this kind, which was not offered either; this method of the builder says who does.
+    /// The client has no handler for this kind, and did not offer it either; this method of the builder sets one.
     NoHandler(&'static str),
-    /// It is of a kind that nobody here knows: the others are answered without it.
+    /// It is of a kind that this client does not know: the others are answered without it.
     Unknown,
     /// The server may not ask like this.
     BadQuestion(Box<dyn std::error::Error + Send + Sync>),
@@ -191,7 +191,7 @@ impl Handlers {
         capabilities
     }
 
-    /// Has a question answered by whoever answers its kind.
+    /// Has a question answered by the handler of its kind.
     pub(crate) async fn answer(
         &self,
         request: InputRequest,

@@ -32,9 +32,9 @@ pub struct Limits {
     pub state_bytes: usize,
     /// The longest reply that is taken, in bytes. 16 MiB by default.
     pub reply_bytes: usize,
-    /// How long to wait between two looks at a task whose server does not say. One second by default.
+    /// How long to wait between two polls of a task whose server does not say. One second by default.
     pub poll_interval: Duration,
-    /// How often to look at a task. A hundred thousand times by default.
+    /// How often to poll a task. A hundred thousand times by default.
     pub polls: u32,
     /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
     /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. Never more than

@@ -54,7 +54,7 @@ pub struct PendingCall {
     pub(crate) state: Option<RequestState>,
     pub(crate) asked: Option<Questions>,
     pub(crate) answers: IndexMap<String, InputResponse>,
-    /// Questions of a kind that nobody here knows.
+    /// Questions of a kind that this client does not know.
     pub(crate) skipped: Vec<String>,
     pub(crate) rounds: u32,
     pub(crate) state_only_rounds: u32,

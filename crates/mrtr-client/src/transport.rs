@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 /// #[async_trait::async_trait]
 /// impl Transport for Deaf {
 ///     fn server(&self) -> &str {
-///         "nobody"
+///         "unreachable"
 ///     }
 ///
 ///     async fn exchange(
@@ -26,7 +26,7 @@ use serde_json::value::RawValue;
 ///         _: TransportRequest<'_>,
 ///         _: &mut (dyn FnMut(ServerNotification) + Send),
 ///     ) -> Result<TransportResponse, TransportError> {
-///         Err(TransportError::new("there is nobody"))
+///         Err(TransportError::new("there is no server"))
 ///     }
 /// }
 /// ```

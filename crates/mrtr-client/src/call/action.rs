@@ -10,7 +10,7 @@ use crate::answer::display_key;
 
 /// What is to be done next, of which [`Call`](crate::Call) has an example.
 ///
-/// A task is followed like anything else: what is sent is then a look at it, or answers for it.
+/// A task is followed like anything else: what is sent is then a poll of it, or answers for it.
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits};
@@ -20,7 +20,7 @@ use crate::answer::display_key;
 /// assert!(matches!(call.action(), Action::Send(request) if request.method == "tools/list"));
 /// ```
 #[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "whoever drives a call must do each of them")]
+#[expect(clippy::exhaustive_enums, reason = "the driver of a call must do each of them")]
 pub enum Action {
     /// Send this, and tell what was replied.
     Send(Outgoing),

@@ -28,7 +28,7 @@ impl Backoff {
     }
 }
 
-/// How long to wait between two looks at a task: what its server wants, within reason.
+/// How long to wait between two polls of a task: what its server wants, within reason.
 pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration) -> Duration {
     wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).clamp(SHORTEST_POLL, MAX_WANTED))
 }

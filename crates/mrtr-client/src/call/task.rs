@@ -1,4 +1,4 @@
-//! A call that has become a task: looked at, answered, and followed to its end.
+//! A call that has become a task: polled, answered, and followed to its end.
 
 use mrtr_schema::tasks::{self, TaskStatus, extension};
 use mrtr_schema::{AnyResult, Feature, Json, JsonObject, ReadError, Reply, Wire};
@@ -60,7 +60,7 @@ impl Call {
         }
     }
 
-    /// Waits before the next look, if there is to be one.
+    /// Waits before the next poll, if there is to be one.
     pub(super) fn poll_later(&self) -> Phase {
         let Some(task) = &self.pending.task else { return Phase::Sending(Sending::Call) };
         if task.polls >= self.limits.polls {
@@ -100,13 +100,13 @@ impl Call {
     }
 
     fn after_core_poll(&mut self, result: &RawValue) -> Result<Phase, Stop> {
-        let looked = tasks::GetTaskResult::read(result, self.pending.revision.lenient())?.state;
-        self.check_task(&looked.task_id)?;
+        let state = tasks::GetTaskResult::read(result, self.pending.revision.lenient())?.state;
+        self.check_task(&state.task_id)?;
         if let Some(pending) = &mut self.pending.task {
-            pending.update(looked.created_at, looked.ttl, looked.poll_interval);
+            pending.update(state.created_at, state.ttl, state.poll_interval);
         }
         self.pending.asked = None;
-        match looked.status {
+        match state.status {
             TaskStatus::Working => Ok(self.poll_later()),
             TaskStatus::Cancelled => Err(Stop::TaskCancelled),
             // What it asks, and what came of it, is the result's to say (TK-2).
@@ -132,7 +132,7 @@ impl Call {
         }
     }
 
-    /// Asks for what nobody was asked before; if there is nothing new, the task is looked at again later.
+    /// Asks for what was not answered before; if there is nothing new, the task is polled again later.
     fn ask_for_task(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         let Some(asked) = self.unanswered_questions(result)? else { return Ok(self.poll_later()) };
         self.check_size(Some(&asked), None)?;

@@ -118,7 +118,7 @@ impl Builder {
 
     /// Has forms filled in by this.
     ///
-    /// An error means that nobody was asked; a person who said no is a decline.
+    /// An error means that no person was asked; a person who said no is a decline.
     pub fn on_elicit<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(FormRequest) -> T + Send + Sync + 'static,

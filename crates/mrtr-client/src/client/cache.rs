@@ -27,7 +27,7 @@ pub(super) struct CacheEntry {
 /// Whom a result may be shown to again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
-    Anybody,
+    Public,
     /// Those who show these credentials, or none if they are none.
     Bearer(Option<CredentialsFingerprint>),
 }
@@ -53,7 +53,7 @@ impl Cache {
         let now = Instant::now();
         let Some((lifetime, scope)) = hints(result, revision) else { return };
         let Some(until) = now.checked_add(lifetime) else { return };
-        let audience = if scope == CacheScope::Public { Audience::Anybody } else { Audience::Bearer(bearer) };
+        let audience = if scope == CacheScope::Public { Audience::Public } else { Audience::Bearer(bearer) };
         let mut entries = self.entries();
         entries.remove(&key);
         entries.retain(|_, entry| now < entry.until && entry.is_for(bearer));
@@ -79,7 +79,7 @@ impl Cache {
 impl CacheEntry {
     /// Whether those who show these credentials may see it.
     pub(super) fn is_for(&self, bearer: Option<CredentialsFingerprint>) -> bool {
-        matches!(self.audience, Audience::Anybody) || self.audience == Audience::Bearer(bearer)
+        matches!(self.audience, Audience::Public) || self.audience == Audience::Bearer(bearer)
     }
 }
 
@@ -94,7 +94,7 @@ fn hints(result: &Json, revision: Revision) -> Option<(Duration, CacheScope)> {
     }
     let members = RawMembers::of(result.as_raw()).ok()?;
     let lifetime = u64::read(members.get("ttlMs")?, revision.lenient()).ok().filter(|lifetime| *lifetime > 0)?;
-    // What does not say that it is for anybody is not.
+    // A result that does not say that it is public is private.
     let scope = members.get("cacheScope").and_then(|scope| CacheScope::read(scope, revision.lenient()).ok());
     Some((Duration::from_millis(lifetime), scope.unwrap_or(CacheScope::Private)))
 }

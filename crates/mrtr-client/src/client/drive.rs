@@ -52,7 +52,7 @@ pub enum RoundOutcome {
     Asked(PendingCall),
     /// The server put the call off: go on after this long.
     BackOff(PendingCall, Duration),
-    /// The call has become a task: go on to look at it, after this long.
+    /// The call has become a task: go on to poll it, after this long.
     Task(PendingCall, Duration),
 }
 
@@ -140,7 +140,7 @@ impl Client {
         self.resume(pending).await
     }
 
-    /// The call, if it is for this client's server: its state and its answers are not for everybody.
+    /// The call, if it is for this client's server: its state and its answers are not for other servers.
     pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
         let here = &*self.0.server;
         match &pending.server {
@@ -156,7 +156,7 @@ impl Client {
 
     /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
     ///
-    /// Questions are handed out, not answered: whoever calls answers them, now or next week. While some are open,
+    /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
     /// nothing is sent.
     pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
         let pending = self.check_server(pending)?;
@@ -214,7 +214,8 @@ impl Client {
 impl<'a> CallDriver<'a> {
     fn new(client: &'a Client, pending: PendingCall) -> Self {
         let reporter = EventReporter::new(client, &pending);
-        // Pauses should differ between clients, and need not be kept from anybody's guess: the system is not asked for randomness.
+        // Pauses should differ between clients, and no harm is done if a server guesses them: the hasher's keys will do, and
+        // the system is not asked for randomness with each call.
         let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
         Self { client, reporter, call, credentials: None, reported_round: 0 }

@@ -1,4 +1,4 @@
-//! Those who watch a client's calls: each has a queue of its own, bounded in bytes, from which the oldest go first.
+//! Queues of events, one for each reader: bounded in bytes, and the oldest go first.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use mrtr_schema::{LoggingMessageParams, ProgressParams, Revision, Wire};
 
 use crate::{CallEvent, EventKind, Limits, ServerNotification};
 
-/// All who watch.
+/// The queues of all readers.
 pub(super) struct EventQueues {
     queues: Mutex<Vec<Arc<Queue>>>,
-    /// How many there are, for those who only want to know whether there is one.
+    /// How many readers there are: to know whether there is one takes no lock.
     count: Arc<AtomicUsize>,
     max_bytes: usize,
 }
@@ -35,7 +35,7 @@ pub(super) enum QueuedKind {
     Notification(ServerNotification, Revision),
 }
 
-/// What waits for one who watches.
+/// What waits for one reader.
 #[derive(Default)]
 struct Queue(Mutex<Waiting>);
 
@@ -50,7 +50,7 @@ struct Waiting {
     is_closed: bool,
 }
 
-/// One who watches.
+/// The events of a client, for one reader.
 pub(super) struct EventStream {
     queue: Arc<Queue>,
     count: Arc<AtomicUsize>,
@@ -72,7 +72,7 @@ impl EventQueues {
         EventStream { queue, count: Arc::clone(&self.count) }
     }
 
-    /// Tells all who watch.
+    /// Has an event wait for each reader.
     pub(super) fn emit(&self, event: QueuedEvent) {
         let event = Arc::new(event);
         let mut wakers = Vec::new();
@@ -82,7 +82,7 @@ impl EventQueues {
             wakers.extend(waiting.waker.take());
             !waiting.is_closed
         });
-        // Whoever is woken may come back here at once: nothing is locked any more.
+        // A reader that is woken may come back here at once: nothing is locked any more.
         wakers.into_iter().for_each(Waker::wake);
     }
 

@@ -135,7 +135,7 @@ impl Client {
         self.cached("server/discover", JsonObject::default()).await
     }
 
-    /// What somebody may be about to type.
+    /// What a person may be about to type: completions of an argument.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -225,10 +225,10 @@ impl Client {
         Ok((typed, result.as_str().len()))
     }
 
-    /// A result that was kept, if it is for anybody, or for the credentials that a request would show now.
+    /// A result that was kept, if it is public, or for the credentials that a request would show now.
     async fn cached_result(&self, key: &str) -> Option<Json> {
         let entry = self.0.cache.get(key)?;
-        if entry.audience == Audience::Anybody {
+        if entry.audience == Audience::Public {
             return Some(entry.result);
         }
         // If there are none to be had, the request says why.

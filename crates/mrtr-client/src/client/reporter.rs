@@ -1,4 +1,4 @@
-//! Telling whoever watches what happens during one call.
+//! The events of one call, told to those who read the client's events.
 
 use mrtr_schema::Revision;
 
@@ -44,7 +44,7 @@ impl EventReporter {
     }
 
     fn emit_with(&self, kind: impl FnOnce() -> QueuedKind) {
-        // Nobody may be watching, which is fine.
+        // Without a reader, an event costs nothing.
         if !self.client.0.event_queues.has_readers() {
             return;
         }

@@ -98,7 +98,7 @@ impl FormRequest {
         &self.context
     }
 
-    /// Whether a form filled in like this would be taken: for checking while somebody types.
+    /// Whether a form filled in like this would be taken: for checking while the person types.
     pub fn check<T: Serialize + ?Sized>(&self, content: &T) -> Result<(), AnswerError> {
         self.filled_in(content).map(drop)
     }
@@ -231,7 +231,7 @@ fn shown(message: &str) -> Option<String> {
     }
 }
 
-/// What a handler may answer a question to a person with: what the person did, or an error if nobody was asked.
+/// What a handler may answer a question to a person with: what the person did, or an error if no person was asked.
 ///
 /// ```
 /// use mrtr_client::IntoElicitResult;

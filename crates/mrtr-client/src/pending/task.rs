@@ -34,7 +34,7 @@ pub struct PendingTask {
     #[serde(serialize_with = "revision_name", deserialize_with = "known_revision")]
     pub(crate) revision: Revision,
     pub(crate) id: String,
-    /// Keys that were answered: a key is never used twice in a task's life, and nobody is asked twice (TK-7).
+    /// Keys that were answered: a key is never used twice in a task's life, and no person is asked twice (TK-7).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answered: Vec<String>,
     /// How long the server wants to be left alone between two polls, in milliseconds.

@@ -9,7 +9,7 @@ use mrtr_server::Caller;
 
 /// Decides who sends a request. Asked for every request: a state grants nothing.
 ///
-/// A false yes lets a stranger act as somebody else. A false no sends somebody away, who may come again.
+/// A false yes lets a stranger act as another caller. A false no sends a caller away, who may come again.
 ///
 /// ```
 /// use http::request::Parts;
@@ -53,7 +53,7 @@ pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The caller; nobody in particular if there is none.
+    /// The caller; anonymous if there is none.
     pub caller: Option<Caller>,
     /// On whose behalf.
     pub tenant: Option<String>,
@@ -65,7 +65,7 @@ impl Identity {
         Self { caller: Some(caller), tenant: None }
     }
 
-    /// Nobody in particular.
+    /// A caller that is not known.
     pub fn anonymous() -> Self {
         Self::default()
     }
@@ -113,7 +113,7 @@ impl Challenge {
     }
 }
 
-/// Lets everybody in.
+/// Lets every caller in.
 #[derive(Debug)]
 pub(super) struct Anonymous;
 

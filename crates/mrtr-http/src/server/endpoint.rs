@@ -109,7 +109,7 @@ impl Endpoint {
         Self { server, config: Arc::new(config) }
     }
 
-    /// Serves anybody who can reach it.
+    /// Serves every caller that can reach it.
     pub fn anonymous(server: Server) -> Self {
         Self::new(server, Anonymous)
     }

@@ -13,7 +13,7 @@ use super::endpoint::Endpoint;
 /// ```
 pub const PATH: &str = "/mcp";
 
-/// A router that serves the published revision at `/mcp`, to anybody who can reach it.
+/// A router that serves the published revision at `/mcp`, to every caller that can reach it.
 ///
 /// ```
 /// use mrtr_server::Server;

@@ -4,18 +4,21 @@ mod action;
 mod backoff;
 mod negotiate;
 mod reply;
+mod stop;
 mod task;
 
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, ReadError, RequestState, Revision, Wire};
+use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
-pub use action::{Action, CallOutcome, Outgoing, Stop};
+pub use action::{Action, CallOutcome, Outgoing};
+pub use stop::Stop;
 
-use crate::pending::Questions;
+use crate::answer::AnswerError;
+use crate::limits::Limits;
+use crate::pending::{PendingCall, Questions};
 use crate::raw::RawObject;
-use crate::{AnswerError, Limits, PendingCall};
 use backoff::Backoff;
 use reply::ReplyKind;
 
@@ -301,11 +304,5 @@ impl Call {
 impl Phase {
     fn stopped(stop: Stop) -> Self {
         Self::Over(CallOutcome::Stopped(stop))
-    }
-}
-
-impl From<ReadError> for Stop {
-    fn from(error: ReadError) -> Self {
-        Self::BadReply(error)
     }
 }

@@ -1,11 +1,18 @@
-//! Why a call did not give its result, and what is left of it.
+//! The public error types: why a call did not give its result, and what is left of it.
+//!
+//! [`CallError`] carries the others. Each of those is defined where it arises, so that modules below this one need not
+//! import from it, and is exported from here.
 
 use std::fmt;
 
 use mrtr_schema::{ErrorObject, MissingCapabilityData, Printable, ReadError};
 
+pub use crate::answer::AnswerError;
+pub use crate::call::Stop;
+pub use crate::transport::{TransportError, TransportFailure};
+
 use crate::answer::{display_key, display_server};
-use crate::{AnswerError, PendingCall, Stop, TransportError, TransportFailure};
+use crate::pending::PendingCall;
 
 /// Why a call did not give its result.
 ///

@@ -11,18 +11,15 @@ mod handlers;
 mod limits;
 mod pending;
 mod raw;
+#[cfg(feature = "testing")]
 pub mod testing;
 mod transport;
 
-pub use answer::AnswerError;
-pub use call::{Action, Call, CallOutcome, Outgoing, Stop};
+pub use call::{Action, Call, CallOutcome, Outgoing};
 pub use client::{Builder, Client, RoundOutcome, TraceContext};
-pub use error::CallError;
+pub use error::{AnswerError, CallError, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
 pub use handlers::{Field, FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
-pub use transport::{
-    CredentialsFingerprint, ServerNotification, Transport, TransportError, TransportFailure, TransportRequest,
-    TransportResponse,
-};
+pub use transport::{CredentialsFingerprint, ServerNotification, Transport, TransportRequest, TransportResponse};

@@ -15,8 +15,7 @@ use mrtr_schema::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::AnswerError;
-use crate::answer::{self, display_key, display_server};
+use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject};
 use saved::Saved;
 pub use task::PendingTask;

@@ -28,7 +28,7 @@ use mrtr_schema::{ErrorObject, Json, RequestId};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use crate::transport::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
 
 /// A server that answers one request after the other with what its script says, and remembers what was sent.
 ///

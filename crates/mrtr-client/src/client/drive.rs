@@ -8,6 +8,7 @@ use tracing::{Instrument, Span, info_span};
 
 use super::Client;
 use super::reporter::EventReporter;
+use crate::raw::text_members;
 use crate::{
     Action, Call, CallError, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall, PendingTask,
 };
@@ -132,7 +133,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
-        let params = super::methods::params([("taskId", task.id())]);
+        let params = text_members([("taskId", task.id())]);
         let mut pending = PendingCall::new(task.revision(), "tasks/get", params);
         // A task that names no server is known by its id alone, and the caller says whose it is.
         pending.server = Some(task.server().unwrap_or(&self.0.server).to_owned());

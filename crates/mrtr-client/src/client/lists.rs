@@ -8,7 +8,7 @@ use mrtr_schema::{
 };
 
 use super::Client;
-use super::methods::params;
+use crate::raw::text_members;
 use crate::{CallError, Stop};
 
 /// One page of a list.
@@ -76,7 +76,7 @@ impl Client {
         let mut seen = HashSet::new();
         let mut bytes = 0;
         loop {
-            let asked = params(cursor.iter().map(|cursor| ("cursor", cursor)));
+            let asked = text_members(cursor.iter().map(|cursor| ("cursor", cursor)));
             let pending = || Box::new(self.prepare(P::METHOD, asked.clone()));
             let (page, length) = self.cached_with_length::<P>(P::METHOD, asked.clone()).await?;
             let (items, next) = page.into_parts();

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::cache::Audience;
 use super::drive::CompletedCall;
 use super::{Client, RoundOutcome};
+use crate::raw::text_members;
 use crate::{CallError, PendingCall, PendingTask};
 
 impl Client {
@@ -83,12 +84,12 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
-        self.cached("resources/read", params([("uri", uri)])).await
+        self.cached("resources/read", text_members([("uri", uri)])).await
     }
 
     /// Reads a resource for one round, and hands out what it asks. Nothing is kept.
     pub async fn read_resource_once(&self, uri: &str) -> Result<RoundOutcome, CallError> {
-        self.advance(self.prepare("resources/read", params([("uri", uri)]))).await
+        self.advance(self.prepare("resources/read", text_members([("uri", uri)]))).await
     }
 
     /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
@@ -179,7 +180,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {
-        let mut pending = self.prepare("tasks/cancel", params([("taskId", task.id())]));
+        let mut pending = self.prepare("tasks/cancel", text_members([("taskId", task.id())]));
         pending.revision = task.revision();
         if let Some(server) = task.server() {
             pending.server = Some(server.to_owned());
@@ -252,12 +253,4 @@ struct Named<'a> {
 fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallError::BadResult { source, pending: Box::new(pending) })
-}
-
-/// Parameters that are all texts.
-pub(super) fn params<'a, T: AsRef<str> + ?Sized + 'a>(
-    members: impl IntoIterator<Item = (&'a str, &'a T)>,
-) -> JsonObject {
-    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value.as_ref().into()));
-    members.collect::<serde_json::Map<_, _>>().into()
 }

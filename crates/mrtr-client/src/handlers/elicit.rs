@@ -9,7 +9,7 @@ use mrtr_schema::{
 use serde::Serialize;
 
 use super::QuestionContext;
-use crate::{AnswerError, answer};
+use crate::answer::{self, AnswerError};
 
 /// A form for a person to fill in.
 ///

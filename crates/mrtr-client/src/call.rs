@@ -236,6 +236,7 @@ impl Call {
 
     /// The state and the answers of this round are of no further use; those of the next take their place (CL-2).
     fn end_round(&mut self, asked: Option<Questions>, state: Option<RequestState>) {
+        // A retry that brought no answers belongs to the round before it.
         if self.pending.rounds == 0 || !self.pending.answers.is_empty() {
             self.pending.rounds = self.pending.rounds.saturating_add(1);
         }
@@ -269,7 +270,8 @@ impl Call {
         Phase::Gathering
     }
 
-    /// Waits before the same is sent again, longer each time.
+    /// Waits before the same request is sent again, longer each time. A server that is busy and one that asks nothing are
+    /// one case: neither brings the call further, so both count against one limit, and anything that does resets it.
     fn pause(&mut self, then: Sending, retry_after: Option<Duration>) -> Phase {
         let times = self.pending.state_only_rounds;
         self.pending.state_only_rounds = times.saturating_add(1);

@@ -61,7 +61,7 @@ pub enum EventKind {
     Asked(Vec<String>),
     /// This was answered.
     Answered(String),
-    /// The server put the call off, and it will be sent again after this long.
+    /// The server is busy, or asks for a retry and for nothing else: the call is sent again after this long.
     BackOff(Duration),
     /// The call has become a task with this id.
     Task(String),

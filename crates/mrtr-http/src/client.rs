@@ -140,18 +140,18 @@ impl HttpTransport {
     /// Sends a request, and takes the reply.
     async fn reply(
         &self,
-        exchange: &TransportRequest<'_>,
+        request: &TransportRequest<'_>,
         on_notification: &mut (dyn FnMut(ServerNotification) + Send),
     ) -> Result<HttpReply, TransportError> {
-        let Sent { response, credentials } = self.send(exchange).await?;
+        let Sent { response, credentials } = self.send(request).await?;
         let retry_after = send::retry_after(&response);
         let status = response.status();
         let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let text = match media_type.as_str() {
             _ if status::is_refusal(status) => return Err(status::not_a_message(status, response).await),
-            "text/event-stream" => response_of(response, exchange.reply_bytes, on_notification).await?,
-            "application/json" => whole(response, exchange.reply_bytes).await?,
+            "text/event-stream" => response_of(response, request.reply_bytes, on_notification).await?,
+            "application/json" => whole(response, request.reply_bytes).await?,
             _ => return Err(status::not_a_message(status, response).await),
         };
         status::check(status, &text)?;
@@ -192,19 +192,19 @@ impl Transport for HttpTransport {
 
     async fn exchange(
         &self,
-        exchange: TransportRequest<'_>,
+        request: TransportRequest<'_>,
         on_notification: &mut (dyn FnMut(ServerNotification) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        let mut reply = self.reply(&exchange, on_notification).await?;
-        match exchange.method {
+        let mut reply = self.reply(&request, on_notification).await?;
+        match request.method {
             "tools/list" => {
                 reply.text = self.learn(reply.text);
                 Ok(reply.into_response())
             }
             // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long. If
             // listing them fails, the server's error is what the caller should see.
-            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {
-                self.reply(&exchange, on_notification).await.map(HttpReply::into_response)
+            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&request).await.unwrap_or(false) => {
+                self.reply(&request, on_notification).await.map(HttpReply::into_response)
             }
             _ => Ok(reply.into_response()),
         }

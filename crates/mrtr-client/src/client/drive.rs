@@ -51,7 +51,7 @@ pub enum RoundOutcome {
     Complete(Json),
     /// The server asks: answer with [`PendingCall::answer`], and go on.
     Asked(PendingCall),
-    /// The server put the call off: go on after this long.
+    /// The server is busy, or asks for a retry and for nothing else: go on after this long.
     BackOff(PendingCall, Duration),
     /// The call has become a task: go on to poll it, after this long.
     Task(PendingCall, Duration),
@@ -234,11 +234,13 @@ impl<'a> CallDriver<'a> {
         loop {
             match self.call.action() {
                 Action::Send(outgoing) => {
+                    // What came of a retry is its answers' as much as the request's (CL-6).
                     is_cacheable &= !outgoing.is_retry;
                     self.send(outgoing).await?;
                 }
                 Action::Gather(questions) => self.gather(questions).await?,
                 Action::Wait(pause) => {
+                    // The machine has bounded the pause, whatever the server wanted.
                     self.report_wait(pause, &mut is_task);
                     tokio::time::sleep(pause).await;
                     self.call.waited();
@@ -248,7 +250,7 @@ impl<'a> CallDriver<'a> {
         }
     }
 
-    /// Says once that the call has become a task, and each time that it was put off.
+    /// Says once that the call has become a task, and each time that it backs off.
     fn report_wait(&self, pause: Duration, is_task: &mut bool) {
         match self.call.pending().task() {
             Some(_) if *is_task => {}

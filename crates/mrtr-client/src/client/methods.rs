@@ -219,7 +219,6 @@ impl Client {
         let CompletedCall { result, pending, credentials, is_cacheable } = self.drive(pending).await?;
         let revision = pending.revision;
         let typed = read(&result, pending)?;
-        // What came of a retry is its answers' as much as the request's (CL-6).
         if is_cacheable {
             self.0.cache.insert(key(revision), &result, revision, credentials);
         }

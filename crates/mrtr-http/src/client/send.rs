@@ -21,23 +21,27 @@ pub(super) struct Sent {
 
 impl HttpTransport {
     /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
-    pub(super) async fn send(&self, exchange: &TransportRequest<'_>) -> Result<Sent, TransportError> {
+    ///
+    /// The waits here are short and few: they bridge a restart or a rush. How long a call may go on is for the client's
+    /// limits to say, and it knows which call may be picked up.
+    pub(super) async fn send(&self, request: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
         loop {
             let token = self.token(refused.as_deref()).await?;
-            match self.post(exchange, token.as_deref())?.send().await {
+            match self.post(request, token.as_deref())?.send().await {
                 Ok(response)
                     if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
                 {
+                    // Once: a provider that has no better token would be asked for ever.
                     refused = token;
                 }
-                Ok(response) if attempt < MAX_ATTEMPTS && is_unavailable(&response) && only_reads(exchange.method) => {
+                Ok(response) if attempt < MAX_ATTEMPTS && is_unavailable(&response) && only_reads(request.method) => {
                     tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
                     attempt += 1;
                 }
                 Ok(response) => return Ok(Sent { response, credentials: self.fingerprint(token.as_deref()) }),
-                Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, exchange.method) => {
+                Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, request.method) => {
                     tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
                 }
@@ -60,14 +64,14 @@ impl HttpTransport {
 
     fn post(
         &self,
-        exchange: &TransportRequest<'_>,
+        request: &TransportRequest<'_>,
         token: Option<&str>,
     ) -> Result<reqwest::RequestBuilder, TransportError> {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if exchange.revision.has(Feature::RequestMetadata) {
-            self.mirror(exchange, &mut headers)?;
+        if request.revision.has(Feature::RequestMetadata) {
+            self.mirror(request, &mut headers)?;
         }
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -75,23 +79,23 @@ impl HttpTransport {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        Ok(self.http.post(self.url.clone()).headers(headers).body(exchange.message.to_owned()))
+        Ok(self.http.post(self.url.clone()).headers(headers).body(request.message.to_owned()))
     }
 
     /// What intermediaries want to see of a request, without reading its body.
-    fn mirror(&self, exchange: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
+    fn mirror(&self, request: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
                 headers.insert(name, value);
             }
         };
-        insert(HeaderName::from_static("mcp-protocol-version"), exchange.revision.as_str());
-        insert(HeaderName::from_static("mcp-method"), exchange.method);
-        if let Some(name) = exchange.name {
+        insert(HeaderName::from_static("mcp-protocol-version"), request.revision.as_str());
+        insert(HeaderName::from_static("mcp-method"), request.method);
+        if let Some(name) = request.name {
             insert(HeaderName::from_static("mcp-name"), name);
         }
-        if exchange.method == "tools/call"
-            && let (Some(name), Some(arguments)) = (exchange.name, exchange.arguments)
+        if request.method == "tools/call"
+            && let (Some(name), Some(arguments)) = (request.name, request.arguments)
         {
             let mirrored = {
                 let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);

@@ -38,7 +38,7 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The same with a request that is whole, whose client waits for the answer.
+/// Sends a request that is whole, waits for the answer, and gives all that comes back.
 fn ask(post: &Post) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {

@@ -6,24 +6,24 @@ use mrtr_client::{TransportError, TransportRequest};
 use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
 use serde_json::json;
 
-use super::HttpTransport;
 use super::annotations::{ListedTools, read_annotations};
+use super::send::Sender;
 
-impl HttpTransport {
+impl Sender {
     /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
     pub(super) fn learn(&self, reply: String) -> String {
         let had_annotations = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
         // A list may be long: calls do not wait while it is looked through.
         let Some(ListedTools { tools, kept }) = read_annotations(&reply, had_annotations) else { return reply };
-        self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, Self::ANNOTATION_BYTES);
+        self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, ANNOTATION_BYTES);
         kept.unwrap_or(reply)
     }
 
     /// Lists the tools, where a call was refused because of its headers; whether that taught anything about this tool.
     pub(super) async fn learn_about(&self, call: &TransportRequest<'_>) -> Result<bool, TransportError> {
         let Some(name) = call.name else { return Ok(false) };
-        let known = |transport: &Self| {
-            let annotated = transport.annotated.read().unwrap_or_else(PoisonError::into_inner);
+        let known = |sender: &Self| {
+            let annotated = sender.annotated.read().unwrap_or_else(PoisonError::into_inner);
             annotated.get(name).cloned()
         };
         let before = known(self);
@@ -44,6 +44,9 @@ impl HttpTransport {
         Ok(known(self) != before)
     }
 }
+
+/// The most that is kept of what lists of tools say about headers.
+pub(super) const ANNOTATION_BYTES: usize = 1 << 20;
 
 /// More pages than a server needs for its tools.
 const MAX_PAGES: usize = 100;

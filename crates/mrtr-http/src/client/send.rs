@@ -1,17 +1,32 @@
 //! Sending a request: with its headers and its token, and again where that is safe.
 
-use std::hash::BuildHasher;
-use std::sync::PoisonError;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, TransportRequest};
 use mrtr_schema::{Feature, Printable};
-use reqwest::Response;
+use reqwest::{Response, Url};
 
-use super::HttpTransport;
+use super::table::AnnotationTable;
+use super::tokens::TokenProvider;
 use crate::header_text;
+
+/// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
+#[derive(Clone)]
+pub(super) struct Sender {
+    http: reqwest::Client,
+    url: Url,
+    pub(super) tokens: Option<Arc<dyn TokenProvider>>,
+    /// Those that go with every request.
+    pub(super) headers: HeaderMap,
+    /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
+    pub(super) annotated: Arc<RwLock<AnnotationTable>>,
+    /// Tells tokens apart without keeping them.
+    fingerprint_key: RandomState,
+}
 
 /// What came back for a request, and whose credentials went with it.
 pub(super) struct Sent {
@@ -19,7 +34,12 @@ pub(super) struct Sent {
     pub(super) credentials: Option<CredentialsFingerprint>,
 }
 
-impl HttpTransport {
+impl Sender {
+    pub(super) fn new(http: reqwest::Client, url: Url) -> Self {
+        let (annotated, fingerprint_key) = (Arc::default(), RandomState::new());
+        Self { http, url, tokens: None, headers: HeaderMap::new(), annotated, fingerprint_key }
+    }
+
     /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
     ///
     /// The waits here are short and few: they bridge a restart or a rush. How long a call may go on is for the client's
@@ -50,12 +70,17 @@ impl HttpTransport {
         }
     }
 
+    /// Whose credentials the next request would show.
+    pub(super) async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
+        Ok(self.fingerprint(self.token(None).await?.as_deref()))
+    }
+
     /// What tells two tokens apart, and nothing else about them.
-    pub(super) fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
+    fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
         token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
     }
 
-    pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match &self.tokens {
             Some(tokens) => tokens.token(refused).await,
             None => Ok(None),
@@ -101,7 +126,7 @@ impl HttpTransport {
                 let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
                 annotated.get(name).map(|tool| tool.headers_for(arguments)).unwrap_or_default()
             };
-            if mirrored.len() > Self::MIRRORED_ARGUMENTS {
+            if mirrored.len() > MIRRORED_ARGUMENTS {
                 return Err(too_many_mirrored(name, mirrored.len()));
             }
             for (name, text) in mirrored {
@@ -114,7 +139,7 @@ impl HttpTransport {
 
 /// A header map holds only so much, and servers take less.
 fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
-    let (tool, most) = (Printable::line(tool), HttpTransport::MIRRORED_ARGUMENTS);
+    let (tool, most) = (Printable::line(tool), MIRRORED_ARGUMENTS);
     TransportError::new(format!(
         "the server wants {count} arguments of `{tool}` in headers, and at most {most} are sent: the call was not"
     ))
@@ -131,6 +156,9 @@ fn failed(error: reqwest::Error) -> TransportError {
     };
     TransportError::of(failure, error.without_url())
 }
+
+/// The most arguments of one call that are mirrored in headers.
+pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 
 /// How often a request is sent where sending it again is safe.
 const MAX_ATTEMPTS: u32 = 3;

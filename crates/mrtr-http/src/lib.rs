@@ -18,5 +18,6 @@ pub use client::{HttpTransport, TokenProvider};
 pub use error::HttpTransportError;
 #[cfg(feature = "server")]
 pub use server::{
-    Authenticator, Body, Bound, Challenge, Endpoint, Identity, PATH, Serve, router, router_at, router_for, serve,
+    Authenticator, Bound, Challenge, Endpoint, Identity, PATH, ResponseBody, Serve, router, router_at, router_for,
+    serve,
 };

@@ -4,7 +4,6 @@
 
 mod accept;
 mod authenticate;
-mod body;
 mod body_buffer;
 mod budget;
 mod config;
@@ -17,16 +16,17 @@ mod mounts;
 mod origin;
 mod pages;
 mod permits;
-mod read;
 mod rejection;
+mod request_body;
 mod respond;
+mod response_body;
 mod router;
 mod serve;
 mod timeout_stream;
 mod timeouts;
 
 pub use authenticate::{Authenticator, Challenge, Identity};
-pub use body::Body;
 pub use endpoint::Endpoint;
+pub use response_body::ResponseBody;
 pub use router::{PATH, router, router_at, router_for};
 pub use serve::{Bound, Serve, serve};

@@ -14,7 +14,6 @@ use mrtr_server::{Context, Permit, Reply, Server};
 use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
-use super::body::{Body, StreamPermits};
 use super::budget::{self, BodyBudget, BodyReservation};
 use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
@@ -22,9 +21,10 @@ use super::head;
 use super::mirrored_headers;
 use super::origin::Allowed;
 use super::permits::{permit, permits};
-use super::read::read;
 use super::rejection::Rejection;
+use super::request_body;
 use super::respond::{reject, respond};
+use super::response_body::{ResponseBody, StreamPermits};
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
 ///
@@ -201,7 +201,7 @@ impl Endpoint {
     /// Answers a request.
     ///
     /// Dropping this future, or the body that it gives, cancels the request.
-    pub async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    pub async fn respond<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: http_body::Body<Data = Bytes>,
     {
@@ -215,7 +215,7 @@ impl Endpoint {
         }
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Rejection>
+    async fn answer<B>(&self, request: Request<B>) -> Result<Response<ResponseBody>, Rejection>
     where
         B: http_body::Body<Data = Bytes>,
     {
@@ -231,7 +231,9 @@ impl Endpoint {
         // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
         // may run.
         let permit = Permit::new(permit(&config.request_permits)?);
-        let body = tokio::time::timeout(config.body_timeout, read(body, &mut head, largest, &config.budget)).await;
+        let body =
+            tokio::time::timeout(config.body_timeout, request_body::read(body, &mut head, largest, &config.budget))
+                .await;
         let body = body.map_err(|_| Rejection::TooSlow)??;
         if is_deeper(&body, config.json_depth) {
             return Err(Rejection::TooDeep);
@@ -277,9 +279,9 @@ impl<B> Service<Request<B>> for Endpoint
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
 {
-    type Response = Response<Body>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -4,19 +4,19 @@ use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, Feature, Revision};
 use mrtr_server::{Reply, Stage};
 
-use super::body::{Body, StreamPermits};
 use super::config::EndpointConfig;
 use super::rejection::Rejection;
+use super::response_body::{ResponseBody, StreamPermits};
 
 /// The response to a request that reached the server.
-pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPermits) -> Response<Body> {
+pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPermits) -> Response<ResponseBody> {
     match reply {
         Reply::Message { body, error } => {
             let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, config.revision));
-            with_type(status, Body::whole(body), JSON)
+            with_type(status, ResponseBody::whole(body), JSON)
         }
         Reply::Stream(messages) => {
-            let body = Body::events(messages, config.keep_alive, permits);
+            let body = ResponseBody::events(messages, config.keep_alive, permits);
             let mut response = with_type(StatusCode::OK, body, "text/event-stream");
             let headers = response.headers_mut();
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -24,7 +24,7 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
             response
         }
         _ => {
-            let mut response = Response::new(Body::empty());
+            let mut response = Response::new(ResponseBody::empty());
             *response.status_mut() = StatusCode::ACCEPTED;
             response
         }
@@ -32,11 +32,11 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
 }
 
 /// The response to a request that did not reach the server.
-pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Body> {
+pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
     let (status, text) = rejection.status();
     let mut response = match rejection {
-        Rejection::TooDeep => with_type(status, Body::whole(parse_error(text)), JSON),
-        _ => with_type(status, Body::whole(text), "text/plain; charset=utf-8"),
+        Rejection::TooDeep => with_type(status, ResponseBody::whole(parse_error(text)), JSON),
+        _ => with_type(status, ResponseBody::whole(text), "text/plain; charset=utf-8"),
     };
     let extra = match rejection {
         Rejection::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
@@ -65,7 +65,7 @@ fn parse_error(message: &str) -> String {
     serde_json::to_string(&error).expect("an error is JSON")
 }
 
-fn with_type(status: StatusCode, body: Body, media_type: &'static str) -> Response<Body> {
+fn with_type(status: StatusCode, body: ResponseBody, media_type: &'static str) -> Response<ResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));

@@ -29,7 +29,7 @@ use super::budget::BodyReservation;
 /// assert_eq!(http_body::Body::size_hint(response.body()).exact(), Some(16), "the text `Only POST here.\n`");
 /// # Ok(()) }
 /// ```
-pub struct Body(Kind);
+pub struct ResponseBody(Kind);
 
 enum Kind {
     /// One message, or nothing; and nothing once that is written.
@@ -59,7 +59,7 @@ impl StreamPermits {
     }
 }
 
-impl Body {
+impl ResponseBody {
     pub(super) fn empty() -> Self {
         Self(Kind::Whole(None))
     }
@@ -75,7 +75,7 @@ impl Body {
     }
 }
 
-impl http_body::Body for Body {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -124,11 +124,11 @@ fn event(message: &str) -> Bytes {
     ["event: message\ndata: ", &message, "\n\n"].concat().into()
 }
 
-impl fmt::Debug for Body {
+impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Whole(_) => "Body(whole)",
-            Kind::Events(_) => "Body(events)",
+            Kind::Whole(_) => "ResponseBody(whole)",
+            Kind::Events(_) => "ResponseBody(events)",
         })
     }
 }

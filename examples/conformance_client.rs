@@ -4,7 +4,7 @@
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use mrtr_client::{Asking, Client, FormRequest};
+use mrtr_client::{Client, FormRequest, QuestionContext};
 use mrtr_http::HttpTransport;
 use mrtr_schema::{CreateMessageParams, CreateMessageResult, JsonObject, Role, Root, SamplingContent, TextContent};
 use serde::Deserialize;
@@ -48,11 +48,11 @@ async fn confirm(form: FormRequest) -> Result<mrtr_schema::ElicitResult> {
     Ok(form.accept(&json!({ "confirmed": true }))?)
 }
 
-async fn say_yes(_: CreateMessageParams, _: Asking) -> Result<CreateMessageResult> {
+async fn say_yes(_: CreateMessageParams, _: QuestionContext) -> Result<CreateMessageResult> {
     Ok(CreateMessageResult::new(Role::Assistant, SamplingContent::Text(TextContent::new("Yes")), "none"))
 }
 
-async fn roots(_: Asking) -> Result<Vec<Root>> {
+async fn roots(_: QuestionContext) -> Result<Vec<Root>> {
     Ok(vec![Root::new("file:///project")])
 }
 

@@ -37,7 +37,7 @@ async fn it_asks_twice_and_links_once() {
 }
 
 async fn answer(form: FormRequest) -> Result<ElicitResult, String> {
-    let content = match form.asking().key.as_str() {
+    let content = match form.context().key.as_str() {
         "resolution" => json!({ "resolution": "Duplicate" }),
         "duplicate_of" => json!({ "duplicateOfId": 4301 }),
         other => return Err(format!("`{other}` was asked")),

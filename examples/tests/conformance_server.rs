@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
-use mrtr_client::{Asking, Builder, CallError, Client, FormRequest, PendingCall, Round, UrlRequest};
+use mrtr_client::{Builder, CallError, Client, FormRequest, PendingCall, QuestionContext, RoundOutcome, UrlRequest};
 use mrtr_http::HttpTransport;
 use mrtr_schema::{
     CallToolResult, CreateMessageParams, CreateMessageResult, ElicitResult, ErrorCode, InputResponse, JsonObject,
@@ -42,7 +42,9 @@ fn text(result: &CallToolResult) -> String {
 
 /// The first round of a call that asks, and the call with the answer to `confirm`.
 async fn asked(client: &Client, tool: &str, ok: bool) -> PendingCall {
-    let Round::Asked(mut pending) = client.call_tool_once(tool, json!({})).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(mut pending) = client.call_tool_once(tool, json!({})).await.unwrap() else {
+        panic!("it asks")
+    };
     confirm(&mut pending, ok);
     pending
 }
@@ -133,11 +135,11 @@ async fn a_state_is_carried_twice_with_nothing_asked() {
     let client = client(&server, "/mcp").build();
     let mut round = client.call_tool_once("test_state_only", json!({})).await.unwrap();
     let mut put_off = 0;
-    while let Round::PutOff(pending, _) = round {
+    while let RoundOutcome::BackOff(pending, _) = round {
         put_off += 1;
         round = client.advance(pending).await.unwrap();
     }
-    assert!(matches!(round, Round::Complete(_)), "{round:?}");
+    assert!(matches!(round, RoundOutcome::Complete(_)), "{round:?}");
     assert_eq!(put_off, 2);
 }
 
@@ -181,7 +183,7 @@ async fn an_approval_is_shown_in_the_best_way_that_a_client_knows() {
     let server = serve(&[]);
     let call = |client: Client| async move { client.call_tool("test_namespaced_input", json!({})).await };
 
-    let show = |pending: Pending, _: Asking| async move {
+    let show = |pending: Pending, _: QuestionContext| async move {
         assert_eq!(pending.approver, "Ada");
         Ok::<_, String>(Seen {})
     };
@@ -201,7 +203,7 @@ async fn an_approval_is_shown_in_the_best_way_that_a_client_knows() {
 #[tokio::test]
 async fn a_model_calls_a_tool_before_it_answers() {
     let server = serve(&[]);
-    let model = |params: CreateMessageParams, _: Asking| async move {
+    let model = |params: CreateMessageParams, _: QuestionContext| async move {
         let said = |content| CreateMessageResult::new(Role::Assistant, content, "none");
         let conversation = serde_json::to_string(&params.messages).unwrap();
         Ok::<_, String>(if conversation.contains("It is sunny in Paris") {

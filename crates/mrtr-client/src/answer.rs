@@ -27,10 +27,10 @@ use crate::raw::RawObject;
 #[non_exhaustive]
 pub enum AnswerError {
     /// It answers something that was not asked.
-    #[error("`{}` was not asked", brief(.0))]
+    #[error("`{}` was not asked", display_key(.0))]
     NotAsked(String),
     /// It is not of the kind that was asked for.
-    #[error("the answer to `{}` is not of the kind that was asked for: {source}", brief(.key))]
+    #[error("the answer to `{}` is not of the kind that was asked for: {source}", display_key(.key))]
     WrongKind {
         /// What was asked.
         key: String,
@@ -38,15 +38,15 @@ pub enum AnswerError {
         source: ReadError,
     },
     /// It does not fit the form.
-    #[error("the answer to `{}` does not fit the form: {}", brief(.key), listed(.violations))]
-    Unfit {
+    #[error("the answer to `{}` does not fit the form: {}", display_key(.key), listed(.violations))]
+    Invalid {
         /// What was asked.
         key: String,
         /// What does not fit.
         violations: Violations,
     },
-    /// The protocol itself defines this kind of question: whoever is asked must answer it.
-    #[error("`{}` may not be left out", brief(.0))]
+    /// The protocol itself defines this kind of question: a client that is asked must answer it.
+    #[error("`{}` may not be left out", display_key(.0))]
     NotOptional(String),
 }
 
@@ -58,12 +58,12 @@ impl fmt::Debug for AnswerError {
 }
 
 /// A key as it stands in messages: it is the server's, and may be long.
-pub(crate) fn brief(key: &str) -> Cow<'_, str> {
-    Printable::line(key).up_to(LONGEST_KEY).into_text()
+pub(crate) fn display_key(key: &str) -> Cow<'_, str> {
+    Printable::line(key).up_to(MAX_KEY).into_text()
 }
 
 /// A server as it stands in messages: what its address asks for may be a secret, and is left out.
-pub(crate) fn place(server: &str) -> String {
+pub(crate) fn display_server(server: &str) -> String {
     let (place, more) = match server.split_once(['?', '#']) {
         Some((place, _)) => (place, "?…"),
         None => (server, ""),
@@ -73,11 +73,11 @@ pub(crate) fn place(server: &str) -> String {
 
 /// What does not fit, as it stands in messages: the form is the server's.
 fn listed(violations: &Violations) -> String {
-    Printable::line(&violations.to_string()).up_to(LONGEST_LIST).to_string()
+    Printable::line(&violations.to_string()).up_to(MAX_LIST).to_string()
 }
 
 /// The answer as it is sent, if it fits.
-pub(crate) fn fitting(
+pub(crate) fn validated(
     key: &str,
     request: &InputRequest,
     answer: &InputResponse,
@@ -135,7 +135,7 @@ pub(crate) fn content(key: &str, form: &Form, given: &JsonObject) -> Result<Json
     let content = JsonObject::from_raw(&members.finish()).map_err(wrong)?;
     // All values must be such as forms hold, those that the form does not know included: the server refuses others.
     let content = FormContent::new(content).map_err(|error| wrong(error.in_member("content")))?.into_object();
-    form.check(&content).map_err(|violations| AnswerError::Unfit { key: key.to_owned(), violations })?;
+    form.check(&content).map_err(|violations| AnswerError::Invalid { key: key.to_owned(), violations })?;
     Ok(content)
 }
 
@@ -155,6 +155,6 @@ pub(crate) fn defaults(form: &Form) -> RawObject {
     fields.iter().filter_map(|(name, field)| Some((name.to_owned(), default(field)?))).collect()
 }
 
-const LONGEST_KEY: usize = 64;
+const MAX_KEY: usize = 64;
 
-const LONGEST_LIST: usize = 1000;
+const MAX_LIST: usize = 1000;

@@ -1,28 +1,31 @@
 //! A call as a pure state machine: what came in, and what to do next. It does no I/O and has no clock.
 
 mod action;
+mod backoff;
 mod negotiate;
-mod pauses;
 mod reply;
+mod stop;
 mod task;
 
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, ReadError, RequestState, Revision, Wire};
+use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
-pub use action::{Action, Outcome, Outgoing, Stop};
+pub use action::{Action, CallOutcome, Outgoing};
+pub use stop::Stop;
 
-use crate::pending::Asked;
+use crate::answer::AnswerError;
+use crate::limits::Limits;
+use crate::pending::{PendingCall, Questions};
 use crate::raw::RawObject;
-use crate::{AnswerError, Limits, PendingCall};
-use pauses::Pauses;
+use backoff::Backoff;
 use reply::ReplyKind;
 
 /// A call on its way: ask it what to do, and tell it what came of that.
 ///
 /// ```
-/// use mrtr_client::{Action, Call, Limits, Outcome};
+/// use mrtr_client::{Action, Call, Limits, CallOutcome};
 /// use mrtr_schema::{Json, JsonObject, ListRootsResult, Revision};
 ///
 /// let params = JsonObject::parse(r#"{"name": "greet"}"#)?;
@@ -41,7 +44,7 @@ use reply::ReplyKind;
 ///
 /// call.replied(Ok(Json::parse(r#"{"resultType": "complete", "content": []}"#)?.as_raw()), None);
 /// assert!(matches!(call.action(), Action::Done));
-/// assert!(matches!(call.end(), (Some(Outcome::Complete(_)), _)));
+/// assert!(matches!(call.end(), (Some(CallOutcome::Complete(_)), _)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -49,7 +52,7 @@ pub struct Call {
     pending: PendingCall,
     limits: Limits,
     phase: Phase,
-    pauses: Pauses,
+    backoff: Backoff,
     /// Revisions that the server does not have.
     refused: Vec<Revision>,
     /// The one that it has, if it is not the first.
@@ -65,7 +68,7 @@ enum Phase {
     Gathering,
     /// Nothing is to be done for a while, and then this is to be sent.
     Waiting(Duration, Sending),
-    Over(Outcome),
+    Over(CallOutcome),
 }
 
 /// What is sent.
@@ -73,7 +76,7 @@ enum Phase {
 enum Sending {
     /// The call itself, or a retry of it.
     Call,
-    /// A look at the task.
+    /// A poll of the task.
     GetTask,
     /// The result of a task, or its questions: of the older revisions.
     TaskResult,
@@ -89,27 +92,27 @@ impl Call {
 
     /// A call that was put down: it goes on where it was. Where it has used up a limit, it may go one further.
     pub fn resume(pending: PendingCall, limits: Limits, seed: u64) -> Self {
-        let looks = pending.task.as_ref().map_or(0, |task| task.looks);
+        let polls = pending.task.as_ref().map_or(0, |task| task.polls);
         let limits = Limits {
             rounds: limits.rounds.max(pending.rounds.saturating_add(1)),
             state_only_rounds: limits.state_only_rounds.max(pending.state_only_rounds.saturating_add(1)),
-            looks: limits.looks.max(looks.saturating_add(1)),
+            polls: limits.polls.max(polls.saturating_add(1)),
             ..limits
         };
         // What a task asked may be answered or over by now, unless an answer is on its way.
-        let looks_first = pending.task.is_some() && pending.answers.is_empty();
+        let polls_first = pending.task.is_some() && pending.answers.is_empty();
         let phase = match (&pending.asked, &pending.task) {
-            (_, Some(_)) if looks_first => Phase::Sending(Sending::GetTask),
+            (_, Some(_)) if polls_first => Phase::Sending(Sending::GetTask),
             (Some(_), _) => Phase::Gathering,
             (None, Some(_)) => Phase::Sending(Sending::GetTask),
             (None, None) => Phase::Sending(Sending::Call),
         };
-        let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
+        let mut call = Self { pending, limits, phase, backoff: Backoff::new(seed), refused: Vec::new(), agreed: None };
         // What was saved may be larger than what this client takes, as a reply may.
         if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
             call.phase = Phase::stopped(stop);
         }
-        call.settle();
+        call.proceed();
         call
     }
 
@@ -119,14 +122,14 @@ impl Call {
     }
 
     /// How the call ended, if it has, and what is left of it.
-    pub fn end(self) -> (Option<Outcome>, PendingCall) {
+    pub fn end(self) -> (Option<CallOutcome>, PendingCall) {
         match self.phase {
             Phase::Over(outcome) => (Some(outcome), self.pending),
             _ => (None, self.pending),
         }
     }
 
-    /// What is to be done next. Asking twice gives the same.
+    /// What is to be done next. To ask twice gives the same.
     pub fn action(&self) -> Action {
         match &self.phase {
             Phase::Sending(sending) => Action::Send(self.outgoing(*sending)),
@@ -151,24 +154,24 @@ impl Call {
     /// A question was answered: see [`PendingCall::answer`].
     pub fn answered<A: Wire>(&mut self, key: &str, answer: &A) -> Result<(), AnswerError> {
         self.pending.answer(key, answer)?;
-        self.settle();
+        self.proceed();
         Ok(())
     }
 
     /// A question is of a kind that this client does not know: the others are answered without it (NS-3).
     pub fn skipped(&mut self, key: &str) -> Result<(), AnswerError> {
         self.pending.skip(key)?;
-        self.settle();
+        self.proceed();
         Ok(())
     }
 
     /// Goes on once every question is answered or skipped.
-    fn settle(&mut self) {
-        if !matches!(self.phase, Phase::Gathering) || !self.pending.is_settled() {
+    fn proceed(&mut self) {
+        if !matches!(self.phase, Phase::Gathering) || !self.pending.is_fully_answered() {
             return;
         }
         self.phase = if self.pending.answers.is_empty() {
-            // Whoever picks the call up may know them.
+            // The client that picks the call up may know them.
             Phase::stopped(Stop::Unanswerable(std::mem::take(&mut self.pending.skipped)))
         } else if self.pending.task.is_some() {
             Phase::Sending(Sending::AnswerTask)
@@ -197,7 +200,7 @@ impl Call {
     }
 
     /// The server was too busy to take the request: it is sent again later.
-    pub fn put_off(&mut self, retry_after: Option<Duration>) {
+    pub fn back_off(&mut self, retry_after: Option<Duration>) {
         if let Phase::Sending(sending) = self.phase {
             self.phase = self.pause(sending, retry_after);
         }
@@ -212,7 +215,7 @@ impl Call {
 
     fn after_call(&mut self, result: Json, retry_after: Option<Duration>) -> Result<Phase, Stop> {
         match ReplyKind::of(result, &self.pending)? {
-            ReplyKind::Complete(result) => Ok(Phase::Over(Outcome::Complete(result))),
+            ReplyKind::Complete(result) => Ok(Phase::Over(CallOutcome::Complete(result))),
             ReplyKind::Interim { asked, state } => {
                 self.check_size(asked.as_ref(), state.as_ref())?;
                 self.end_round(asked, state);
@@ -226,13 +229,14 @@ impl Call {
                 self.pending.state_only_rounds = 0;
                 task.server.clone_from(&self.pending.server);
                 self.pending.task = Some(task);
-                Ok(self.look_later())
+                Ok(self.poll_later())
             }
         }
     }
 
     /// The state and the answers of this round are of no further use; those of the next take their place (CL-2).
-    fn end_round(&mut self, asked: Option<Asked>, state: Option<RequestState>) {
+    fn end_round(&mut self, asked: Option<Questions>, state: Option<RequestState>) {
+        // A retry that brought no answers belongs to the round before it.
         if self.pending.rounds == 0 || !self.pending.answers.is_empty() {
             self.pending.rounds = self.pending.rounds.saturating_add(1);
         }
@@ -242,7 +246,7 @@ impl Call {
         self.pending.skipped.clear();
     }
 
-    fn check_size(&self, asked: Option<&Asked>, state: Option<&RequestState>) -> Result<(), Stop> {
+    fn check_size(&self, asked: Option<&Questions>, state: Option<&RequestState>) -> Result<(), Stop> {
         let questions = asked.map_or(0, |asked| asked.requests.len());
         let asked = asked.map_or(0, |asked| asked.raw.as_str().len());
         let length = state.map_or(0, RequestState::len);
@@ -266,14 +270,15 @@ impl Call {
         Phase::Gathering
     }
 
-    /// Waits before the same is sent again, longer each time.
+    /// Waits before the same request is sent again, longer each time. A server that is busy and one that asks nothing are
+    /// one case: neither brings the call further, so both count against one limit, and anything that does resets it.
     fn pause(&mut self, then: Sending, retry_after: Option<Duration>) -> Phase {
         let times = self.pending.state_only_rounds;
         self.pending.state_only_rounds = times.saturating_add(1);
         if times >= self.limits.state_only_rounds {
             return Phase::stopped(Stop::TooManyStateOnlyRounds(times));
         }
-        Phase::Waiting(self.pauses.next(self.limits.backoff, times, retry_after), then)
+        Phase::Waiting(self.backoff.next(self.limits.backoff, times, retry_after), then)
     }
 
     fn outgoing(&self, sending: Sending) -> Outgoing {
@@ -300,12 +305,6 @@ impl Call {
 
 impl Phase {
     fn stopped(stop: Stop) -> Self {
-        Self::Over(Outcome::Stopped(stop))
-    }
-}
-
-impl From<ReadError> for Stop {
-    fn from(error: ReadError) -> Self {
-        Self::BadReply(error)
+        Self::Over(CallOutcome::Stopped(stop))
     }
 }

@@ -3,13 +3,13 @@
 mod builder;
 mod cache;
 mod drive;
+mod event_queues;
 mod exchange;
 mod gather;
 mod lists;
 mod message;
 mod methods;
-mod report;
-mod watchers;
+mod reporter;
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,14 +19,14 @@ use futures_core::Stream;
 use mrtr_schema::{ClientCapabilities, Implementation, Revision};
 
 pub use builder::{Builder, TraceContext};
-pub use drive::Round;
+pub use drive::RoundOutcome;
 
 use crate::handlers::Handlers;
-use crate::{CallEvent, Limits, Notified, Transport};
+use crate::{CallEvent, Limits, ServerNotification, Transport};
 use builder::Tracer;
 use cache::Cache;
-use message::Declared;
-use watchers::Watchers;
+use event_queues::EventQueues;
+use message::DeclaredMeta;
 
 /// A client of one server. Cheap to clone; clones are the same client.
 ///
@@ -63,16 +63,16 @@ struct Inner {
     /// The one that it was built with, or that the server turned out to have.
     revision: Mutex<Revision>,
     capabilities: ClientCapabilities,
-    declared: Declared,
+    declared: DeclaredMeta,
     handlers: Handlers,
     limits: Limits,
     log_level: Option<mrtr_schema::LoggingLevel>,
     tracer: Option<Tracer>,
     /// What ids of this client begin with: another process that goes on with a call has others.
-    session: String,
+    id_prefix: String,
     sent: AtomicU64,
     calls: AtomicU64,
-    watchers: Watchers,
+    event_queues: EventQueues,
     cache: Cache,
 }
 
@@ -82,10 +82,10 @@ impl Client {
         Builder::new(Arc::new(transport))
     }
 
-    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. Whoever is too slow misses
-    /// some: 1024 events may wait, and as much as [`Limits::event_bytes`].
+    /// What happens during this client's calls, from now on; [`CallEvent`] has an example. A reader that is too slow
+    /// misses some: 1024 events may wait, and as much as [`Limits::event_bytes`].
     pub fn events(&self) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
-        self.0.watchers.watch()
+        self.0.event_queues.stream()
     }
 
     /// The server that this client talks to, as its transport calls it.
@@ -130,20 +130,20 @@ impl Client {
     }
 
     /// Makes new calls in another revision.
-    fn agree(&self, revision: Revision) {
+    fn set_revision(&self, revision: Revision) {
         *self.0.revision.lock().unwrap_or_else(PoisonError::into_inner) = revision;
     }
 
     /// What was kept may be wrong once the server says that something has changed.
-    fn hear(&self, notified: &Notified) {
-        let method = notified.method.as_str();
+    fn invalidate_cache(&self, notification: &ServerNotification) {
+        let method = notification.method.as_str();
         if method.ends_with("/list_changed") || method == "notifications/resources/updated" {
-            self.0.cache.forget();
+            self.0.cache.clear();
         }
     }
 
     fn next_id(&self) -> String {
-        format!("{}-{}", self.0.session, self.0.sent.fetch_add(1, Ordering::Relaxed) + 1)
+        format!("{}-{}", self.0.id_prefix, self.0.sent.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     fn next_call(&self) -> u64 {

@@ -1,11 +1,18 @@
-//! Why a call did not give its result, and what is left of it.
+//! The public error types: why a call did not give its result, and what is left of it.
+//!
+//! [`CallError`] carries the others. Each of those is defined where it arises, so that modules below this one need not
+//! import from it, and is exported from here.
 
 use std::fmt;
 
 use mrtr_schema::{ErrorObject, MissingCapabilityData, Printable, ReadError};
 
-use crate::answer::{brief, place};
-use crate::{AnswerError, PendingCall, Stop, TransportError, TransportFailure};
+pub use crate::answer::AnswerError;
+pub use crate::call::Stop;
+pub use crate::transport::{TransportError, TransportFailure};
+
+use crate::answer::{display_key, display_server};
+use crate::pending::PendingCall;
 
 /// Why a call did not give its result.
 ///
@@ -56,7 +63,7 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The server asks for something that it was not told this client does. Nothing was answered in its place.
-    #[error("the server asks for `{}`, a `{}`, and this client has no `{handler}`", brief(.key), brief(.method))]
+    #[error("the server asks for `{}`, a `{}`, and this client has no `{handler}`", display_key(.key), display_key(.method))]
     NoHandler {
         /// What it asks.
         key: String,
@@ -68,7 +75,7 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The server asks in a way that the protocol, or the owner of the input, does not allow.
-    #[error("the server asks for `{}` in a way that is not allowed", brief(.key))]
+    #[error("the server asks for `{}` in a way that is not allowed", display_key(.key))]
     BadQuestion {
         /// What it asks.
         key: String,
@@ -78,8 +85,8 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
-    /// Whoever was asked could not or would not answer. Nothing was made up in their place.
-    #[error("`{}` was not answered", brief(.key))]
+    /// The handler could not or would not answer. Nothing was made up in its place.
+    #[error("`{}` was not answered", display_key(.key))]
     NotAnswered {
         /// What was asked.
         key: String,
@@ -91,7 +98,7 @@ pub enum CallError {
     },
     /// The answer does not fit what was asked. It was not sent.
     #[error("{error}")]
-    Unfit {
+    InvalidAnswer {
         /// What does not fit.
         error: AnswerError,
         /// The call, with what was answered by then.
@@ -104,10 +111,10 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
-    /// everybody.
+    /// other servers.
     #[error(
         "the call belongs to {}, and this client talks to {}: `trust_other_server` lets it go on there",
-        named(.began_at.as_deref()), place(.here)
+        named(.began_at.as_deref()), display_server(.here)
     )]
     OtherServer {
         /// The server that the call names, if it does.
@@ -117,7 +124,7 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
-    /// The result is not one of this method. What was asked for may have been done: whoever sends the call again may
+    /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
     #[error("the result cannot be read: {source}")]
     BadResult {
@@ -141,7 +148,7 @@ impl CallError {
             | Self::NoHandler { pending, .. }
             | Self::BadQuestion { pending, .. }
             | Self::NotAnswered { pending, .. }
-            | Self::Unfit { pending, .. }
+            | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
             | Self::BadResult { pending, .. } => Some(pending),
@@ -158,7 +165,7 @@ impl CallError {
             | Self::NoHandler { pending, .. }
             | Self::BadQuestion { pending, .. }
             | Self::NotAnswered { pending, .. }
-            | Self::Unfit { pending, .. }
+            | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
             | Self::BadResult { pending, .. } => Some(*pending),
@@ -201,7 +208,7 @@ impl fmt::Debug for CallError {
 
 /// What is to be said before the cause: where it happened, and what it comes to.
 fn failed(error: &TransportError, pending: &PendingCall) -> String {
-    let server = place(pending.server().unwrap_or("the server"));
+    let server = display_server(pending.server().unwrap_or("the server"));
     match error.failure() {
         TransportFailure::Unreachable => format!("no connection to {server}: "),
         TransportFailure::TimedOut => format!("{server} did not answer in time: "),
@@ -213,7 +220,7 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
 }
 
 fn named(server: Option<&str>) -> String {
-    place(server.unwrap_or("a server that it does not name"))
+    display_server(server.unwrap_or("a server that it does not name"))
 }
 
 /// The handlers that a client would need, where a server refuses a call for the lack of them.

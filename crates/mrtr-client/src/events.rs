@@ -1,4 +1,4 @@
-//! What happens during calls, for whoever shows it.
+//! What happens during calls, for a user interface.
 
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ pub enum EventKind {
     Asked(Vec<String>),
     /// This was answered.
     Answered(String),
-    /// The server put the call off, and it will be sent again after this long.
-    PutOff(Duration),
+    /// The server is busy, or asks for a retry and for nothing else: the call is sent again after this long.
+    BackOff(Duration),
     /// The call has become a task with this id.
     Task(String),
     /// The server says how far it has come.
@@ -78,6 +78,6 @@ pub enum EventKind {
     },
     /// The call is over, one way or the other.
     Done,
-    /// Whoever made the call dropped it.
+    /// The caller dropped the call.
     Abandoned,
 }

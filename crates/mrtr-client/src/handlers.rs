@@ -20,15 +20,15 @@ pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
 ///
 /// ```
 /// use mrtr_client::testing::Script;
-/// use mrtr_client::{Asking, Client};
+/// use mrtr_client::{QuestionContext, Client};
 /// use mrtr_schema::Root;
 /// use serde_json::json;
 ///
-/// async fn roots(asking: Asking) -> Result<Vec<Root>, String> {
-///     if asking.name.as_deref() == Some("report") {
+/// async fn roots(context: QuestionContext) -> Result<Vec<Root>, String> {
+///     if context.name.as_deref() == Some("report") {
 ///         return Ok(vec![Root::new("file:///reports")]);
 ///     }
-///     Err(format!("{} may not see the roots", asking.server))
+///     Err(format!("{} may not see the roots", context.server))
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -41,7 +41,7 @@ pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Asking {
+pub struct QuestionContext {
     /// The server.
     pub server: Arc<str>,
     /// Which call: the number that its events have.
@@ -59,9 +59,9 @@ pub struct Asking {
 /// Why there is no answer.
 #[derive(Debug)]
 pub(crate) enum Unanswered {
-    /// Nobody here answers this kind, which was not offered either; this method of the builder says who does.
+    /// The client has no handler for this kind, and did not offer it either; this method of the builder sets one.
     NoHandler(&'static str),
-    /// It is of a kind that nobody here knows: the others are answered without it.
+    /// It is of a kind that this client does not know: the others are answered without it.
     Unknown,
     /// The server may not ask like this.
     BadQuestion(Box<dyn std::error::Error + Send + Sync>),
@@ -75,7 +75,7 @@ impl<E: Into<Box<dyn std::error::Error + Send + Sync>>> From<E> for Unanswered {
 }
 
 /// Has questions of one kind answered.
-struct Handler<Q>(Box<dyn Fn(Q, Asking, Revision) -> Answering + Send + Sync>);
+struct Handler<Q>(Box<dyn Fn(Q, QuestionContext, Revision) -> Answering + Send + Sync>);
 
 /// An answer on its way.
 struct Answering(BoxFuture<'static, Result<InputResponse, Unanswered>>);
@@ -104,8 +104,8 @@ impl Handlers {
         T: Future<Output = A> + Send + 'static,
         A: IntoElicitResult + 'static,
     {
-        self.form = Some(Handler(Box::new(move |params, asking, revision| {
-            let answering = handler(FormRequest::new(params, asking));
+        self.form = Some(Handler(Box::new(move |params, context, revision| {
+            let answering = handler(FormRequest::new(params, context));
             Answering::new(async move { Ok(InputResponse::of(&answering.await.into_elicit_result()?, revision)?) })
         })));
     }
@@ -116,33 +116,33 @@ impl Handlers {
         T: Future<Output = A> + Send + 'static,
         A: IntoElicitResult + 'static,
     {
-        self.url = Some(Handler(Box::new(move |params, asking, revision| {
-            let answering = handler(UrlRequest::new(params, asking));
+        self.url = Some(Handler(Box::new(move |params, context, revision| {
+            let answering = handler(UrlRequest::new(params, context));
             Answering::new(async move { Ok(InputResponse::of(&answering.await.into_elicit_result()?, revision)?) })
         })));
     }
 
     pub(crate) fn on_sample<F, T, E>(&mut self, handler: F, with_tools: bool)
     where
-        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
         self.samples_with_tools = with_tools;
-        self.sample = Some(Handler(Box::new(move |params, asking, revision| {
-            let answering = handler(params, asking);
+        self.sample = Some(Handler(Box::new(move |params, context, revision| {
+            let answering = handler(params, context);
             Answering::new(async move { Ok(InputResponse::of(&answering.await?, revision)?) })
         })));
     }
 
     pub(crate) fn on_roots<F, T, E>(&mut self, handler: F)
     where
-        F: Fn(Asking) -> T + Send + Sync + 'static,
+        F: Fn(QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
-        self.roots = Some(Handler(Box::new(move |(), asking, revision| {
-            let answering = handler(asking);
+        self.roots = Some(Handler(Box::new(move |(), context, revision| {
+            let answering = handler(context);
             Answering::new(async move { Ok(InputResponse::of(&ListRootsResult::new(answering.await?), revision)?) })
         })));
     }
@@ -152,12 +152,12 @@ impl Handlers {
         I: NamespacedInput + 'static,
         I::Params: Send,
         I::Response: Send,
-        F: Fn(I::Params, Asking) -> T + Send + Sync + 'static,
+        F: Fn(I::Params, QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<I::Response, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
-        let handler = Handler(Box::new(move |params: JsonObject, asking, _| {
-            let answering = params.to().map(|params| handler(params, asking));
+        let handler = Handler(Box::new(move |params: JsonObject, context, _| {
+            let answering = params.to().map(|params| handler(params, context));
             Answering::new(async move {
                 let answer = answering.map_err(|error| Unanswered::BadQuestion(error.into()))?.await?;
                 Ok(InputResponse::from_object(JsonObject::of(&answer)?))
@@ -191,20 +191,20 @@ impl Handlers {
         capabilities
     }
 
-    /// Has a question answered by whoever answers its kind.
+    /// Has a question answered by the handler of its kind.
     pub(crate) async fn answer(
         &self,
         request: InputRequest,
-        asking: Asking,
+        context: QuestionContext,
         revision: Revision,
     ) -> Result<InputResponse, Unanswered> {
         let (answering, builder) = match request {
             InputRequest::Elicit(request) => match request.params {
                 ElicitParams::Form(params) => {
-                    (self.form.as_ref().map(|Handler(ask)| ask(params, asking, revision)), "on_elicit")
+                    (self.form.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_elicit")
                 }
                 ElicitParams::Url(params) => {
-                    (self.url.as_ref().map(|Handler(ask)| ask(params, asking, revision)), "on_url")
+                    (self.url.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_url")
                 }
                 _ => return Err(Unanswered::Unknown),
             },
@@ -214,11 +214,11 @@ impl Handlers {
                 let tools = request.params.tools.is_some() || request.params.tool_choice.is_some();
                 let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
                 let builder = if tools { "on_sample_with_tools" } else { "on_sample" };
-                (allowed.map(|Handler(ask)| ask(request.params, asking, revision)), builder)
+                (allowed.map(|Handler(ask)| ask(request.params, context, revision)), builder)
             }
-            InputRequest::Roots(_) => (self.roots.as_ref().map(|Handler(ask)| ask((), asking, revision)), "on_roots"),
+            InputRequest::Roots(_) => (self.roots.as_ref().map(|Handler(ask)| ask((), context, revision)), "on_roots"),
             InputRequest::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
-                Some(Handler(ask)) => (Some(ask(request.params.unwrap_or_default(), asking, revision)), "on_input"),
+                Some(Handler(ask)) => (Some(ask(request.params.unwrap_or_default(), context, revision)), "on_input"),
                 None => return Err(Unanswered::Unknown),
             },
             _ => return Err(Unanswered::Unknown),

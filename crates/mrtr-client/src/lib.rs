@@ -11,15 +11,15 @@ mod handlers;
 mod limits;
 mod pending;
 mod raw;
+#[cfg(feature = "testing")]
 pub mod testing;
 mod transport;
 
-pub use answer::AnswerError;
-pub use call::{Action, Call, Outcome, Outgoing, Stop};
-pub use client::{Builder, Client, Round, TraceContext};
-pub use error::CallError;
+pub use call::{Action, Call, CallOutcome, Outgoing};
+pub use client::{Builder, Client, RoundOutcome, TraceContext};
+pub use error::{AnswerError, CallError, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
-pub use handlers::{Asking, Field, FormRequest, IntoElicitResult, UrlRequest};
+pub use handlers::{Field, FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
-pub use transport::{CredentialsMark, Exchange, Notified, Replied, Transport, TransportError, TransportFailure};
+pub use transport::{CredentialsFingerprint, ServerNotification, Transport, TransportRequest, TransportResponse};

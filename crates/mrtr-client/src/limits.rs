@@ -32,10 +32,10 @@ pub struct Limits {
     pub state_bytes: usize,
     /// The longest reply that is taken, in bytes. 16 MiB by default.
     pub reply_bytes: usize,
-    /// How long to wait between two looks at a task whose server does not say. One second by default.
-    pub poll: Duration,
-    /// How often to look at a task. A hundred thousand times by default.
-    pub looks: u32,
+    /// How long to wait between two polls of a task whose server does not say. One second by default.
+    pub poll_interval: Duration,
+    /// How often to poll a task. A hundred thousand times by default.
+    pub polls: u32,
     /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
     /// it, the oldest are missed, and an event that is longer by itself. 8 MiB by default. Never more than
     /// [`EVENTS`](Self::EVENTS) wait.
@@ -66,8 +66,8 @@ impl Default for Limits {
             questions: 256,
             state_bytes: 1 << 20,
             reply_bytes: 16 << 20,
-            poll: Duration::from_secs(1),
-            looks: 100_000,
+            poll_interval: Duration::from_secs(1),
+            polls: 100_000,
             event_bytes: 8 << 20,
             cache_bytes: 64 << 20,
             list_bytes: 16 << 20,

@@ -15,8 +15,7 @@ use mrtr_schema::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::AnswerError;
-use crate::answer::{self, brief, place};
+use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject};
 use saved::Saved;
 pub use task::PendingTask;
@@ -52,9 +51,9 @@ pub struct PendingCall {
     pub(crate) method: String,
     pub(crate) params: JsonObject,
     pub(crate) state: Option<RequestState>,
-    pub(crate) asked: Option<Asked>,
+    pub(crate) asked: Option<Questions>,
     pub(crate) answers: IndexMap<String, InputResponse>,
-    /// Questions of a kind that nobody here knows.
+    /// Questions of a kind that this client does not know.
     pub(crate) skipped: Vec<String>,
     pub(crate) rounds: u32,
     pub(crate) state_only_rounds: u32,
@@ -63,12 +62,12 @@ pub struct PendingCall {
 
 /// What was asked: as it came, since another process may know kinds that this one does not, and as it was read.
 #[derive(Clone)]
-pub(crate) struct Asked {
+pub(crate) struct Questions {
     pub(crate) raw: JsonObject,
     pub(crate) requests: InputRequests,
 }
 
-impl Asked {
+impl Questions {
     pub(crate) fn read(raw: JsonObject, revision: Revision) -> Result<Self, ReadError> {
         let requests = InputRequests::read(raw.as_raw(), revision.lenient())?;
         Ok(Self { raw, requests })
@@ -128,7 +127,7 @@ impl PendingCall {
     pub fn as_task(mut self, ttl: Duration) -> Self {
         if self.revision.has(Feature::CoreTasks) {
             let mut members = RawObject::of(self.params.as_raw());
-            let ttl = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).min(LONGEST_TTL);
+            let ttl = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).min(MAX_TTL);
             members.set("task", &json!({ "ttl": ttl }));
             self.params = JsonObject::from_raw(&members.finish()).expect("an object with a member more is an object");
         }
@@ -266,7 +265,7 @@ impl PendingCall {
         let question = self.question(key).ok_or_else(|| AnswerError::NotAsked(key.to_owned()))?;
         let answer = InputResponse::of(answer, self.revision)
             .map_err(|error| AnswerError::WrongKind { key: key.to_owned(), source: error.into() })?;
-        let answer = answer::fitting(key, question, &answer, self.revision)?;
+        let answer = answer::validated(key, question, &answer, self.revision)?;
         self.skipped.retain(|skipped| skipped != key);
         self.answers.insert(key.to_owned(), answer);
         Ok(())
@@ -299,7 +298,7 @@ impl PendingCall {
     }
 
     /// Whether every question has an answer or is left out.
-    pub(crate) fn is_settled(&self) -> bool {
+    pub(crate) fn is_fully_answered(&self) -> bool {
         self.unanswered().next().is_none()
     }
 }
@@ -307,26 +306,26 @@ impl PendingCall {
 const RETRY_MEMBERS: [&str; 2] = ["requestState", "inputResponses"];
 
 /// So many keys are shown to a log.
-const MOST_LISTED: usize = 10;
+const MAX_LISTED: usize = 10;
 
 /// The largest whole number that every peer can hold.
-const LONGEST_TTL: u64 = (1 << 53) - 1;
+const MAX_TTL: u64 = (1 << 53) - 1;
 
 /// Shows keys, and never an answer, an argument or a state.
 impl fmt::Debug for PendingCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |keys: &mut dyn Iterator<Item = &str>| {
-            keys.take(MOST_LISTED).map(|key| brief(key).into_owned()).collect::<Vec<_>>()
+            keys.take(MAX_LISTED).map(|key| display_key(key).into_owned()).collect::<Vec<_>>()
         };
         f.debug_struct("PendingCall")
-            .field("server", &self.server.as_deref().map(place))
+            .field("server", &self.server.as_deref().map(display_server))
             .field("revision", &self.revision.as_str())
-            .field("method", &brief(&self.method))
-            .field("name", &self.name().as_deref().map(brief))
+            .field("method", &display_key(&self.method))
+            .field("name", &self.name().as_deref().map(display_key))
             .field("rounds", &self.rounds)
             .field("answered", &listed(&mut self.answers.keys().map(String::as_str)))
             .field("unanswered", &listed(&mut self.unanswered()))
-            .field("task", &self.task.as_ref().map(|task| brief(task.id())))
+            .field("task", &self.task.as_ref().map(|task| display_key(task.id())))
             .finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use indexmap::IndexMap;
-use mrtr_schema::{MethodInfo, RawMembers};
+use mrtr_schema::{JsonObject, MethodInfo, RawMembers};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -58,6 +58,14 @@ impl FromIterator<(String, Box<RawValue>)> for RawObject {
     fn from_iter<I: IntoIterator<Item = (String, Box<RawValue>)>>(members: I) -> Self {
         Self(members.into_iter().collect())
     }
+}
+
+/// An object whose members are all texts.
+pub(crate) fn text_members<'a, T: AsRef<str> + ?Sized + 'a>(
+    members: impl IntoIterator<Item = (&'a str, &'a T)>,
+) -> JsonObject {
+    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value.as_ref().into()));
+    members.collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The tool or prompt by name, the resource by URI, or the task by id: what a request is about.

@@ -28,7 +28,7 @@ use mrtr_schema::{ErrorObject, Json, RequestId};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{Exchange, Notified, Replied, Transport, TransportError};
+use crate::transport::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
 
 /// A server that answers one request after the other with what its script says, and remembers what was sent.
 ///
@@ -128,13 +128,13 @@ impl Transport for Script {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        _: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
         match self.take(request.message) {
             Some(Line::Result(result)) => Ok(response(request.id, "result", &result)),
             Some(Line::Error(error)) => Ok(response(request.id, "error", &error)),
-            Some(Line::Text(text)) => Ok(Replied::new(text)),
+            Some(Line::Text(text)) => Ok(TransportResponse::new(text)),
             Some(Line::Unreachable(error)) => Err(error),
             Some(Line::Silence) => std::future::pending().await,
             None => Err(TransportError::new("the script is at its end")),
@@ -142,8 +142,8 @@ impl Transport for Script {
     }
 }
 
-fn response(id: &RequestId, member: &str, content: &impl Serialize) -> Replied {
+fn response(id: &RequestId, member: &str, content: &impl Serialize) -> TransportResponse {
     let content = serde_json::to_string(content).expect("it is JSON");
     let id = json!(id);
-    Replied::new(format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{content}}}"#))
+    TransportResponse::new(format!(r#"{{"jsonrpc":"2.0","id":{id},"{member}":{content}}}"#))
 }

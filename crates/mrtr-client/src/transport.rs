@@ -1,16 +1,20 @@
 //! How a client reaches a server: one request out, notifications and one reply back.
 
+mod error;
+
 use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::{Json, Printable, RequestId, Revision};
+use mrtr_schema::{Json, RequestId, Revision};
 use serde_json::value::RawValue;
+
+pub use error::{TransportError, TransportFailure};
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
 ///
 /// ```
-/// use mrtr_client::{Exchange, Notified, Replied, Transport, TransportError};
+/// use mrtr_client::{TransportRequest, ServerNotification, TransportResponse, Transport, TransportError};
 ///
 /// #[derive(Debug)]
 /// struct Deaf;
@@ -18,15 +22,15 @@ use serde_json::value::RawValue;
 /// #[async_trait::async_trait]
 /// impl Transport for Deaf {
 ///     fn server(&self) -> &str {
-///         "nobody"
+///         "unreachable"
 ///     }
 ///
 ///     async fn exchange(
 ///         &self,
-///         _: Exchange<'_>,
-///         _: &mut (dyn FnMut(Notified) + Send),
-///     ) -> Result<Replied, TransportError> {
-///         Err(TransportError::new("there is nobody"))
+///         _: TransportRequest<'_>,
+///         _: &mut (dyn FnMut(ServerNotification) + Send),
+///     ) -> Result<TransportResponse, TransportError> {
+///         Err(TransportError::new("there is no server"))
 ///     }
 /// }
 /// ```
@@ -37,25 +41,25 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 
     /// Whose credentials the next request would show, if there are any. A private result that was kept is shown again
     /// only while they are those that it came for.
-    async fn credentials(&self) -> Result<Option<CredentialsMark>, TransportError> {
+    async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
         Ok(None)
     }
 
     /// Sends a request, tells of notifications as they come, and gives the response.
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError>;
+        request: TransportRequest<'_>,
+        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError>;
 }
 
 /// A request as a transport sends it. What it shows to a log has no parameters in it.
 ///
 /// ```
-/// use mrtr_client::Exchange;
+/// use mrtr_client::TransportRequest;
 ///
 /// /// The headers of the published revision.
-/// fn headers<'a>(request: &Exchange<'a>) -> Vec<(&'static str, &'a str)> {
+/// fn headers<'a>(request: &TransportRequest<'a>) -> Vec<(&'static str, &'a str)> {
 ///     let mut headers = vec![("MCP-Protocol-Version", request.revision.as_str()), ("Mcp-Method", request.method)];
 ///     headers.extend(request.name.map(|name| ("Mcp-Name", name)));
 ///     headers
@@ -63,7 +67,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
 /// ```
 #[derive(Clone, Copy)]
 #[non_exhaustive]
-pub struct Exchange<'a> {
+pub struct TransportRequest<'a> {
     /// The whole message.
     pub message: &'a str,
     /// Its id.
@@ -80,9 +84,9 @@ pub struct Exchange<'a> {
     pub reply_bytes: usize,
 }
 
-impl fmt::Debug for Exchange<'_> {
+impl fmt::Debug for TransportRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange")
+        f.debug_struct("TransportRequest")
             .field("id", self.id)
             .field("method", &self.method)
             .field("name", &self.name)
@@ -95,20 +99,20 @@ impl fmt::Debug for Exchange<'_> {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_client::Replied;
+/// use mrtr_client::TransportResponse;
 ///
-/// let replied = Replied::new(r#"{"jsonrpc": "2.0", "id": 1, "result": {"requestState": "sealed"}}"#);
-/// let later = replied.retry_after(Duration::from_secs(5));
+/// let response = TransportResponse::new(r#"{"jsonrpc": "2.0", "id": 1, "result": {"requestState": "sealed"}}"#);
+/// let later = response.retry_after(Duration::from_secs(5));
 /// ```
 #[derive(Clone)]
-pub struct Replied {
+pub struct TransportResponse {
     pub(crate) text: String,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) status: Option<u16>,
-    pub(crate) credentials: Option<CredentialsMark>,
+    pub(crate) credentials: Option<CredentialsFingerprint>,
 }
 
-impl Replied {
+impl TransportResponse {
     /// A response with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), retry_after: None, status: None, credentials: None }
@@ -123,7 +127,7 @@ impl Replied {
 
     /// It came for these credentials.
     #[must_use]
-    pub fn credentials(mut self, credentials: CredentialsMark) -> Self {
+    pub fn credentials(mut self, credentials: CredentialsFingerprint) -> Self {
         self.credentials = Some(credentials);
         self
     }
@@ -137,25 +141,25 @@ impl Replied {
 }
 
 /// Shows only the length: a response may hold what does not belong in a log.
-impl fmt::Debug for Replied {
+impl fmt::Debug for TransportResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Replied({} bytes)", self.text.len())
+        write!(f, "TransportResponse({} bytes)", self.text.len())
     }
 }
 
 /// A notification that came before a reply.
 ///
 /// ```
-/// use mrtr_client::Notified;
+/// use mrtr_client::ServerNotification;
 /// use mrtr_schema::Json;
 ///
 /// let params = Json::parse(r#"{"progressToken": 1, "progress": 50}"#)?;
-/// let notified = Notified { method: "notifications/progress".into(), params };
+/// let notification = ServerNotification { method: "notifications/progress".into(), params };
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "a method and its parameters are all there is")]
-pub struct Notified {
+pub struct ServerNotification {
     /// Its method.
     pub method: String,
     /// Its parameters.
@@ -166,111 +170,18 @@ pub struct Notified {
 ///
 /// ```
 /// use std::hash::{BuildHasher, RandomState};
-/// use mrtr_client::CredentialsMark;
+/// use mrtr_client::CredentialsFingerprint;
 ///
-/// let marks = RandomState::new();
-/// let mark = |token: &str| CredentialsMark::new(marks.hash_one(token));
-/// assert!(mark("ann's") == mark("ann's") && mark("ann's") != mark("bob's"));
+/// let key = RandomState::new();
+/// let fingerprint = |token: &str| CredentialsFingerprint::new(key.hash_one(token));
+/// assert!(fingerprint("ann's") == fingerprint("ann's") && fingerprint("ann's") != fingerprint("bob's"));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CredentialsMark(u64);
+pub struct CredentialsFingerprint(u64);
 
-impl CredentialsMark {
-    /// The mark of credentials, made in the same way for each request of a transport.
-    pub fn new(mark: u64) -> Self {
-        Self(mark)
+impl CredentialsFingerprint {
+    /// The fingerprint of credentials, made in the same way for each request of a transport.
+    pub fn new(fingerprint: u64) -> Self {
+        Self(fingerprint)
     }
 }
-
-/// What went wrong with an exchange, where it makes a difference to what can be done about it.
-///
-/// ```
-/// use mrtr_client::{TransportError, TransportFailure};
-///
-/// let error = TransportError::of(TransportFailure::Unauthorized, "status 401 and no message");
-/// assert_eq!(error.failure(), TransportFailure::Unauthorized);
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum TransportFailure {
-    /// No connection could be made: nothing listens there, or there is no such host.
-    Unreachable,
-    /// The server did not answer in time.
-    TimedOut,
-    /// The server wants to know who calls, or does not take what it was shown: 401.
-    Unauthorized,
-    /// The server knows who calls, and does not let them: 403.
-    Forbidden,
-    /// Something answers there, and has nothing at this path: 404.
-    NotFound,
-    /// Anything else.
-    Other,
-}
-
-/// Why an exchange failed before there was a reply.
-///
-/// ```
-/// use std::time::Duration;
-/// use mrtr_client::TransportError;
-///
-/// let gone = TransportError::new("connection reset");
-/// assert_eq!(gone.to_string(), "connection reset");
-/// let overloaded = TransportError::busy(Some(Duration::from_secs(2)));
-/// assert_eq!(overloaded.to_string(), "the server is too busy");
-/// ```
-#[derive(Debug)]
-pub struct TransportError {
-    failure: TransportFailure,
-    source: Box<dyn std::error::Error + Send + Sync>,
-    pub(crate) busy: Option<Busy>,
-}
-
-/// The server did not take the request, and may do so later.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Busy {
-    pub(crate) retry_after: Option<Duration>,
-}
-
-impl TransportError {
-    /// Whatever it was.
-    pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self::of(TransportFailure::Other, error)
-    }
-
-    /// Something that the caller can be told more about.
-    pub fn of(failure: TransportFailure, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { failure, source: error.into(), busy: None }
-    }
-
-    /// The server has not looked at the request, since it is too busy: it is sent again, after as long as this at
-    /// least, within the limit for retries that bring nothing new.
-    pub fn busy(retry_after: Option<Duration>) -> Self {
-        Self { busy: Some(Busy { retry_after }), ..Self::new("the server is too busy") }
-    }
-
-    /// What went wrong, in a word.
-    pub fn failure(&self) -> TransportFailure {
-        self.failure
-    }
-}
-
-/// Shows the innermost cause: the outer ones of an HTTP client say little.
-impl fmt::Display for TransportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut cause: &dyn std::error::Error = &*self.source;
-        while let Some(inner) = cause.source() {
-            cause = inner;
-        }
-        Printable::line(&cause.to_string()).up_to(LONGEST_CAUSE).fmt(f)
-    }
-}
-
-impl std::error::Error for TransportError {
-    /// What was made of several causes; a single one is all that this shows.
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.source().is_some().then_some(&*self.source)
-    }
-}
-
-/// A cause may quote a line of the server's.
-const LONGEST_CAUSE: usize = 2 * Printable::LINE;

@@ -4,27 +4,30 @@ mod annotations;
 mod events;
 mod learn;
 mod parser;
+mod reply;
 mod send;
 mod status;
 mod table;
+mod tokens;
 
 use std::fmt;
-use std::hash::RandomState;
 use std::net::IpAddr;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::BytesMut;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderName, HeaderValue};
-use mrtr_client::{CredentialsMark, Exchange, Notified, Replied, Transport, TransportError};
-use reqwest::{Response, Url};
+use http::{HeaderName, HeaderValue};
+use mrtr_client::{
+    CredentialsFingerprint, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+};
+use reqwest::Url;
 
-use events::response_of;
+pub use tokens::TokenProvider;
+
+use crate::error::HttpTransportError;
 use learn::is_header_mismatch;
-use send::Sent;
-use table::AnnotationTable;
+use reply::HttpReply;
+use send::Sender;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -38,68 +41,18 @@ use table::AnnotationTable;
 /// ```
 #[derive(Clone)]
 pub struct HttpTransport {
-    http: reqwest::Client,
-    url: Url,
+    /// The URL as people may see it.
     server: String,
-    tokens: Option<Arc<dyn TokenProvider>>,
-    headers: HeaderMap,
-    /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
-    annotated: Arc<RwLock<AnnotationTable>>,
-    /// Tells tokens apart without keeping them.
-    marks: RandomState,
-}
-
-/// Where bearer tokens come from.
-///
-/// ```
-/// use mrtr_client::TransportError;
-/// use mrtr_http::TokenProvider;
-///
-/// #[derive(Debug)]
-/// struct Fixed;
-///
-/// #[async_trait::async_trait]
-/// impl TokenProvider for Fixed {
-///     async fn token(&self, _refused: Option<&str>) -> Result<Option<String>, TransportError> {
-///         Ok(Some("secret".into()))
-///     }
-/// }
-/// ```
-#[async_trait]
-pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
-    /// A token, if there is one. `refused` is one that the server has just refused.
-    ///
-    /// It is asked for before each request, and before a private result that was kept is shown again: that belongs to
-    /// the token that it came for.
-    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
-}
-
-/// Why a transport cannot be made.
-///
-/// ```
-/// use mrtr_http::{HttpTransport, HttpTransportError};
-///
-/// let error = HttpTransport::new("ftp://example.com").unwrap_err();
-/// assert!(matches!(error, HttpTransportError::Url(url) if url == "ftp://example.com"));
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum HttpTransportError {
-    /// The URL is none of HTTP.
-    #[error("`{0}` is not an HTTP URL")]
-    Url(String),
-    /// The HTTP client could not be set up.
-    #[error("the HTTP client could not be set up")]
-    Http(#[from] reqwest::Error),
+    sender: Sender,
 }
 
 impl HttpTransport {
     /// The most that is kept of what lists of tools say about headers, in bytes: beyond it, the tools that were learned
     /// of first are forgotten, and looked up again when they are called.
-    pub const ANNOTATION_BYTES: usize = 1 << 20;
+    pub const ANNOTATION_BYTES: usize = learn::ANNOTATION_BYTES;
 
     /// The most arguments of one call that are mirrored in headers. A call with more is not sent.
-    pub const MIRRORED_ARGUMENTS: usize = 1000;
+    pub const MIRRORED_ARGUMENTS: usize = send::MIRRORED_ARGUMENTS;
 
     /// A way to the server at this URL.
     ///
@@ -113,7 +66,8 @@ impl HttpTransport {
         Ok(Self::of(parsed, http.build()?))
     }
 
-    /// The same with an HTTP client of one's own. It had better follow no redirects.
+    /// A way to the server at this URL, with an HTTP client of the caller's own. It had better follow no redirects: what
+    /// was meant for one server would go to another.
     ///
     /// ```
     /// use mrtr_http::HttpTransport;
@@ -127,71 +81,21 @@ impl HttpTransport {
     }
 
     fn of(url: Url, http: reqwest::Client) -> Self {
-        Self {
-            http,
-            server: without_password(url.clone()),
-            url,
-            tokens: None,
-            headers: HeaderMap::new(),
-            annotated: Arc::default(),
-            marks: RandomState::new(),
-        }
+        Self { server: without_password(url.clone()), sender: Sender::new(http, url) }
     }
 
     /// Shows tokens of this provider.
     #[must_use]
     pub fn tokens(mut self, tokens: impl TokenProvider) -> Self {
-        self.tokens = Some(Arc::new(tokens));
+        self.sender.tokens = Some(Arc::new(tokens));
         self
     }
 
     /// Sends a header with every request.
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.sender.headers.insert(name, value);
         self
-    }
-
-    /// Sends a request, and takes the reply.
-    async fn reply(
-        &self,
-        exchange: &Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<HttpReply, TransportError> {
-        let Sent { response, credentials } = self.send(exchange).await?;
-        let retry_after = send::retry_after(&response);
-        let status = response.status();
-        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let text = match media_type.as_str() {
-            _ if status::is_refusal(status) => return Err(status::no_message(status, response).await),
-            "text/event-stream" => response_of(response, exchange.reply_bytes, notified).await?,
-            "application/json" => whole(response, exchange.reply_bytes).await?,
-            _ => return Err(status::no_message(status, response).await),
-        };
-        status::check(status, &text)?;
-        Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials })
-    }
-}
-
-/// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
-struct HttpReply {
-    text: String,
-    status: u16,
-    retry_after: Option<Duration>,
-    credentials: Option<CredentialsMark>,
-}
-
-impl HttpReply {
-    fn into_replied(self) -> Replied {
-        let mut replied = Replied::new(self.text).status(self.status);
-        if let Some(pause) = self.retry_after {
-            replied = replied.retry_after(pause);
-        }
-        match self.credentials {
-            Some(mark) => replied.credentials(mark),
-            None => replied,
-        }
     }
 }
 
@@ -201,27 +105,29 @@ impl Transport for HttpTransport {
         &self.server
     }
 
-    async fn credentials(&self) -> Result<Option<CredentialsMark>, TransportError> {
-        Ok(self.mark(self.token(None).await?.as_deref()))
+    async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
+        self.sender.credentials().await
     }
 
     async fn exchange(
         &self,
-        exchange: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
-        let mut reply = self.reply(&exchange, notified).await?;
-        match exchange.method {
+        request: TransportRequest<'_>,
+        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        let mut reply = self.sender.reply(&request, on_notification).await?;
+        match request.method {
             "tools/list" => {
-                reply.text = self.learn(reply.text);
-                Ok(reply.into_replied())
+                reply.text = self.sender.learn(reply.text);
+                Ok(reply.into_response())
             }
-            // The server may want arguments in headers, and nobody has listed its tools yet, or not for long. If listing
-            // them fails, the refusal of the call is what its caller should see.
-            "tools/call" if is_header_mismatch(&reply.text) && self.learn_about(&exchange).await.unwrap_or(false) => {
-                self.reply(&exchange, notified).await.map(HttpReply::into_replied)
+            // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long. If
+            // listing them fails, the server's error is what the caller should see.
+            "tools/call"
+                if is_header_mismatch(&reply.text) && self.sender.learn_about(&request).await.unwrap_or(false) =>
+            {
+                self.sender.reply(&request, on_notification).await.map(HttpReply::into_response)
             }
-            _ => Ok(reply.into_replied()),
+            _ => Ok(reply.into_response()),
         }
     }
 }
@@ -243,24 +149,12 @@ fn is_loopback(url: &Url) -> bool {
     host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// How long it may take until a server answers the phone.
+/// How long it may take to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// How long a connection is kept for the next request. Many servers close it after five seconds, and a call that meets
 /// the end of its connection could not be sent again.
 const IDLE_TIME: Duration = Duration::from_secs(4);
-
-/// A reply of one piece, within its limit.
-async fn whole(mut response: Response, limit: usize) -> Result<String, TransportError> {
-    let mut bytes = BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(TransportError::new)? {
-        if bytes.len() + chunk.len() > limit {
-            return Err(TransportError::new(format!("the reply is longer than {limit} bytes")));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
-    String::from_utf8(bytes.into()).map_err(TransportError::new)
-}
 
 impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,14 +5,19 @@
 
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "client")]
+mod error;
 #[cfg(any(feature = "server", feature = "client"))]
 mod header_text;
 #[cfg(feature = "server")]
 mod server;
 
 #[cfg(feature = "client")]
-pub use client::{HttpTransport, HttpTransportError, TokenProvider};
+pub use client::{HttpTransport, TokenProvider};
+#[cfg(feature = "client")]
+pub use error::HttpTransportError;
 #[cfg(feature = "server")]
 pub use server::{
-    Authenticator, Body, Bound, Challenge, Endpoint, Identity, PATH, Serve, router, router_at, router_for, serve,
+    Authenticator, Bound, Challenge, Endpoint, Identity, PATH, ResponseBody, Serve, router, router_at, router_for,
+    serve,
 };

@@ -57,8 +57,8 @@ fn server_process() {
         let server = Server::builder("test", "1.0.0").build().unwrap();
         // Nothing closes by itself while the test looks.
         let hour = Duration::from_hours(1);
-        let endpoint = Endpoint::anonymous(server).body_budget(BUDGET).concurrency(CONCURRENCY).arrival(hour);
-        let bound = Serve::new(endpoint).head_time(hour).bind("127.0.0.1:0").unwrap();
+        let endpoint = Endpoint::anonymous(server).body_budget(BUDGET).concurrency(CONCURRENCY).body_timeout(hour);
+        let bound = Serve::new(endpoint).header_timeout(hour).bind("127.0.0.1:0").unwrap();
         println!("{READY}{}", bound.address().unwrap());
         // The test stops it by closing this.
         let parent = tokio::task::spawn_blocking(|| drop(std::io::stdin().lines().last()));

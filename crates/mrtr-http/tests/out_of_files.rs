@@ -41,7 +41,7 @@ fn server_process() {
     runtime.block_on(async {
         let server = Server::builder("test", "1.0.0").tool(Tool::new("hello", hello)).build().unwrap();
         // Nothing closes by itself while the test looks.
-        let serve = Serve::new(Endpoint::anonymous(server)).head_time(Duration::from_hours(1));
+        let serve = Serve::new(Endpoint::anonymous(server)).header_timeout(Duration::from_hours(1));
         let bound = serve.bind("127.0.0.1:0").unwrap();
         println!("{READY}{}", bound.address().unwrap());
         // Whoever started it stops it by closing this.

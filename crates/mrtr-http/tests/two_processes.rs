@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use mrtr_client::{Client, FormRequest, Round};
+use mrtr_client::{Client, FormRequest, RoundOutcome};
 use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_schema::{InputResponse, JsonObject};
 use mrtr_server::{Failure, Flow, Sealer, Server, Tool};
@@ -181,11 +181,12 @@ async fn a_restart_between_rounds_loses_nothing() {
     // Ten calls wait in their second round.
     let mut waiting = Vec::new();
     for number in 0..10 {
-        let Round::Asked(mut call) = client.call_tool_once("book", json!({ "number": number })).await.unwrap() else {
+        let RoundOutcome::Asked(mut call) = client.call_tool_once("book", json!({ "number": number })).await.unwrap()
+        else {
             panic!("it asks")
         };
         give(&mut call, "from", &format!("Trip_{number}:_from_where?"));
-        let Round::Asked(call) = client.advance(call).await.unwrap() else { panic!("it asks again") };
+        let RoundOutcome::Asked(call) = client.advance(call).await.unwrap() else { panic!("it asks again") };
         waiting.push((number, call));
     }
     // Both are killed, and others take their place, at other addresses.
@@ -197,7 +198,7 @@ async fn a_restart_between_rounds_loses_nothing() {
     for (number, mut call) in waiting {
         let from = format!("Trip_{number}:_from_where?");
         give(&mut call, "to", &format!("Trip_{number}:_from_{from}_to_where?"));
-        let Round::Complete(result) = client.advance(call).await.unwrap() else { panic!("it is done") };
+        let RoundOutcome::Complete(result) = client.advance(call).await.unwrap() else { panic!("it is done") };
         let said = text(&result.to::<Value>().unwrap());
         assert!(said.starts_with(&expected(number)), "{said}");
     }

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
-use mrtr_schema::{ErrorObject, InputRequest, Json, Printable, ReadError};
+use mrtr_schema::{ErrorObject, InputRequest, Json};
 use serde_json::value::RawValue;
 
-use crate::answer::brief;
+use super::Stop;
 
 /// What is to be done next, of which [`Call`](crate::Call) has an example.
 ///
-/// A task is followed like anything else: what is sent is then a look at it, or answers for it.
+/// A task is followed like anything else: what is sent is then a poll of it, or answers for it.
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits};
@@ -20,7 +20,7 @@ use crate::answer::brief;
 /// assert!(matches!(call.action(), Action::Send(request) if request.method == "tools/list"));
 /// ```
 #[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "whoever drives a call must do each of them")]
+#[expect(clippy::exhaustive_enums, reason = "the driver of a call must do each of them")]
 pub enum Action {
     /// Send this, and tell what was replied.
     Send(Outgoing),
@@ -66,17 +66,17 @@ impl fmt::Debug for Outgoing {
 /// How a call ended.
 ///
 /// ```
-/// use mrtr_client::{Call, Limits, Outcome, Stop};
+/// use mrtr_client::{Call, Limits, CallOutcome, Stop};
 /// use mrtr_schema::{Json, JsonObject, Revision};
 ///
 /// let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), Limits::default(), 1);
 /// call.replied(Ok(Json::parse(r#"{"resultType": "input_required"}"#)?.as_raw()), None);
-/// assert!(matches!(call.end(), (Some(Outcome::Stopped(Stop::BadReply(_))), _)));
+/// assert!(matches!(call.end(), (Some(CallOutcome::Stopped(Stop::BadReply(_))), _)));
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum CallOutcome {
     /// With this result.
     Complete(Json),
     /// With this error of the server's.
@@ -84,74 +84,3 @@ pub enum Outcome {
     /// It may be picked up again.
     Stopped(Stop),
 }
-
-/// Why a call stopped before its end.
-///
-/// ```
-/// use mrtr_client::Stop;
-///
-/// assert_eq!(Stop::TooManyRounds(10).to_string(), "the server still asks after 10 rounds");
-/// ```
-#[derive(Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Stop {
-    /// The server asks again, and all rounds are used.
-    #[error("the server still asks after {0} rounds")]
-    TooManyRounds(u32),
-    /// The server keeps asking nothing, or is too busy to.
-    #[error("the server put the call off {0} times in a row, and then again")]
-    TooManyStateOnlyRounds(u32),
-    /// The server asks only for what this client does not know.
-    #[error("the server asks for what this client does not know: {}", listed(.0))]
-    Unanswerable(Vec<String>),
-    /// The server asks for more at once than is taken.
-    #[error("the server asks for {0} things at once")]
-    TooManyQuestions(usize),
-    /// The state is longer than is taken.
-    #[error("the state has {0} bytes")]
-    StateTooLong(usize),
-    /// The reply is longer than is taken.
-    #[error("the reply has {0} bytes")]
-    ReplyTooLong(usize),
-    /// The reply is none that the protocol allows.
-    #[error("the reply cannot be read: {0}")]
-    BadReply(ReadError),
-    /// The reply answers another request than the one that was sent.
-    #[error("the reply is to another request, `{}`{}", brief(.id), quoted(.untrusted_message.as_deref()))]
-    ForeignReply {
-        /// The id that it carries.
-        id: String,
-        /// What the server says with it, if it is an error: as it came.
-        untrusted_message: Option<String>,
-    },
-    /// The list is longer than is taken.
-    #[error("the list has more than {0} bytes")]
-    ListTooLong(usize),
-    /// The task goes on and on.
-    #[error("the task was not done after {0} looks")]
-    TooManyLooks(u32),
-    /// The task was cancelled.
-    #[error("the task was cancelled")]
-    TaskCancelled,
-}
-
-/// Shows no more than the message does: a server's words may be long.
-impl fmt::Debug for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stop({self})")
-    }
-}
-
-fn quoted(said: Option<&str>) -> String {
-    said.map(|said| format!("; the server says: {}", Printable::line(said))).unwrap_or_default()
-}
-
-fn listed(keys: &[String]) -> String {
-    let listed = keys.iter().take(MOST_LISTED).map(|key| brief(key)).collect::<Vec<_>>().join(", ");
-    match keys.len().saturating_sub(MOST_LISTED) {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
-    }
-}
-
-const MOST_LISTED: usize = 10;

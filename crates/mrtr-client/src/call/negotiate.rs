@@ -2,7 +2,7 @@
 
 use mrtr_schema::{ErrorObject, Revision, UnsupportedVersionData};
 
-use super::{Call, Outcome, Phase, Sending};
+use super::{Call, CallOutcome, Phase, Sending};
 
 impl Call {
     pub(super) fn after_error(&mut self, sending: Sending, error: ErrorObject) -> Phase {
@@ -12,7 +12,7 @@ impl Call {
                 self.pending.revision = revision;
                 Phase::Sending(Sending::Call)
             }
-            None => Phase::Over(Outcome::Failed(error)),
+            None => Phase::Over(CallOutcome::Failed(error)),
         }
     }
 

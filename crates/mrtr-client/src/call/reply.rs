@@ -6,12 +6,12 @@ use mrtr_schema::{
 };
 use serde_json::value::RawValue;
 
-use crate::pending::Asked;
+use crate::pending::Questions;
 use crate::{PendingCall, PendingTask};
 
 pub(super) enum ReplyKind {
     Complete(Json),
-    Interim { asked: Option<Asked>, state: Option<RequestState> },
+    Interim { asked: Option<Questions>, state: Option<RequestState> },
     Task(PendingTask),
 }
 
@@ -35,7 +35,7 @@ impl ReplyKind {
             ResultType::Complete if revision.has(Feature::CoreTasks) && members.get("task").is_some() => {
                 let state = tasks::CreateTaskResult::read(raw, dialect)?.task.state;
                 let mut task = PendingTask::new(revision, state.task_id);
-                task.note(state.created_at, state.ttl, state.poll_interval);
+                task.update(state.created_at, state.ttl, state.poll_interval);
                 Ok(Self::Task(task))
             }
             ResultType::Complete => Ok(Self::Complete(result)),
@@ -46,7 +46,7 @@ impl ReplyKind {
             ResultType::Extension(word) if word.as_str() == "task" => {
                 let facts = extension::CreateTaskResult::read(raw, dialect)?.facts;
                 let mut task = PendingTask::new(revision, facts.task_id);
-                task.note(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);
+                task.update(facts.created_at, facts.ttl_ms, facts.poll_interval_ms);
                 Ok(Self::Task(task))
             }
             _ => Err(ReadError::refused("a result of a kind that nobody declared").in_member("resultType")),
@@ -59,14 +59,14 @@ impl ReplyKind {
             return Self::Interim { asked: None, state };
         }
         let raw = result.into_object().and_then(|result| result.get(REQUESTS)?.into_object());
-        Self::Interim { asked: raw.map(|raw| Asked { raw, requests }), state }
+        Self::Interim { asked: raw.map(|raw| Questions { raw, requests }), state }
     }
 }
 
 /// What a result asks, kept as it came.
-pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Asked>, ReadError> {
+pub(super) fn asked(result: &RawValue, call: &PendingCall) -> Result<Option<Questions>, ReadError> {
     let raw = RawMembers::of(result)?.get(REQUESTS).map(JsonObject::from_raw).transpose()?;
-    raw.map(|raw| Asked::read(raw, call.revision)).transpose()
+    raw.map(|raw| Questions::read(raw, call.revision)).transpose()
 }
 
 const REQUESTS: &str = "inputRequests";

@@ -1,13 +1,13 @@
-//! A call that has become a task: looked at, answered, and followed to its end.
+//! A call that has become a task: polled, answered, and followed to its end.
 
 use mrtr_schema::tasks::{self, TaskStatus, extension};
 use mrtr_schema::{AnyResult, Feature, Json, JsonObject, MethodResult, ReadError, Wire};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::pauses::between_looks;
-use super::{Call, Outcome, Outgoing, Phase, Sending, Stop, reply};
-use crate::pending::Asked;
+use super::backoff::poll_delay;
+use super::{Call, CallOutcome, Outgoing, Phase, Sending, Stop, reply};
+use crate::pending::Questions;
 use crate::raw::RawObject;
 
 impl Call {
@@ -46,27 +46,27 @@ impl Call {
             Sending::AnswerTask => self.after_answers(result),
             Sending::TaskResult => self.after_task_result(result),
             Sending::GetTask | Sending::Call => {
-                self.count_look();
-                if self.is_core_task() { self.after_core_look(result) } else { self.after_look(result) }
+                self.count_poll();
+                if self.is_core_task() { self.after_core_poll(result) } else { self.after_poll(result) }
             }
         }?;
         self.pending.state_only_rounds = 0;
         Ok(phase)
     }
 
-    fn count_look(&mut self) {
+    fn count_poll(&mut self) {
         if let Some(task) = &mut self.pending.task {
-            task.looks = task.looks.saturating_add(1);
+            task.polls = task.polls.saturating_add(1);
         }
     }
 
-    /// Waits before the next look, if there is to be one.
-    pub(super) fn look_later(&self) -> Phase {
+    /// Waits before the next poll, if there is to be one.
+    pub(super) fn poll_later(&self) -> Phase {
         let Some(task) = &self.pending.task else { return Phase::Sending(Sending::Call) };
-        if task.looks >= self.limits.looks {
-            return Phase::stopped(Stop::TooManyLooks(task.looks));
+        if task.polls >= self.limits.polls {
+            return Phase::stopped(Stop::TooManyPolls(task.polls));
         }
-        Phase::Waiting(between_looks(task.poll_ms, self.limits.poll), Sending::GetTask)
+        Phase::Waiting(poll_delay(task.poll_ms, self.limits.poll_interval), Sending::GetTask)
     }
 
     fn after_answers(&mut self, acknowledgement: &RawValue) -> Result<Phase, Stop> {
@@ -76,36 +76,38 @@ impl Call {
             task.answered.extend(answered);
         }
         self.end_round(None, None);
-        Ok(self.look_later())
+        Ok(self.poll_later())
     }
 
-    fn after_look(&mut self, result: &RawValue) -> Result<Phase, Stop> {
+    fn after_poll(&mut self, result: &RawValue) -> Result<Phase, Stop> {
         use extension::DetailedTask;
         let task = extension::GetTaskResult::read(result, self.pending.revision.lenient())?.task;
         let facts = task.facts();
         self.check_task(&facts.task_id)?;
         if let Some(pending) = &mut self.pending.task {
-            pending.note(facts.created_at.clone(), facts.ttl_ms, facts.poll_interval_ms);
+            pending.update(facts.created_at.clone(), facts.ttl_ms, facts.poll_interval_ms);
         }
         self.pending.asked = None;
         match task {
-            DetailedTask::Working(_) => Ok(self.look_later()),
-            DetailedTask::Completed(task) => Ok(Phase::Over(Outcome::Complete(complete(task.result.as_raw(), self)?))),
-            DetailedTask::Failed(task) => Ok(Phase::Over(Outcome::Failed(task.error))),
+            DetailedTask::Working(_) => Ok(self.poll_later()),
+            DetailedTask::Completed(task) => {
+                Ok(Phase::Over(CallOutcome::Complete(complete(task.result.as_raw(), self)?)))
+            }
+            DetailedTask::Failed(task) => Ok(Phase::Over(CallOutcome::Failed(task.error))),
             DetailedTask::Cancelled(_) => Err(Stop::TaskCancelled),
             DetailedTask::InputRequired(_) => self.ask_for_task(result),
         }
     }
 
-    fn after_core_look(&mut self, result: &RawValue) -> Result<Phase, Stop> {
-        let looked = tasks::GetTaskResult::read(result, self.pending.revision.lenient())?.state;
-        self.check_task(&looked.task_id)?;
+    fn after_core_poll(&mut self, result: &RawValue) -> Result<Phase, Stop> {
+        let state = tasks::GetTaskResult::read(result, self.pending.revision.lenient())?.state;
+        self.check_task(&state.task_id)?;
         if let Some(pending) = &mut self.pending.task {
-            pending.note(looked.created_at, looked.ttl, looked.poll_interval);
+            pending.update(state.created_at, state.ttl, state.poll_interval);
         }
         self.pending.asked = None;
-        match looked.status {
-            TaskStatus::Working => Ok(self.look_later()),
+        match state.status {
+            TaskStatus::Working => Ok(self.poll_later()),
             TaskStatus::Cancelled => Err(Stop::TaskCancelled),
             // What it asks, and what came of it, is the result's to say (TK-2).
             TaskStatus::InputRequired | TaskStatus::Completed | TaskStatus::Failed => {
@@ -126,13 +128,13 @@ impl Call {
                 self.pending.state = state;
                 self.ask_for_task(result)
             }
-            _ => Ok(Phase::Over(Outcome::Complete(complete(result, self)?))),
+            _ => Ok(Phase::Over(CallOutcome::Complete(complete(result, self)?))),
         }
     }
 
-    /// Asks for what nobody was asked before; if there is nothing new, the task is looked at again later.
+    /// Asks for what was not answered before; if there is nothing new, the task is polled again later.
     fn ask_for_task(&mut self, result: &RawValue) -> Result<Phase, Stop> {
-        let Some(asked) = self.unseen(result)? else { return Ok(self.look_later()) };
+        let Some(asked) = self.unanswered_questions(result)? else { return Ok(self.poll_later()) };
         self.check_size(Some(&asked), None)?;
         self.pending.asked = Some(asked);
         self.pending.answers.clear();
@@ -141,7 +143,7 @@ impl Call {
     }
 
     /// The questions whose keys were not answered yet.
-    fn unseen(&self, result: &RawValue) -> Result<Option<Asked>, ReadError> {
+    fn unanswered_questions(&self, result: &RawValue) -> Result<Option<Questions>, ReadError> {
         let Some(asked) = reply::asked(result, &self.pending)? else { return Ok(None) };
         let answered = self.pending.task.as_ref().map(|task| &*task.answered).unwrap_or_default();
         let mut members = RawObject::of(asked.raw.as_raw());
@@ -149,7 +151,7 @@ impl Call {
         if members.is_empty() {
             return Ok(None);
         }
-        Asked::read(JsonObject::from_raw(&members.finish())?, self.pending.revision).map(Some)
+        Questions::read(JsonObject::from_raw(&members.finish())?, self.pending.revision).map(Some)
     }
 }
 

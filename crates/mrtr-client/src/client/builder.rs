@@ -9,10 +9,10 @@ use mrtr_schema::{
 };
 
 use super::cache::Cache;
-use super::message::Declared;
-use super::watchers::Watchers;
+use super::event_queues::EventQueues;
+use super::message::DeclaredMeta;
 use super::{Client, Inner};
-use crate::handlers::{Asking, FormRequest, Handlers, IntoElicitResult, UrlRequest};
+use crate::handlers::{FormRequest, Handlers, IntoElicitResult, QuestionContext, UrlRequest};
 use crate::{Limits, Transport};
 
 /// A client being put together.
@@ -29,11 +29,11 @@ use crate::{Limits, Transport};
 ///     .log_level(LoggingLevel::Warning)
 ///     .on_elicit(|form| async move { form.decline() })
 ///     .on_url(|request| async move { request.decline() })
-///     .on_sample(|_params, _asking| async {
+///     .on_sample(|_params, _context| async {
 ///         let said = SamplingContent::Text(TextContent::new("Paris"));
 ///         Ok::<_, io::Error>(CreateMessageResult::new(Role::Assistant, said, "a-model"))
 ///     })
-///     .on_roots(|_asking| async { Ok::<_, io::Error>(vec![Root::new("file:///src")]) })
+///     .on_roots(|_context| async { Ok::<_, io::Error>(vec![Root::new("file:///src")]) })
 ///     .build();
 /// assert!(client.capabilities().samples() && !client.capabilities().samples_with_tools());
 /// ```
@@ -118,7 +118,7 @@ impl Builder {
 
     /// Has forms filled in by this.
     ///
-    /// An error means that nobody was asked; a person who said no is a decline.
+    /// An error means that no person was asked; a person who said no is a decline.
     pub fn on_elicit<F, T, A>(mut self, handler: F) -> Self
     where
         F: Fn(FormRequest) -> T + Send + Sync + 'static,
@@ -143,7 +143,7 @@ impl Builder {
     /// Has a model asked by this. It is never offered tools.
     pub fn on_sample<F, T, E>(mut self, handler: F) -> Self
     where
-        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
@@ -154,7 +154,7 @@ impl Builder {
     /// Has a model asked by this, which may be offered tools.
     pub fn on_sample_with_tools<F, T, E>(mut self, handler: F) -> Self
     where
-        F: Fn(CreateMessageParams, Asking) -> T + Send + Sync + 'static,
+        F: Fn(CreateMessageParams, QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<CreateMessageResult, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
@@ -165,7 +165,7 @@ impl Builder {
     /// Has the roots listed by this.
     pub fn on_roots<F, T, E>(mut self, handler: F) -> Self
     where
-        F: Fn(Asking) -> T + Send + Sync + 'static,
+        F: Fn(QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<Vec<Root>, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
@@ -197,7 +197,7 @@ impl Builder {
     /// }
     ///
     /// let client = Client::builder(Script::new())
-    ///     .on_input::<Approval, _, _, _>(|pending: Pending, _asking| async move {
+    ///     .on_input::<Approval, _, _, _>(|pending: Pending, _context| async move {
     ///         Ok::<_, std::io::Error>(Decision { approved: pending.approver == "Ada" })
     ///     })
     ///     .build();
@@ -208,7 +208,7 @@ impl Builder {
         I: NamespacedInput + 'static,
         I::Params: Send,
         I::Response: Send,
-        F: Fn(I::Params, Asking) -> T + Send + Sync + 'static,
+        F: Fn(I::Params, QuestionContext) -> T + Send + Sync + 'static,
         T: Future<Output = Result<I::Response, E>> + Send + 'static,
         E: Into<Box<dyn std::error::Error + Send + Sync>> + 'static,
     {
@@ -222,22 +222,22 @@ impl Builder {
     ///
     /// Panics if the operating system has no randomness to give.
     pub fn build(self) -> Client {
-        let session = getrandom::u64().expect("the operating system has randomness to give");
+        let id_prefix = getrandom::u64().expect("the operating system has randomness to give");
         Client(Arc::new(Inner {
             server: self.transport.server().into(),
             transport: self.transport,
             info: self.info,
             revision: Mutex::new(self.revision),
             capabilities: self.handlers.capabilities(),
-            declared: Declared::default(),
+            declared: DeclaredMeta::default(),
             handlers: self.handlers,
             limits: self.limits,
             log_level: self.log_level,
             tracer: self.tracer,
-            session: format!("{session:016x}"),
+            id_prefix: format!("{id_prefix:016x}"),
             sent: AtomicU64::new(0),
             calls: AtomicU64::new(0),
-            watchers: Watchers::new(self.limits.event_bytes),
+            event_queues: EventQueues::new(self.limits.event_bytes),
             cache: Cache::new(self.limits.cache_bytes),
         }))
     }

@@ -7,18 +7,18 @@ use std::time::Duration;
 use mrtr_schema::{CacheScope, Json, RawMembers, Revision, Wire};
 use tokio::time::Instant;
 
-use crate::{CredentialsMark, Limits};
+use crate::{CredentialsFingerprint, Limits};
 
 /// Results by revision, method and parameters.
 #[derive(Debug)]
 pub(super) struct Cache {
-    kept: Mutex<HashMap<String, Kept>>,
-    most_bytes: usize,
+    entries: Mutex<HashMap<String, CacheEntry>>,
+    max_bytes: usize,
 }
 
 /// A result that was kept, and for whom.
 #[derive(Debug, Clone)]
-pub(super) struct Kept {
+pub(super) struct CacheEntry {
     pub(super) result: Json,
     pub(super) audience: Audience,
     until: Instant,
@@ -27,58 +27,64 @@ pub(super) struct Kept {
 /// Whom a result may be shown to again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Audience {
-    Anybody,
+    Public,
     /// Those who show these credentials, or none if they are none.
-    Bearer(Option<CredentialsMark>),
+    Bearer(Option<CredentialsFingerprint>),
 }
 
 impl Cache {
-    pub(super) fn new(most_bytes: usize) -> Self {
-        Self { kept: Mutex::default(), most_bytes }
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { entries: Mutex::default(), max_bytes }
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<Kept> {
+    pub(super) fn get(&self, key: &str) -> Option<CacheEntry> {
         let now = Instant::now();
-        self.kept().get(key).filter(|found| now < found.until).cloned()
+        self.entries().get(key).filter(|found| now < found.until).cloned()
     }
 
     /// Keeps a result if its hints say so, and if there is room. What was kept for other credentials makes room.
-    pub(super) fn keep(&self, key: String, result: &Json, revision: Revision, bearer: Option<CredentialsMark>) {
+    pub(super) fn insert(
+        &self,
+        key: String,
+        result: &Json,
+        revision: Revision,
+        bearer: Option<CredentialsFingerprint>,
+    ) {
         let now = Instant::now();
         let Some((lifetime, scope)) = hints(result, revision) else { return };
         let Some(until) = now.checked_add(lifetime) else { return };
-        let audience = if scope == CacheScope::Public { Audience::Anybody } else { Audience::Bearer(bearer) };
-        let mut kept = self.kept();
-        kept.remove(&key);
-        kept.retain(|_, kept| now < kept.until && kept.is_for(bearer));
-        let bytes: usize = kept.iter().map(|(key, kept)| entry_bytes(key, &kept.result)).sum();
-        if kept.len() < Limits::CACHED_RESULTS && bytes + entry_bytes(&key, result) <= self.most_bytes {
-            kept.insert(key, Kept { result: result.clone(), audience, until });
+        let audience = if scope == CacheScope::Public { Audience::Public } else { Audience::Bearer(bearer) };
+        let mut entries = self.entries();
+        entries.remove(&key);
+        entries.retain(|_, entry| now < entry.until && entry.is_for(bearer));
+        let bytes: usize = entries.iter().map(|(key, entry)| entry_bytes(key, &entry.result)).sum();
+        if entries.len() < Limits::CACHED_RESULTS && bytes + entry_bytes(&key, result) <= self.max_bytes {
+            entries.insert(key, CacheEntry { result: result.clone(), audience, until });
         }
     }
 
     pub(super) fn remove(&self, key: &str) {
-        self.kept().remove(key);
+        self.entries().remove(key);
     }
 
-    pub(super) fn forget(&self) {
-        self.kept().clear();
+    pub(super) fn clear(&self) {
+        self.entries().clear();
     }
 
-    fn kept(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, HashMap<String, CacheEntry>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CacheEntry {
     /// Whether those who show these credentials may see it.
-    pub(super) fn is_for(&self, bearer: Option<CredentialsMark>) -> bool {
-        matches!(self.audience, Audience::Anybody) || self.audience == Audience::Bearer(bearer)
+    pub(super) fn is_for(&self, bearer: Option<CredentialsFingerprint>) -> bool {
+        matches!(self.audience, Audience::Public) || self.audience == Audience::Bearer(bearer)
     }
 }
 
 fn entry_bytes(key: &str, result: &Json) -> usize {
-    size_of::<(String, Kept)>() + key.len() + result.as_str().len()
+    size_of::<(String, CacheEntry)>() + key.len() + result.as_str().len()
 }
 
 /// How long a result may be kept, and for whom; older revisions do not say.
@@ -88,7 +94,7 @@ fn hints(result: &Json, revision: Revision) -> Option<(Duration, CacheScope)> {
     }
     let members = RawMembers::of(result.as_raw()).ok()?;
     let lifetime = u64::read(members.get("ttlMs")?, revision.lenient()).ok().filter(|lifetime| *lifetime > 0)?;
-    // What does not say that it is for anybody is not.
+    // A result that does not say that it is public is private.
     let scope = members.get("cacheScope").and_then(|scope| CacheScope::read(scope, revision.lenient()).ok());
     Some((Duration::from_millis(lifetime), scope.unwrap_or(CacheScope::Private)))
 }

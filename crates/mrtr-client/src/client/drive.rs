@@ -7,14 +7,17 @@ use mrtr_schema::{Json, JsonObject, ReadError};
 use tracing::{Instrument, Span, info_span};
 
 use super::Client;
-use super::report::Report;
-use crate::{Action, Call, CallError, CredentialsMark, EventKind, Outcome, Outgoing, PendingCall, PendingTask};
+use super::reporter::EventReporter;
+use crate::raw::text_members;
+use crate::{
+    Action, Call, CallError, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall, PendingTask,
+};
 
 /// One round of a call that is driven by hand.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
-/// use mrtr_client::{Client, Round};
+/// use mrtr_client::{Client, RoundOutcome};
 /// use mrtr_schema::{ListRootsResult, Root};
 /// use serde_json::json;
 ///
@@ -26,12 +29,12 @@ use crate::{Action, Call, CallError, CredentialsMark, EventKind, Outcome, Outgoi
 /// let mut round = client.call_tool_once("search", json!({})).await?;
 /// let result = loop {
 ///     round = match round {
-///         Round::Complete(result) => break result,
-///         Round::Asked(mut pending) => {
+///         RoundOutcome::Complete(result) => break result,
+///         RoundOutcome::Asked(mut pending) => {
 ///             pending.answer("where", &ListRootsResult::new([Root::new("file:///src")]))?;
 ///             client.advance(pending).await?
 ///         }
-///         Round::PutOff(pending, pause) | Round::Task(pending, pause) => {
+///         RoundOutcome::BackOff(pending, pause) | RoundOutcome::Task(pending, pause) => {
 ///             tokio::time::sleep(pause).await;
 ///             client.advance(pending).await?
 ///         }
@@ -43,37 +46,37 @@ use crate::{Action, Call, CallError, CredentialsMark, EventKind, Outcome, Outgoi
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Round {
+pub enum RoundOutcome {
     /// The call is done.
     Complete(Json),
     /// The server asks: answer with [`PendingCall::answer`], and go on.
     Asked(PendingCall),
-    /// The server put the call off: go on after this long.
-    PutOff(PendingCall, Duration),
-    /// The call has become a task: go on to look at it, after this long.
+    /// The server is busy, or asks for a retry and for nothing else: go on after this long.
+    BackOff(PendingCall, Duration),
+    /// The call has become a task: go on to poll it, after this long.
     Task(PendingCall, Duration),
 }
 
 /// A call that is done.
-pub(super) struct Finished {
+pub(super) struct CompletedCall {
     pub(super) result: Json,
     /// The call, as it was sent last: the result was said in its revision.
     pub(super) pending: PendingCall,
     /// Whose credentials the result came for.
-    pub(super) credentials: Option<CredentialsMark>,
+    pub(super) credentials: Option<CredentialsFingerprint>,
     /// Whether it may be kept, if its server says so.
-    pub(super) may_be_kept: bool,
+    pub(super) is_cacheable: bool,
 }
 
-/// A call being driven.
-pub(super) struct Driven<'a> {
+/// A call being driven over the client's transport.
+pub(super) struct CallDriver<'a> {
     pub(super) client: &'a Client,
-    pub(super) report: Report,
+    pub(super) reporter: EventReporter,
     pub(super) call: Call,
     /// Whose credentials the last reply came for.
-    pub(super) credentials: Option<CredentialsMark>,
+    pub(super) credentials: Option<CredentialsFingerprint>,
     /// The last round that was told of.
-    told: u32,
+    reported_round: u32,
 }
 
 impl Client {
@@ -107,9 +110,9 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn resume(&self, pending: PendingCall) -> Result<Json, CallError> {
-        let mut pending = self.admit(pending)?;
+        let mut pending = self.check_server(pending)?;
         pending.skipped.clear();
-        self.drive(pending).await.map(|finished| finished.result)
+        self.drive(pending).await.map(|completed| completed.result)
     }
 
     /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
@@ -130,7 +133,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
-        let params = super::methods::params([("taskId", task.id())]);
+        let params = text_members([("taskId", task.id())]);
         let mut pending = PendingCall::new(task.revision(), "tasks/get", params);
         // A task that names no server is known by its id alone, and the caller says whose it is.
         pending.server = Some(task.server().unwrap_or(&self.0.server).to_owned());
@@ -138,8 +141,8 @@ impl Client {
         self.resume(pending).await
     }
 
-    /// The call, if it is for this client's server: its state and its answers are not for everybody.
-    pub(super) fn admit(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
+    /// The call, if it is for this client's server: its state and its answers are not for other servers.
+    pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
         let here = &*self.0.server;
         match &pending.server {
             Some(server) if server == here => {}
@@ -152,25 +155,25 @@ impl Client {
         Ok(pending)
     }
 
-    /// Sends a call, or goes on with one, for a single round; [`Round`] has an example.
+    /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
     ///
-    /// Questions are handed out, not answered: whoever calls answers them, now or next week. While some are open,
+    /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
     /// nothing is sent.
-    pub async fn advance(&self, pending: PendingCall) -> Result<Round, CallError> {
-        let pending = self.admit(pending)?;
-        let mut driven = Driven::new(self, pending);
-        let span = driven.span();
+    pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
+        let pending = self.check_server(pending)?;
+        let mut driver = CallDriver::new(self, pending);
+        let span = driver.span();
         let sent = async {
-            while let Action::Send(outgoing) = driven.call.action() {
-                driven.send(outgoing).await?;
+            while let Action::Send(outgoing) = driver.call.action() {
+                driver.send(outgoing).await?;
             }
             Ok(())
         };
         let sent = sent.instrument(span).await;
-        let Driven { report, call, .. } = driven;
-        report.close();
+        let CallDriver { reporter, call, .. } = driver;
+        reporter.close();
         sent?;
-        Round::of(call)
+        RoundOutcome::of(call)
     }
 
     /// A call of a method with these parameters, not sent yet: for [`advance`](Self::advance) and
@@ -193,64 +196,69 @@ impl Client {
     }
 
     /// Runs a call to its end.
-    pub(super) async fn drive(&self, pending: PendingCall) -> Result<Finished, CallError> {
-        let mut driven = Driven::new(self, pending);
-        let span = driven.span();
-        let ran = driven.run().instrument(span).await;
-        let Driven { report, call, credentials, .. } = driven;
-        report.close();
-        let may_be_kept = ran?;
+    pub(super) async fn drive(&self, pending: PendingCall) -> Result<CompletedCall, CallError> {
+        let mut driver = CallDriver::new(self, pending);
+        let span = driver.span();
+        let ran = driver.run().instrument(span).await;
+        let CallDriver { reporter, call, credentials, .. } = driver;
+        reporter.close();
+        let is_cacheable = ran?;
         match call.end() {
-            (Some(Outcome::Complete(result)), pending) => Ok(Finished { result, pending, credentials, may_be_kept }),
+            (Some(CallOutcome::Complete(result)), pending) => {
+                Ok(CompletedCall { result, pending, credentials, is_cacheable })
+            }
             (outcome, pending) => Err(failed(outcome, pending)),
         }
     }
 }
 
-impl<'a> Driven<'a> {
+impl<'a> CallDriver<'a> {
     fn new(client: &'a Client, pending: PendingCall) -> Self {
-        let report = Report::new(client, &pending);
-        // Pauses should differ between clients, and nobody need be kept from guessing them: the system is not asked.
-        let seed = RandomState::new().hash_one(report.call);
+        let reporter = EventReporter::new(client, &pending);
+        // Pauses should differ between clients, and no harm is done if a server guesses them: the hasher's keys will do, and
+        // the system is not asked for randomness with each call.
+        let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, report, call, credentials: None, told: 0 }
+        Self { client, reporter, call, credentials: None, reported_round: 0 }
     }
 
     fn span(&self) -> Span {
-        let (method, name) = (self.report.method(), self.report.name());
-        info_span!("call", server = &*self.client.0.server, call = self.report.call, method, name)
+        let (method, name) = (self.reporter.method(), self.reporter.name());
+        info_span!("call", server = &*self.client.0.server, call = self.reporter.call, method, name)
     }
 
     /// Does what the call wants done until it is over, and says whether its result may be kept.
     async fn run(&mut self) -> Result<bool, CallError> {
-        let mut may_be_kept = true;
+        let mut is_cacheable = true;
         let mut is_task = false;
         loop {
             match self.call.action() {
                 Action::Send(outgoing) => {
-                    may_be_kept &= !outgoing.is_retry;
+                    // What came of a retry is its answers' as much as the request's (CL-6).
+                    is_cacheable &= !outgoing.is_retry;
                     self.send(outgoing).await?;
                 }
                 Action::Gather(questions) => self.gather(questions).await?,
                 Action::Wait(pause) => {
-                    self.tell_of_wait(pause, &mut is_task);
+                    // The machine has bounded the pause, whatever the server wanted.
+                    self.report_wait(pause, &mut is_task);
                     tokio::time::sleep(pause).await;
                     self.call.waited();
                 }
-                Action::Done => return Ok(may_be_kept),
+                Action::Done => return Ok(is_cacheable),
             }
         }
     }
 
-    /// Says once that the call has become a task, and each time that it was put off.
-    fn tell_of_wait(&self, pause: Duration, is_task: &mut bool) {
+    /// Says once that the call has become a task, and each time that it backs off.
+    fn report_wait(&self, pause: Duration, is_task: &mut bool) {
         match self.call.pending().task() {
             Some(_) if *is_task => {}
             Some(task) => {
                 *is_task = true;
-                self.report.tell(EventKind::Task(task.id().to_owned()));
+                self.reporter.emit(EventKind::Task(task.id().to_owned()));
             }
-            None => self.report.tell(EventKind::PutOff(pause)),
+            None => self.reporter.emit(EventKind::BackOff(pause)),
         }
     }
 
@@ -264,27 +272,27 @@ impl<'a> Driven<'a> {
         let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
         let round = pending.rounds().saturating_add(u32::from(brings_news));
         // A request that is sent again, since the server was busy or has another version, is the same round.
-        if brings_news && round > self.told {
-            self.told = round;
-            self.report.tell(EventKind::Round(round));
+        if brings_news && round > self.reported_round {
+            self.reported_round = round;
+            self.reporter.emit(EventKind::Round(round));
         }
         let span = info_span!("round", round, method = outgoing.method);
         self.exchange(outgoing).instrument(span).await?;
         if let Some(revision) = self.call.agreed_revision() {
-            self.client.agree(revision);
+            self.client.set_revision(revision);
         }
         Ok(())
     }
 }
 
-impl Round {
+impl RoundOutcome {
     /// What a single round came to.
     fn of(call: Call) -> Result<Self, CallError> {
         let action = call.action();
         match (action, call.end()) {
-            (Action::Done, (Some(Outcome::Complete(result)), _)) => Ok(Self::Complete(result)),
+            (Action::Done, (Some(CallOutcome::Complete(result)), _)) => Ok(Self::Complete(result)),
             (Action::Wait(pause), (_, pending)) if pending.task().is_some() => Ok(Self::Task(pending, pause)),
-            (Action::Wait(pause), (_, pending)) => Ok(Self::PutOff(pending, pause)),
+            (Action::Wait(pause), (_, pending)) => Ok(Self::BackOff(pending, pause)),
             (Action::Gather(_), (_, pending)) => Ok(Self::Asked(pending)),
             (_, (outcome, pending)) => Err(failed(outcome, pending)),
         }
@@ -292,12 +300,12 @@ impl Round {
 }
 
 /// Why there is no result.
-fn failed(outcome: Option<Outcome>, pending: PendingCall) -> CallError {
+fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {
-        Some(Outcome::Failed(error)) => CallError::Server { error: Box::new(error), pending },
-        Some(Outcome::Stopped(stop)) => CallError::Stopped { stop, pending },
-        Some(Outcome::Complete(_)) | None => {
+        Some(CallOutcome::Failed(error)) => CallError::Server { error: Box::new(error), pending },
+        Some(CallOutcome::Stopped(stop)) => CallError::Stopped { stop, pending },
+        Some(CallOutcome::Complete(_)) | None => {
             CallError::BadResult { source: ReadError::refused("there is no result"), pending }
         }
     }

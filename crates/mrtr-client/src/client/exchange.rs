@@ -3,45 +3,50 @@
 use mrtr_schema::{Envelope, ErrorObject, Json, RawMembers, ReadError, RequestId, Revision, Wire};
 use serde_json::value::RawValue;
 
-use super::drive::Driven;
+use super::drive::CallDriver;
 use crate::raw::subject;
-use crate::transport::{Exchange, Notified, Replied};
+use crate::transport::{ServerNotification, TransportRequest, TransportResponse};
 use crate::{CallError, Outgoing, Stop, TransportError, TransportFailure};
 
-impl Driven<'_> {
+impl CallDriver<'_> {
     /// Sends a request, and tells the call what came back.
     pub(super) async fn exchange(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let revision = self.call.pending().revision();
         let id = RequestId::from(self.client.next_id());
-        let replied = match self.reply(&outgoing, &id, revision).await {
-            Ok(replied) => replied,
+        let response = match self.reply(&outgoing, &id, revision).await {
+            Ok(response) => response,
             Err(error) => match error.busy {
                 Some(busy) => {
-                    self.call.put_off(busy.retry_after);
+                    self.call.back_off(busy.retry_after);
                     return Ok(());
                 }
                 None => return Err(CallError::Transport { source: error, pending: self.pending() }),
             },
         };
         let longest = self.client.0.limits.reply_bytes;
-        if replied.text.len() > longest {
-            self.call.refuse_reply(Stop::ReplyTooLong(replied.text.len()));
+        if response.text.len() > longest {
+            self.call.refuse_reply(Stop::ReplyTooLong(response.text.len()));
             return Ok(());
         }
-        self.credentials = replied.credentials;
-        match read(&replied, &id, revision) {
-            Ok(reply) => self.call.replied(reply, replied.retry_after),
+        self.credentials = response.credentials;
+        match read(&response, &id, revision) {
+            Ok(reply) => self.call.replied(reply, response.retry_after),
             Err(stop) => self.call.refuse_reply(stop),
         }
         Ok(())
     }
 
-    async fn reply(&self, outgoing: &Outgoing, id: &RequestId, revision: Revision) -> Result<Replied, TransportError> {
+    async fn reply(
+        &self,
+        outgoing: &Outgoing,
+        id: &RequestId,
+        revision: Revision,
+    ) -> Result<TransportResponse, TransportError> {
         let client = &self.client.0;
         let params = RawMembers::of(&outgoing.params).unwrap_or_default();
         let message = self.client.message(id, &outgoing.method, &params, revision);
         let name = subject(&outgoing.method, &params);
-        let exchange = Exchange {
+        let request = TransportRequest {
             message: &message,
             id,
             method: &outgoing.method,
@@ -50,11 +55,11 @@ impl Driven<'_> {
             revision,
             reply_bytes: client.limits.reply_bytes,
         };
-        let mut notified = |notified: Notified| {
-            self.client.hear(&notified);
-            self.report.tell_said(notified, revision);
+        let mut on_notification = |notification: ServerNotification| {
+            self.client.invalidate_cache(&notification);
+            self.reporter.emit_notification(notification, revision);
         };
-        let exchanged = client.transport.exchange(exchange, &mut notified);
+        let exchanged = client.transport.exchange(request, &mut on_notification);
         tokio::time::timeout(client.limits.exchange, exchanged).await.unwrap_or_else(|_| {
             let waited = format!("nothing came within {:?}", client.limits.exchange);
             Err(TransportError::of(TransportFailure::TimedOut, waited))
@@ -64,13 +69,13 @@ impl Driven<'_> {
 
 /// The result or the error that a response carries, if it is one to this request.
 fn read<'a>(
-    replied: &'a Replied,
+    response: &'a TransportResponse,
     id: &RequestId,
     revision: Revision,
 ) -> Result<Result<&'a RawValue, ErrorObject>, Stop> {
     let is_ours = |answered: &RequestId| answered == id;
     let object = |error| checked(error).and_then(|error| ErrorObject::read(error, revision.lenient()));
-    match Envelope::parse(replied.text.as_bytes()) {
+    match Envelope::parse(response.text.as_bytes()) {
         Ok(Envelope::Result { id: answered, result }) if is_ours(&answered) => Ok(Ok(result)),
         // A server that could not read the id of a request leaves it out.
         Ok(Envelope::Error { id: answered, error }) if answered.as_ref().is_none_or(is_ours) => Ok(Err(object(error)?)),
@@ -81,14 +86,14 @@ fn read<'a>(
         Ok(Envelope::Result { id: answered, .. }) => {
             Err(Stop::ForeignReply { id: answered.to_string(), untrusted_message: None })
         }
-        Ok(_) => Err(no_reply("it is no response".to_owned(), replied)),
-        Err(error) => Err(no_reply(error.to_string(), replied)),
+        Ok(_) => Err(not_a_reply("it is no response".to_owned(), response)),
+        Err(error) => Err(not_a_reply(error.to_string(), response)),
     }
 }
 
 /// What is wrong with a text that is no response, and what the transport said of it.
-fn no_reply(reason: String, replied: &Replied) -> Stop {
-    Stop::BadReply(ReadError::refused(match replied.status {
+fn not_a_reply(reason: String, response: &TransportResponse) -> Stop {
+    Stop::BadReply(ReadError::refused(match response.status {
         Some(status) => format!("{reason} (it came with status {status})"),
         None => reason,
     }))

@@ -6,14 +6,14 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use mrtr_schema::InputRequest;
 
-use super::drive::Driven;
-use crate::handlers::{Asking, Unanswered};
+use super::drive::CallDriver;
+use crate::handlers::{QuestionContext, Unanswered};
 use crate::{AnswerError, CallError, EventKind};
 
-impl Driven<'_> {
+impl CallDriver<'_> {
     /// Has all questions of a round answered. If one is not, the others are cancelled.
     pub(super) async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
-        self.report.tell(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
+        self.reporter.emit(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
         match self.client.0.limits.gathering {
             None => self.gather_all(questions).await,
             Some(limit) => {
@@ -27,10 +27,10 @@ impl Driven<'_> {
         let client = self.client;
         let revision = self.call.pending().revision();
         let answering = questions.into_iter().map(|(key, request)| {
-            let asking = self.asking(key.clone());
+            let context = self.question_context(key.clone());
             async move {
                 let method = request.method().to_owned();
-                (key, method, client.0.handlers.answer(request, asking, revision).await)
+                (key, method, client.0.handlers.answer(request, context, revision).await)
             }
         });
         let mut answering: FuturesUnordered<_> = answering.collect();
@@ -40,20 +40,20 @@ impl Driven<'_> {
                 Err(Unanswered::Unknown) => self.call.skipped(&key),
                 Err(unanswered) => return Err(self.unanswered(key, method, unanswered)),
             };
-            taken.map_err(|error| CallError::Unfit { error, pending: self.pending() })?;
+            taken.map_err(|error| CallError::InvalidAnswer { error, pending: self.pending() })?;
             if self.call.pending().answers.contains_key(&key) {
-                self.report.tell(EventKind::Answered(key));
+                self.reporter.emit(EventKind::Answered(key));
             }
         }
         Ok(())
     }
 
-    fn asking(&self, key: String) -> Asking {
-        Asking {
+    fn question_context(&self, key: String) -> QuestionContext {
+        QuestionContext {
             server: Arc::clone(&self.client.0.server),
-            call: self.report.call,
-            method: self.report.method().to_owned(),
-            name: self.report.name().map(str::to_owned),
+            call: self.reporter.call,
+            method: self.reporter.method().to_owned(),
+            name: self.reporter.name().map(str::to_owned),
             round: self.call.pending().rounds(),
             key,
         }
@@ -66,7 +66,7 @@ impl Driven<'_> {
             Unanswered::Unknown => CallError::NoHandler { key, method, handler: "on_input", pending },
             Unanswered::BadQuestion(source) => CallError::BadQuestion { key, source, pending },
             Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
-                Ok(error) => CallError::Unfit { error: *error, pending },
+                Ok(error) => CallError::InvalidAnswer { error: *error, pending },
                 Err(source) => CallError::NotAnswered { key, source, pending },
             },
         }

@@ -8,7 +8,7 @@ use mrtr_schema::{
 };
 
 use super::Client;
-use super::methods::params;
+use crate::raw::text_members;
 use crate::{CallError, Stop};
 
 /// One page of a list.
@@ -76,7 +76,7 @@ impl Client {
         let mut seen = HashSet::new();
         let mut bytes = 0;
         loop {
-            let asked = params(cursor.iter().map(|cursor| ("cursor", cursor)));
+            let asked = text_members(cursor.iter().map(|cursor| ("cursor", cursor)));
             let pending = || Box::new(self.prepare(P::METHOD, asked.clone()));
             let (page, length) = self.cached_with_length::<P>(P::METHOD, asked.clone()).await?;
             let (items, next) = page.into_parts();
@@ -88,7 +88,7 @@ impl Client {
             }
             all.extend(items);
             let Some(next) = next else { return Ok(all) };
-            if seen.len() == MOST_PAGES || !seen.insert(next.clone()) {
+            if seen.len() == MAX_PAGES || !seen.insert(next.clone()) {
                 let source = ReadError::refused("the list does not end").in_member("nextCursor");
                 return Err(CallError::BadResult { source, pending: pending() });
             }
@@ -98,4 +98,4 @@ impl Client {
 }
 
 /// More pages than any list has: a server that never stops is stopped.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;

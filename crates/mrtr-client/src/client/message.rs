@@ -13,7 +13,7 @@ use crate::raw::RawObject;
 
 /// What a client says of itself with each request, written once for each revision.
 #[derive(Default)]
-pub(super) struct Declared([OnceLock<Box<RawValue>>; Revision::ALL.len()]);
+pub(super) struct DeclaredMeta([OnceLock<Box<RawValue>>; Revision::ALL.len()]);
 
 impl Client {
     pub(super) fn message(&self, id: &RequestId, method: &str, params: &RawMembers<'_>, revision: Revision) -> String {
@@ -29,16 +29,16 @@ impl Client {
     /// What this client adds to the metadata of each request: mostly the same.
     fn meta(&self, id: &RequestId, revision: Revision) -> Cow<'_, RawValue> {
         let client = &self.0;
-        let is_watched = client.watchers.is_watched();
+        let has_readers = client.event_queues.has_readers();
         let known = Revision::ALL.iter().position(|known| *known == revision);
         match known.and_then(|known| client.declared.0.get(known)) {
-            Some(declared) if !is_watched && client.tracer.is_none() => {
+            Some(declared) if !has_readers && client.tracer.is_none() => {
                 Cow::Borrowed(declared.get_or_init(|| written(&self.declaration(revision), revision)))
             }
             _ => {
                 let mut meta = self.declaration(revision);
-                // Progress costs the server a stream: it is asked for only while somebody watches.
-                meta.progress_token = is_watched.then(|| ProgressToken(id.clone()));
+                // Progress costs the server a stream: it is asked for only while the caller reads events.
+                meta.progress_token = has_readers.then(|| ProgressToken(id.clone()));
                 if let Some(tracer) = &client.tracer {
                     let context = (tracer.0)();
                     meta.traceparent = context.traceparent;

@@ -8,8 +8,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::cache::Audience;
-use super::drive::Finished;
-use super::{Client, Round};
+use super::drive::CompletedCall;
+use super::{Client, RoundOutcome};
+use crate::raw::text_members;
 use crate::{CallError, PendingCall, PendingTask};
 
 impl Client {
@@ -32,11 +33,11 @@ impl Client {
     /// ```
     pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, CallError> {
         let pending = self.prepare_tool(name, arguments)?;
-        self.to_the_end(pending).await
+        self.run_to_completion(pending).await
     }
 
-    /// Calls a tool for one round, and hands out what it asks; [`Round`] has an example.
-    pub async fn call_tool_once(&self, name: &str, arguments: impl Serialize) -> Result<Round, CallError> {
+    /// Calls a tool for one round, and hands out what it asks; [`RoundOutcome`] has an example.
+    pub async fn call_tool_once(&self, name: &str, arguments: impl Serialize) -> Result<RoundOutcome, CallError> {
         let pending = self.prepare_tool(name, arguments)?;
         self.advance(pending).await
     }
@@ -56,11 +57,11 @@ impl Client {
     /// ```
     pub async fn get_prompt(&self, name: &str, arguments: impl Serialize) -> Result<GetPromptResult, CallError> {
         let pending = self.prepare_named("prompts/get", name, arguments)?;
-        self.to_the_end(pending).await
+        self.run_to_completion(pending).await
     }
 
     /// Gets a prompt for one round, and hands out what it asks.
-    pub async fn get_prompt_once(&self, name: &str, arguments: impl Serialize) -> Result<Round, CallError> {
+    pub async fn get_prompt_once(&self, name: &str, arguments: impl Serialize) -> Result<RoundOutcome, CallError> {
         let pending = self.prepare_named("prompts/get", name, arguments)?;
         self.advance(pending).await
     }
@@ -83,12 +84,12 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn read_resource(&self, uri: &str) -> Result<ReadResourceResult, CallError> {
-        self.cached("resources/read", params([("uri", uri)])).await
+        self.cached("resources/read", text_members([("uri", uri)])).await
     }
 
     /// Reads a resource for one round, and hands out what it asks. Nothing is kept.
-    pub async fn read_resource_once(&self, uri: &str) -> Result<Round, CallError> {
-        self.advance(self.prepare("resources/read", params([("uri", uri)]))).await
+    pub async fn read_resource_once(&self, uri: &str) -> Result<RoundOutcome, CallError> {
+        self.advance(self.prepare("resources/read", text_members([("uri", uri)]))).await
     }
 
     /// A call of a tool, not sent yet: for [`advance`](Self::advance) and [`resume`](Self::resume).
@@ -113,9 +114,9 @@ impl Client {
         Ok(self.prepare(method, params))
     }
 
-    async fn to_the_end<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
-        let finished = self.drive(pending).await?;
-        read(&finished.result, finished.pending)
+    async fn run_to_completion<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
+        let completed = self.drive(pending).await?;
+        read(&completed.result, completed.pending)
     }
 
     /// What the server says of itself.
@@ -135,7 +136,7 @@ impl Client {
         self.cached("server/discover", JsonObject::default()).await
     }
 
-    /// What somebody may be about to type.
+    /// What a person may be about to type: completions of an argument.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -162,7 +163,7 @@ impl Client {
         }
         let text = params.to_json(revision).map_err(|error| CallError::BadParams(error.into()))?;
         let params = JsonObject::parse(&text).map_err(CallError::BadParams)?;
-        self.to_the_end(self.prepare("completion/complete", params)).await
+        self.run_to_completion(self.prepare("completion/complete", params)).await
     }
 
     /// Cancels a task: the server has heard it, or the error says why not. A task that is over stays as it is.
@@ -179,24 +180,24 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {
-        let mut pending = self.prepare("tasks/cancel", params([("taskId", task.id())]));
+        let mut pending = self.prepare("tasks/cancel", text_members([("taskId", task.id())]));
         pending.revision = task.revision();
         if let Some(server) = task.server() {
             pending.server = Some(server.to_owned());
-            pending = self.admit(pending)?;
+            pending = self.check_server(pending)?;
         }
         if task.revision().has(Feature::CoreTasks) {
-            self.to_the_end::<tasks::CancelTaskResult>(pending).await.map(drop)
+            self.run_to_completion::<tasks::CancelTaskResult>(pending).await.map(drop)
         } else {
-            self.to_the_end::<tasks::extension::CancelTaskResult>(pending).await.map(drop)
+            self.run_to_completion::<tasks::extension::CancelTaskResult>(pending).await.map(drop)
         }
     }
 
     /// Forgets every result that was kept: after the server said that something changed.
     ///
     /// What the server says during this client's own calls is heeded without it.
-    pub fn forget_kept(&self) {
-        self.0.cache.forget();
+    pub fn clear_cache(&self) {
+        self.0.cache.clear();
     }
 
     /// A result that was kept, or a new one, which is kept if the server says so.
@@ -212,32 +213,31 @@ impl Client {
     ) -> Result<(R, usize), CallError> {
         let key = |revision: Revision| format!("{revision} {method} {}", params.as_str());
         let pending = self.prepare(method, params.clone());
-        if let Some(kept) = self.kept(&key(pending.revision)).await {
-            return Ok((read(&kept, pending)?, kept.as_str().len()));
+        if let Some(result) = self.cached_result(&key(pending.revision)).await {
+            return Ok((read(&result, pending)?, result.as_str().len()));
         }
-        let Finished { result, pending, credentials, may_be_kept } = self.drive(pending).await?;
+        let CompletedCall { result, pending, credentials, is_cacheable } = self.drive(pending).await?;
         let revision = pending.revision;
         let typed = read(&result, pending)?;
-        // What came of a retry is its answers' as much as the request's (CL-6).
-        if may_be_kept {
-            self.0.cache.keep(key(revision), &result, revision, credentials);
+        if is_cacheable {
+            self.0.cache.insert(key(revision), &result, revision, credentials);
         }
         Ok((typed, result.as_str().len()))
     }
 
-    /// A result that was kept, if it is for anybody, or for the credentials that a request would show now.
-    async fn kept(&self, key: &str) -> Option<Json> {
-        let kept = self.0.cache.get(key)?;
-        if kept.audience == Audience::Anybody {
-            return Some(kept.result);
+    /// A result that was kept, if it is public, or for the credentials that a request would show now.
+    async fn cached_result(&self, key: &str) -> Option<Json> {
+        let entry = self.0.cache.get(key)?;
+        if entry.audience == Audience::Public {
+            return Some(entry.result);
         }
         // If there are none to be had, the request says why.
         let bearer = self.0.transport.credentials().await.ok()?;
-        if !kept.is_for(bearer) {
+        if !entry.is_for(bearer) {
             self.0.cache.remove(key);
             return None;
         }
-        Some(kept.result)
+        Some(entry.result)
     }
 }
 
@@ -252,12 +252,4 @@ struct Named<'a> {
 fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallError::BadResult { source, pending: Box::new(pending) })
-}
-
-/// Parameters that are all texts.
-pub(super) fn params<'a, T: AsRef<str> + ?Sized + 'a>(
-    members: impl IntoIterator<Item = (&'a str, &'a T)>,
-) -> JsonObject {
-    let members = members.into_iter().map(|(key, value)| (key.to_owned(), value.as_ref().into()));
-    members.collect::<serde_json::Map<_, _>>().into()
 }

@@ -8,8 +8,8 @@ use mrtr_schema::{
 };
 use serde::Serialize;
 
-use super::Asking;
-use crate::{AnswerError, answer};
+use super::QuestionContext;
+use crate::answer::{self, AnswerError};
 
 /// A form for a person to fill in.
 ///
@@ -25,7 +25,7 @@ use crate::{AnswerError, answer};
 /// struct Login { name: String, note: Option<String> }
 ///
 /// async fn ask_the_user(form: FormRequest) -> Result<ElicitResult, AnswerError> {
-///     println!("{} ({:?}) asks: {}", form.asking().server, form.asking().name, form.message());
+///     println!("{} ({:?}) asks: {}", form.context().server, form.context().name, form.message());
 ///     for field in form.fields() {
 ///         println!("{}{}", field.title(), if field.is_required { " *" } else { "" });
 ///     }
@@ -55,13 +55,13 @@ pub struct FormRequest {
     params: ElicitFormParams,
     /// The message as it may be shown, where that is not the message itself.
     shown: Option<String>,
-    asking: Asking,
+    context: QuestionContext,
 }
 
 impl FormRequest {
-    pub(crate) fn new(params: ElicitFormParams, asking: Asking) -> Self {
+    pub(crate) fn new(params: ElicitFormParams, context: QuestionContext) -> Self {
         let shown = shown(&params.message);
-        Self { params, shown, asking }
+        Self { params, shown, context }
     }
 
     /// What the server wants to know, as it may be shown: see [`Printable::text`].
@@ -94,11 +94,11 @@ impl FormRequest {
     }
 
     /// Who is asking.
-    pub fn asking(&self) -> &Asking {
-        &self.asking
+    pub fn context(&self) -> &QuestionContext {
+        &self.context
     }
 
-    /// Whether a form filled in like this would be taken: for checking while somebody types.
+    /// Whether a form filled in like this would be taken: for checking while the person types.
     pub fn check<T: Serialize + ?Sized>(&self, content: &T) -> Result<(), AnswerError> {
         self.filled_in(content).map(drop)
     }
@@ -109,7 +109,7 @@ impl FormRequest {
     }
 
     fn filled_in<T: Serialize + ?Sized>(&self, content: &T) -> Result<JsonObject, AnswerError> {
-        let key = &self.asking.key;
+        let key = &self.context.key;
         let content = JsonObject::of(content).map_err(|source| AnswerError::WrongKind { key: key.clone(), source })?;
         answer::content(key, self.form(), &content)
     }
@@ -158,7 +158,7 @@ impl Field<'_> {
 /// use serde_json::json;
 ///
 /// async fn ask_the_user(request: UrlRequest) -> ElicitResult {
-///     println!("{} asks you to visit {}", request.asking().server, request.url());
+///     println!("{} asks you to visit {}", request.context().server, request.url());
 ///     request.consent() // once they have agreed, and the browser is open
 /// }
 ///
@@ -178,13 +178,13 @@ pub struct UrlRequest {
     params: ElicitUrlParams,
     /// The message as it may be shown, where that is not the message itself.
     shown: Option<String>,
-    asking: Asking,
+    context: QuestionContext,
 }
 
 impl UrlRequest {
-    pub(crate) fn new(params: ElicitUrlParams, asking: Asking) -> Self {
+    pub(crate) fn new(params: ElicitUrlParams, context: QuestionContext) -> Self {
         let shown = shown(&params.message);
-        Self { params, shown, asking }
+        Self { params, shown, context }
     }
 
     /// Why the person should go there, as it may be shown: see [`Printable::text`].
@@ -203,8 +203,8 @@ impl UrlRequest {
     }
 
     /// Who is asking.
-    pub fn asking(&self) -> &Asking {
-        &self.asking
+    pub fn context(&self) -> &QuestionContext {
+        &self.context
     }
 
     /// The person agreed to go there. Whether they did, the server finds out by itself (EL-4).
@@ -231,7 +231,7 @@ fn shown(message: &str) -> Option<String> {
     }
 }
 
-/// What a handler may answer a question to a person with: what the person did, or an error if nobody was asked.
+/// What a handler may answer a question to a person with: what the person did, or an error if no person was asked.
 ///
 /// ```
 /// use mrtr_client::IntoElicitResult;

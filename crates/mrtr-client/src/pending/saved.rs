@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use mrtr_schema::{InputResponses, JsonObject, RawMembers, ReadError, RequestState, Revision};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Asked, PendingCall, PendingTask, RETRY_MEMBERS};
+use super::{PendingCall, PendingTask, Questions, RETRY_MEMBERS};
 
 /// A pending call as it is saved.
 #[derive(Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl TryFrom<Saved> for PendingCall {
     type Error = ReadError;
 
     fn try_from(saved: Saved) -> Result<Self, ReadError> {
-        let asked = saved.asked.map(|raw| Asked::read(raw, saved.revision)).transpose();
+        let asked = saved.asked.map(|raw| Questions::read(raw, saved.revision)).transpose();
         let asked = asked.map_err(|error| error.in_member("asked"))?;
         if let Some(task) = &saved.task {
             check_task(task, saved.revision, saved.server.as_deref()).map_err(|error| error.in_member("task"))?;

@@ -7,7 +7,7 @@ use mrtr_schema::Revision;
 use mrtr_schema::tasks::Lifetime;
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{brief, place};
+use crate::answer::{display_key, display_server};
 
 use super::saved::{FORMAT, known_format, known_revision, revision_name};
 
@@ -34,15 +34,15 @@ pub struct PendingTask {
     #[serde(serialize_with = "revision_name", deserialize_with = "known_revision")]
     pub(crate) revision: Revision,
     pub(crate) id: String,
-    /// Keys that were answered: a key is never used twice in a task's life, and nobody is asked twice (TK-7).
+    /// Keys that were answered: a key is never used twice in a task's life, and no person is asked twice (TK-7).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) answered: Vec<String>,
-    /// How long the server wants to be left alone between two looks, in milliseconds.
+    /// How long the server wants to be left alone between two polls, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) poll_ms: Option<u64>,
-    /// How often it was looked at.
-    #[serde(default)]
-    pub(crate) looks: u32,
+    /// How often it was polled: format 1 of what is saved calls it `looks`.
+    #[serde(default, rename = "looks")]
+    pub(crate) polls: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) created_at: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ impl PendingTask {
             id: id.into(),
             answered: Vec::new(),
             poll_ms: None,
-            looks: 0,
+            polls: 0,
             created_at: None,
             ttl_ms: None,
         }
@@ -106,7 +106,7 @@ impl PendingTask {
     }
 
     /// Takes over what the server says of it.
-    pub(crate) fn note(&mut self, created_at: String, ttl: Lifetime, poll_ms: Option<u64>) {
+    pub(crate) fn update(&mut self, created_at: String, ttl: Lifetime, poll_ms: Option<u64>) {
         self.created_at = Some(created_at);
         self.ttl_ms = match ttl {
             Lifetime::Milliseconds(ttl) => Some(ttl),
@@ -120,9 +120,9 @@ impl PendingTask {
 impl fmt::Debug for PendingTask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PendingTask")
-            .field("server", &self.server.as_deref().map(place))
+            .field("server", &self.server.as_deref().map(display_server))
             .field("revision", &self.revision.as_str())
-            .field("id", &brief(&self.id))
+            .field("id", &display_key(&self.id))
             .finish_non_exhaustive()
     }
 }

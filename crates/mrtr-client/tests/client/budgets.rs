@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, EventKind, Exchange, Limits, Notified, Replied, Stop, Transport, TransportError};
+use mrtr_client::{
+    CallError, Client, EventKind, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
+    TransportResponse,
+};
 use mrtr_schema::Json;
 use serde_json::{Value, json};
 
@@ -27,14 +30,17 @@ impl Transport for Chatty {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
+        request: TransportRequest<'_>,
+        notified: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
         for _ in 0..self.times {
-            notified(Notified { method: "notifications/com.example".to_owned(), params: self.params.clone() });
+            notified(ServerNotification {
+                method: "notifications/com.example".to_owned(),
+                params: self.params.clone(),
+            });
         }
         let reply = json!({ "jsonrpc": "2.0", "id": request.id, "result": complete("done") });
-        Ok(Replied::new(reply.to_string()))
+        Ok(TransportResponse::new(reply.to_string()))
     }
 }
 

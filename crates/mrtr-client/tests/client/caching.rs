@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Exchange, Notified, Replied, Transport, TransportError};
+use mrtr_client::{
+    CallError, Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+};
 use mrtr_schema::{CacheScope, CachingHints, CompleteParams, CompletionArgument, PromptReference, Revision};
 use mrtr_server::{Completing, Failure, Flow, Prompt, Resource, Server, Tool};
 use schemars::JsonSchema;
@@ -56,7 +58,7 @@ async fn a_read_is_kept_only_if_the_server_says_so() {
         client.read_resource("docs://fresh").await.unwrap();
     }
     assert_eq!(transport.sent().len(), 3);
-    client.forget_kept();
+    client.clear_cache();
     client.read_resource("docs://kept").await.unwrap();
     assert_eq!(transport.sent().len(), 4);
 }
@@ -113,11 +115,11 @@ impl Transport for Announcing {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
+        request: TransportRequest<'_>,
+        notified: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
         if request.method == "tools/call" {
-            notified(Notified { method: self.0.to_owned(), params: json!({}).into() });
+            notified(ServerNotification { method: self.0.to_owned(), params: json!({}).into() });
         }
         self.1.exchange(request, notified).await
     }

@@ -97,7 +97,7 @@ async fn if_one_answer_fails_the_other_dialogs_are_taken_away() {
             let dialog = Dropped(Arc::clone(&handed));
             async move {
                 let _dialog = dialog;
-                match form.asking().key.as_str() {
+                match form.context().key.as_str() {
                     "given" => Ok(form.accept(&json!({})).unwrap()),
                     "fails" => {
                         tokio::task::yield_now().await;

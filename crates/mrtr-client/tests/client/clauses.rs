@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, EventKind, Round, Stop};
+use mrtr_client::{AnswerError, CallError, Client, EventKind, RoundOutcome, Stop};
 use mrtr_schema::{
     CompleteParams, CompletionArgument, CreateMessageResult, ElicitResult, JsonObject, Method, NamespacedInput,
     PromptReference, Revision, Role, SamplingContent, TextContent, ToolUseContent,
@@ -33,10 +33,10 @@ async fn cl_1_nothing_is_sent_before_every_question_is_answered() {
     let script = Script::new().result(asks_two()).result(complete("done"));
     let (answer_b, b_is_answered) = tokio::sync::watch::channel(false);
     let client = Client::builder(script.clone())
-        .on_roots(move |asking| {
+        .on_roots(move |context| {
             let mut may_answer = b_is_answered.clone();
             async move {
-                if asking.key == "b" {
+                if context.key == "b" {
                     may_answer.wait_for(|may| *may).await.unwrap();
                 }
                 Ok::<_, String>(Vec::new())
@@ -67,13 +67,15 @@ async fn cl_1_nothing_is_sent_before_every_question_is_answered() {
 async fn cl_1_nothing_is_sent_by_hand_while_one_of_two_questions_is_open() {
     let script = Script::new().result(asks_two()).result(complete("done"));
     let client = Client::builder(script.clone()).build();
-    let Round::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else {
+        panic!("it asks")
+    };
     pending.answer("b", &mrtr_schema::ListRootsResult::new([])).unwrap();
-    let Round::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is open") };
+    let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is open") };
     assert_eq!(script.sent().len(), 1);
     assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["a"]);
     pending.answer("a", &mrtr_schema::ListRootsResult::new([])).unwrap();
-    assert!(matches!(client.advance(pending).await.unwrap(), Round::Complete(_)));
+    assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Complete(_)));
     assert_eq!(calls(&script)[1].1["inputResponses"].as_object().unwrap().len(), 2);
 }
 
@@ -120,8 +122,8 @@ fn cl_4_a_key_that_was_skipped_in_one_round_is_asked_in_the_next() {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&asked);
     let client = Client::builder(script.clone())
-        .on_roots(move |asking| {
-            noted.lock().unwrap().push(asking.key);
+        .on_roots(move |context| {
+            noted.lock().unwrap().push(context.key);
             async { Ok::<_, String>(Vec::new()) }
         })
         .build();
@@ -183,7 +185,7 @@ async fn el_3_a_url_is_shown_whole_with_who_asks_and_nothing_else_touches_it() {
     let seen = Arc::clone(&shown);
     let client = Client::builder(script.clone())
         .on_url(move |request| {
-            seen.lock().unwrap().push((request.url().to_owned(), request.asking().server.to_string()));
+            seen.lock().unwrap().push((request.url().to_owned(), request.context().server.to_string()));
             async move { request.decline() }
         })
         .build();
@@ -241,14 +243,14 @@ async fn el_5_an_answer_is_checked_before_it_is_sent() {
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(
-        matches!(&error, CallError::Unfit { error: AnswerError::Unfit { key, .. }, .. } if key == "who"),
+        matches!(&error, CallError::InvalidAnswer { error: AnswerError::Invalid { key, .. }, .. } if key == "who"),
         "{error}"
     );
     assert_eq!(script.sent().len(), 1);
 
     // Whoever was asked may check before it answers, and the same rules hold for a call driven by hand.
     let mut pending = error.into_pending().unwrap();
-    assert!(matches!(pending.accept("who", &json!({ "name": "A", "age": 40 })), Err(AnswerError::Unfit { .. })));
+    assert!(matches!(pending.accept("who", &json!({ "name": "A", "age": 40 })), Err(AnswerError::Invalid { .. })));
     assert!(pending.accept("who", &json!({ "name": {}, "age": 40 })).is_err());
     let nested = json!({ "name": "Ada", "age": 40, "not asked": {} });
     assert!(matches!(pending.accept("who", &nested), Err(AnswerError::WrongKind { .. })), "no form holds objects");
@@ -325,7 +327,7 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
         })
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Unfit { .. }), "{error}");
+    assert!(matches!(error, CallError::InvalidAnswer { .. }), "{error}");
 }
 
 #[tokio::test]

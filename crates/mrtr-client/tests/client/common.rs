@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use mrtr_client::testing::Script;
-use mrtr_client::{Client, Exchange, Notified, Replied, Transport, TransportError};
+use mrtr_client::{Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
 use mrtr_schema::{CallToolResult, ContentBlock, Envelope, Json, RequestId};
 use mrtr_server::testing::everything;
 use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Reply, Server, Tool};
@@ -40,9 +40,9 @@ impl Transport for InMemory {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        notified: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
+        request: TransportRequest<'_>,
+        notified: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
         self.sent.lock().unwrap().push(serde_json::from_str(request.message).unwrap());
         let headers = Headers {
             version: HeaderClaim::Text(request.revision.as_str().into()),
@@ -52,12 +52,12 @@ impl Transport for InMemory {
         };
         let context = Context::new().revision(request.revision).capabilities(everything()).headers(headers);
         match Box::pin(self.server.handle(request.message.to_owned().into(), context)).await {
-            Reply::Message { body, .. } => Ok(Replied::new(body)),
+            Reply::Message { body, .. } => Ok(TransportResponse::new(body)),
             Reply::Stream(mut messages) => loop {
                 let message = messages.next().await.ok_or_else(|| TransportError::new("it broke off"))?;
                 match notification(&message) {
                     Some(notification) => notified(notification),
-                    None => return Ok(Replied::new(message)),
+                    None => return Ok(TransportResponse::new(message)),
                 }
             },
             _ => Err(TransportError::new("nothing was answered")),
@@ -65,10 +65,10 @@ impl Transport for InMemory {
     }
 }
 
-fn notification(message: &str) -> Option<Notified> {
+fn notification(message: &str) -> Option<ServerNotification> {
     let Ok(Envelope::Notification { method, .. }) = Envelope::parse(message.as_bytes()) else { return None };
     let message: Value = serde_json::from_str(message).unwrap();
-    Some(Notified { method: method.into_owned(), params: Json::from(message["params"].clone()) })
+    Some(ServerNotification { method: method.into_owned(), params: Json::from(message["params"].clone()) })
 }
 
 /// A server that is a function of the request and its id.
@@ -97,10 +97,10 @@ impl<F: Fn(&Value, &RequestId) -> String + Send + Sync + 'static> Transport for 
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        _: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
-        Ok(Replied::new((self.0)(&serde_json::from_str(request.message).unwrap(), request.id)))
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        Ok(TransportResponse::new((self.0)(&serde_json::from_str(request.message).unwrap(), request.id)))
     }
 }
 

@@ -27,7 +27,7 @@ fn line(kind: &EventKind) -> String {
         EventKind::Round(round) => format!("round {round}"),
         EventKind::Asked(keys) => format!("asked {keys:?}"),
         EventKind::Answered(key) => format!("answered {key}"),
-        EventKind::PutOff(_) => "put off".to_owned(),
+        EventKind::BackOff(_) => "put off".to_owned(),
         EventKind::Task(id) => format!("task {id}"),
         EventKind::Progress(progress) => format!("progress {}", progress.message.as_deref().unwrap_or_default()),
         EventKind::Log(message) => format!("log {}", message.data.as_str()),

@@ -111,7 +111,7 @@ async fn one_dialog_does_not_stall_the_others() {
         .on_elicit(move |form| {
             let reached = reached.clone();
             async move {
-                if form.asking().key == "slow" {
+                if form.context().key == "slow" {
                     reached.subscribe().wait_for(|stage| *stage == "aside is done").await.unwrap();
                 } else {
                     reached.send_replace("fast is answered");

@@ -1,7 +1,7 @@
 //! Handlers: each kind of question reaches its own, and the capabilities follow from them.
 
 use mrtr_client::testing::Script;
-use mrtr_client::{Asking, CallError, Client};
+use mrtr_client::{CallError, Client, QuestionContext};
 use mrtr_schema::{
     CreateMessageParams, CreateMessageResult, Method, NamespacedInput, Role, Root, SamplingContent, SamplingMessage,
     TextContent,
@@ -53,13 +53,13 @@ async fn every_kind_of_question_is_answered_in_one_round() {
     let transport = InMemory::new(server);
     let client = Client::builder(transport.clone())
         .on_elicit(|form| async move { form.accept(&json!({ "name": "Ada" })) })
-        .on_sample(|params, asking: Asking| async move {
-            assert_eq!((params.messages.len(), &*asking.key), (1, "capital"));
+        .on_sample(|params, context: QuestionContext| async move {
+            assert_eq!((params.messages.len(), &*context.key), (1, "capital"));
             let content = SamplingContent::Text(TextContent::new("Paris"));
             Ok::<_, String>(CreateMessageResult::new(Role::Assistant, content, "a-model"))
         })
-        .on_roots(|asking| async move {
-            assert_eq!((&*asking.server, asking.name.as_deref(), asking.round), ("in memory", Some("survey"), 1));
+        .on_roots(|context| async move {
+            assert_eq!((&*context.server, context.name.as_deref(), context.round), ("in memory", Some("survey"), 1));
             Ok::<_, String>(vec![Root::new("file:///src")])
         })
         .on_input::<Approval, _, _, _>(|pending: Pending, _| async move {
@@ -95,11 +95,11 @@ async fn a_question_says_which_call_and_round_it_belongs_to() {
         .result(complete("done"))
         .result(asks_roots("c", None));
     let client = Client::builder(script)
-        .on_roots(|asking| async move {
-            match &*asking.key {
-                "a" => assert_eq!((asking.call, asking.round, &*asking.method), (1, 1, "tools/call")),
-                "b" => assert_eq!((asking.call, asking.round), (1, 2)),
-                _ => return Err(format!("call {} round {}", asking.call, asking.round)),
+        .on_roots(|context| async move {
+            match &*context.key {
+                "a" => assert_eq!((context.call, context.round, &*context.method), (1, 1, "tools/call")),
+                "b" => assert_eq!((context.call, context.round), (1, 2)),
+                _ => return Err(format!("call {} round {}", context.call, context.round)),
             }
             Ok(Vec::new())
         })

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    Action, Call, CallError, Client, Exchange, Limits, Notified, Replied, Stop, Transport, TransportError,
+    Action, Call, CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
+    TransportResponse,
 };
 use mrtr_schema::{ElicitResult, Json, JsonObject, Revision};
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use tokio::time::Instant;
 
 use super::common::{asks_form, asks_roots, calls, complete, results, rooted, state_only};
 
-fn put_off(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
+fn back_off(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
     let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), limits, seed);
     let reply = Json::from(state_only("s"));
     (0..times)
@@ -28,14 +29,14 @@ fn put_off(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
 #[test]
 fn pauses_double_and_vary_and_have_an_end() {
     let limits = Limits { state_only_rounds: 40, ..Limits::default() };
-    let (first, second) = (put_off(limits, 1, 40), put_off(limits, 2, 40));
+    let (first, second) = (back_off(limits, 1, 40), back_off(limits, 2, 40));
     assert_ne!(first, second, "clients that are put off together do not come back together");
     for (times, pause) in first.iter().enumerate() {
         let longest = Duration::from_millis(100 << times.min(16)).min(Duration::from_secs(30));
         assert!(*pause >= longest / 2 && *pause <= longest, "{times}: {pause:?}");
     }
     let extreme = Limits { backoff: Duration::MAX, ..limits };
-    assert!(put_off(extreme, 3, 40).iter().all(|pause| *pause <= Duration::from_secs(30)));
+    assert!(back_off(extreme, 3, 40).iter().all(|pause| *pause <= Duration::from_secs(30)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -83,13 +84,13 @@ impl Transport for RetryAfter {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        _: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
         let is_retry = request.message.contains("requestState");
         let result = if is_retry { complete("done") } else { state_only("s") };
         let reply = json!({ "jsonrpc": "2.0", "id": request.id, "result": result });
-        Ok(Replied::new(reply.to_string()).retry_after(Duration::from_mins(1)))
+        Ok(TransportResponse::new(reply.to_string()).retry_after(Duration::from_mins(1)))
     }
 }
 
@@ -109,7 +110,7 @@ async fn gathering_has_a_deadline_if_one_is_set() {
     let client = Client::builder(Script::new().result(asks))
         .limits(limits)
         .on_elicit(|form| async move {
-            if form.asking().key == "never" {
+            if form.context().key == "never" {
                 return std::future::pending::<ElicitResult>().await;
             }
             form.decline()

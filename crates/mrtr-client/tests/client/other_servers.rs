@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, PendingCall, PendingTask, Round};
+use mrtr_client::{CallError, Client, PendingCall, PendingTask, RoundOutcome};
 use mrtr_schema::{JsonObject, Revision};
 use serde_json::{Value, json};
 
@@ -13,7 +13,8 @@ use super::common::{asks_form, asks_roots, calls, complete, results, rooted};
 async fn saved_elsewhere() -> String {
     let form = json!({ "type": "object", "properties": { "pin": { "type": "string" } } });
     let elsewhere = Client::builder(results(move |_| asks_form("card", &form))).build();
-    let Round::Asked(mut pending) = elsewhere.call_tool_once("pay", json!({ "iban": "DE00" })).await.unwrap() else {
+    let RoundOutcome::Asked(mut pending) = elsewhere.call_tool_once("pay", json!({ "iban": "DE00" })).await.unwrap()
+    else {
         panic!("it asks")
     };
     pending.accept("card", &json!({ "pin": "0000" })).unwrap();
@@ -68,7 +69,7 @@ fn task(status: &str, kind: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_names_its_server_and_is_followed_there() {
-    let limits = mrtr_client::Limits { looks: 0, ..Default::default() };
+    let limits = mrtr_client::Limits { polls: 0, ..Default::default() };
     let elsewhere = Client::builder(results(|_| task("working", "task"))).limits(limits).build();
     let error = elsewhere.call_tool("t", json!({})).await.unwrap_err();
     let saved = serde_json::to_string(error.pending().unwrap().task().unwrap()).unwrap();
@@ -93,7 +94,7 @@ async fn a_task_names_its_server_and_is_followed_there() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_became_a_task_is_picked_up_at_its_server_only() {
-    let limits = mrtr_client::Limits { looks: 0, ..Default::default() };
+    let limits = mrtr_client::Limits { polls: 0, ..Default::default() };
     let elsewhere = Client::builder(results(|_| task("working", "task"))).limits(limits).build();
     let pending = elsewhere.call_tool("t", json!({})).await.unwrap_err().into_pending().unwrap();
     let script = Script::new().result(task("completed", "complete"));

@@ -31,7 +31,7 @@ async fn fifty_parallel_calls_keep_their_states_and_answers_apart() {
     let seen = Arc::clone(&calls);
     let client = Client::builder(transport.clone())
         .on_elicit(move |form| {
-            seen.lock().unwrap().insert(form.asking().call);
+            seen.lock().unwrap().insert(form.context().call);
             async move {
                 // The others overtake this one.
                 tokio::task::yield_now().await;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, PendingCall, Round, Stop};
+use mrtr_client::{AnswerError, CallError, Client, PendingCall, RoundOutcome, Stop};
 use mrtr_schema::{ElicitResult, JsonObject, Revision};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
@@ -33,7 +33,9 @@ fn silent(transport: InMemory) -> Client {
 #[tokio::test]
 async fn some_keys_are_answered_now_and_others_later() {
     let client = silent(linker());
-    let Round::Asked(mut pending) = client.call_tool_once("link", json!({})).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(mut pending) = client.call_tool_once("link", json!({})).await.unwrap() else {
+        panic!("it asks")
+    };
     assert_eq!(pending.server(), Some("in memory"));
     assert_eq!(pending.message("github").as_deref(), Some("Who are you on GitHub?"));
     pending.accept("github", &json!({ "name": "octocat" })).unwrap();
@@ -41,9 +43,9 @@ async fn some_keys_are_answered_now_and_others_later() {
     let saved = serde_json::to_string(&pending).unwrap();
     let pending: PendingCall = serde_json::from_str(&saved).unwrap();
     assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["google"]);
-    let Round::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is still open") };
+    let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is still open") };
     pending.accept("google", &json!({ "name": "octo" })).unwrap();
-    let Round::Complete(result) = client.advance(pending).await.unwrap() else { panic!("all is answered") };
+    let RoundOutcome::Complete(result) = client.advance(pending).await.unwrap() else { panic!("all is answered") };
     assert!(result.as_str().contains("octocat is octo"));
 }
 
@@ -54,7 +56,7 @@ async fn a_handler_is_asked_only_for_what_is_open() {
     pending.accept("github", &json!({ "name": "octocat" })).unwrap();
     let client = Client::builder(linker())
         .on_elicit(|form| async move {
-            assert_eq!(form.asking().key, "google");
+            assert_eq!(form.context().key, "google");
             form.accept(&json!({ "name": "octo" }))
         })
         .build();
@@ -172,7 +174,7 @@ fn what_was_saved_is_checked_when_it_is_read() {
     assert!(saved(&filled_in(5)).is_ok());
     assert!(saved(&filled_in(6)).unwrap_err().to_string().contains("does not fit"), "an answer fits its form");
     let endless = saved(r#", "rounds": 4294967295, "state_only_rounds": 4294967295, "state": "s""#).unwrap();
-    mrtr_client::Call::resume(endless, mrtr_client::Limits::default(), 1).put_off(None);
+    mrtr_client::Call::resume(endless, mrtr_client::Limits::default(), 1).back_off(None);
 }
 
 #[test]
@@ -275,10 +277,12 @@ async fn a_question_left_out_by_hand_is_left_out() {
     asks["inputRequests"]["own"] = json!({ "method": "com.example/x" });
     let script = Script::new().result(asks).result(complete("done"));
     let client = Client::builder(script.clone()).build();
-    let Round::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else {
+        panic!("it asks")
+    };
     pending.skip("own").unwrap();
     pending.answer("r", &mrtr_schema::ListRootsResult::new([])).unwrap();
-    assert!(matches!(client.advance(pending).await.unwrap(), Round::Complete(_)));
+    assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Complete(_)));
     assert_eq!(calls(&script)[1].1["inputResponses"], json!({ "r": { "roots": [] } }));
 }
 

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mrtr_client::{CallError, Client, Exchange, Limits, Notified, Replied, Stop, Transport, TransportError};
+use mrtr_client::{
+    CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest, TransportResponse,
+};
 use mrtr_schema::{JsonObject, Revision, UnsupportedVersionData};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -79,7 +81,7 @@ impl Player {
 }
 
 impl Played {
-    fn next(&mut self, request: &Exchange<'_>) -> Result<String, TransportError> {
+    fn next(&mut self, request: &TransportRequest<'_>) -> Result<String, TransportError> {
         let message: Value = serde_json::from_str(request.message).unwrap();
         assert!(self.ids.insert(message["id"].to_string()), "an id was used twice");
         if request.method == "tools/call" {
@@ -105,7 +107,7 @@ impl Played {
         assert_eq!(*original, Value::Object(params.clone()));
     }
 
-    fn reply(&mut self, next: Move, request: &Exchange<'_>) -> Result<String, TransportError> {
+    fn reply(&mut self, next: Move, request: &TransportRequest<'_>) -> Result<String, TransportError> {
         let revision = request.revision;
         let result = match next {
             Move::Busy => return Err(TransportError::busy(None)),
@@ -193,7 +195,7 @@ fn created(revision: Revision, interval: Option<u64>) -> Value {
     json!({ "task": task })
 }
 
-fn error(request: &Exchange<'_>, code: i64, data: &Value) -> String {
+fn error(request: &TransportRequest<'_>, code: i64, data: &Value) -> String {
     let error = json!({ "code": code, "message": "no", "data": data });
     json!({ "jsonrpc": "2.0", "id": request.id, "error": error }).to_string()
 }
@@ -206,24 +208,24 @@ impl Transport for Player {
 
     async fn exchange(
         &self,
-        request: Exchange<'_>,
-        _: &mut (dyn FnMut(Notified) + Send),
-    ) -> Result<Replied, TransportError> {
-        self.0.lock().unwrap().next(&request).map(Replied::new)
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        self.0.lock().unwrap().next(&request).map(TransportResponse::new)
     }
 }
 
 const LIMITS: Limits = Limits {
     rounds: 5,
     state_only_rounds: 3,
-    looks: 7,
+    polls: 7,
     backoff: Duration::from_millis(1),
     exchange: Duration::from_secs(1),
     gathering: None,
     questions: 16,
     state_bytes: 1000,
     reply_bytes: 10_000,
-    poll: Duration::from_secs(1),
+    poll_interval: Duration::from_secs(1),
     event_bytes: 1000,
     cache_bytes: 1000,
     list_bytes: 1000,
@@ -266,7 +268,7 @@ proptest! {
             let within = match stop {
                 Some(Stop::TooManyRounds(rounds)) => *rounds == LIMITS.rounds,
                 Some(Stop::TooManyStateOnlyRounds(times)) => *times == LIMITS.state_only_rounds,
-                Some(Stop::TooManyLooks(looks)) => *looks == LIMITS.looks,
+                Some(Stop::TooManyPolls(looks)) => *looks == LIMITS.polls,
                 _ => true,
             };
             prop_assert!(within, "{}", error);

@@ -1,4 +1,4 @@
-//! The same calls in each of the three revisions.
+//! Calls that must do the same in each of the three revisions.
 
 use mrtr_client::Client;
 use mrtr_client::testing::Script;

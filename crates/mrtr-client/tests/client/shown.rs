@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Round, Stop, TransportError, TransportFailure};
+use mrtr_client::{CallError, Client, RoundOutcome, Stop, TransportError, TransportFailure};
 use mrtr_schema::{ErrorCode, ErrorObject, RequestId};
 use serde_json::{Value, json};
 
@@ -123,7 +123,7 @@ async fn a_person_is_shown_what_may_be_shown() {
             .all(|part| is_harmless(str::from_utf8(part).unwrap_or("…")))
     );
 
-    let Round::Asked(pending) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(pending) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("it asks") };
     assert_eq!(pending.message("a").unwrap(), "Two lines,\n\tthen \\u{1b}[2J\\u{202e}");
     assert_eq!(pending.untrusted_message("u"), Some(&*nasty()));
     assert!(is_harmless(&format!("{pending:?}")));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Limits, PendingTask, Round, Stop};
+use mrtr_client::{CallError, Client, Limits, PendingTask, RoundOutcome, Stop};
 use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -43,8 +43,8 @@ fn noting(script: &Script) -> (Client, Arc<Mutex<Vec<String>>>) {
     let asked = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&asked);
     let client = Client::builder(script.clone())
-        .on_roots(move |asking| {
-            noted.lock().unwrap().push(asking.key);
+        .on_roots(move |context| {
+            noted.lock().unwrap().push(context.key);
             async { Ok::<_, String>(Vec::new()) }
         })
         .build();
@@ -149,12 +149,14 @@ async fn a_task_alone_can_be_saved_and_followed() {
 async fn a_task_is_driven_by_hand_as_well() {
     let script = Script::new().result(created()).result(asks(&["a"])).result(acknowledged()).result(completed("done"));
     let client = rooted(script.clone());
-    let Round::Task(pending, pause) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("a task") };
+    let RoundOutcome::Task(pending, pause) = client.call_tool_once("t", json!({})).await.unwrap() else {
+        panic!("a task")
+    };
     assert_eq!(pause, Duration::from_millis(500));
-    let Round::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("it asks") };
+    let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("it asks") };
     pending.answer("a", &mrtr_schema::ListRootsResult::new([])).unwrap();
-    let Round::Task(pending, _) = client.advance(pending).await.unwrap() else { panic!("it goes on") };
-    let Round::Complete(result) = client.advance(pending).await.unwrap() else { panic!("it is done") };
+    let RoundOutcome::Task(pending, _) = client.advance(pending).await.unwrap() else { panic!("it goes on") };
+    let RoundOutcome::Complete(result) = client.advance(pending).await.unwrap() else { panic!("it is done") };
     assert!(result.as_str().contains("done"));
 }
 
@@ -169,11 +171,11 @@ async fn tk_8_a_client_that_will_not_answer_can_cancel() {
 
 #[tokio::test(start_paused = true)]
 async fn looks_and_rounds_of_a_task_have_an_end_and_can_go_on() {
-    let limits = Limits { looks: 2, ..Limits::default() };
+    let limits = Limits { polls: 2, ..Limits::default() };
     let script = Script::new().result(created()).result(task("working", json!({}))).result(task("working", json!({})));
     let client = Client::builder(script.clone()).limits(limits).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyLooks(2), .. }), "{error}");
+    assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyPolls(2), .. }), "{error}");
     assert_eq!(script.sent().len(), 3, "no look is made whose answer is thrown away");
     let pending = error.into_pending().unwrap();
     let client = Client::builder(Script::new().result(completed("done"))).limits(limits).build();

@@ -9,22 +9,22 @@ use serde_json::value::RawValue;
 
 /// The arguments of one tool that are mirrored, as a tree: what stands above many of them is kept once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Annotated {
-    arguments: Level,
+pub(super) struct HeaderAnnotations {
+    arguments: MirroredArguments,
     bytes: usize,
 }
 
 /// The arguments of one object that are mirrored, or lead to some that are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Level(HashMap<String, Argument>);
+struct MirroredArguments(HashMap<String, Argument>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Argument {
     header: Option<HeaderName>,
-    below: Level,
+    below: MirroredArguments,
 }
 
-impl Annotated {
+impl HeaderAnnotations {
     pub(super) fn is_empty(&self) -> bool {
         self.arguments.0.is_empty()
     }
@@ -35,15 +35,15 @@ impl Annotated {
     }
 
     /// The headers for these arguments. An argument that is absent or null has none.
-    pub(super) fn mirrored(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
+    pub(super) fn headers_for(&self, arguments: &RawValue) -> Vec<(HeaderName, String)> {
         let mut mirrored = Vec::new();
-        self.arguments.mirror_into(arguments, &mut mirrored);
+        self.arguments.collect_headers(arguments, &mut mirrored);
         mirrored
     }
 }
 
-impl Level {
-    fn mirror_into(&self, arguments: &RawValue, mirrored: &mut Vec<(HeaderName, String)>) {
+impl MirroredArguments {
+    fn collect_headers(&self, arguments: &RawValue, mirrored: &mut Vec<(HeaderName, String)>) {
         if self.0.is_empty() {
             return;
         }
@@ -51,7 +51,7 @@ impl Level {
             let Some(argument) = self.0.get(name) else { continue };
             let text = argument.header.as_ref().and_then(|header| Some((header.clone(), header_text(value)?)));
             mirrored.extend(text);
-            argument.below.mirror_into(value, mirrored);
+            argument.below.collect_headers(value, mirrored);
         }
     }
 }
@@ -67,9 +67,9 @@ fn header_text(value: &RawValue) -> Option<String> {
 }
 
 /// What a list of tools says.
-pub(super) struct Listed {
+pub(super) struct ListedTools {
     /// Each tool of the list, with what is mirrored of it.
-    pub(super) tools: Vec<(String, Annotated)>,
+    pub(super) tools: Vec<(String, HeaderAnnotations)>,
     /// The list without the tools that say it wrongly, if there are any; the rest of it as it came.
     pub(super) kept: Option<String>,
 }
@@ -78,8 +78,8 @@ pub(super) struct Listed {
 ///
 /// Most lists say nothing, and are not taken apart unless an earlier one did. What the client is going to refuse, since
 /// a key stands twice in it or it is nested too deeply, teaches nothing and is handed on as it is.
-pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<Listed> {
-    if !was_said && !reply.contains(KEYWORD) {
+pub(super) fn read_annotations(reply: &str, had_annotations: bool) -> Option<ListedTools> {
+    if !had_annotations && !reply.contains(KEYWORD) {
         return None;
     }
     let Ok(Envelope::Result { result, .. }) = Envelope::parse(reply.as_bytes()) else { return None };
@@ -92,7 +92,7 @@ pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<Listed> {
     kept.retain(|tool| {
         let members = RawMembers::of(tool).unwrap_or_default();
         let name = members.text("name").ok().flatten().unwrap_or_default();
-        match members.get("inputSchema").map_or(Ok(Annotated::default()), annotations) {
+        match members.get("inputSchema").map_or(Ok(HeaderAnnotations::default()), annotations) {
             Ok(annotated) => tools.push((name.into_owned(), annotated)),
             Err(reason) => {
                 wrong.push((name.into_owned(), reason));
@@ -103,16 +103,16 @@ pub(super) fn annotated_tools(reply: &str, was_said: bool) -> Option<Listed> {
     });
     warn_of(&wrong);
     let kept = if wrong.is_empty() { None } else { Some(spliced(reply, list.get(), &kept)?) };
-    Some(Listed { tools, kept })
+    Some(ListedTools { tools, kept })
 }
 
 /// Says which tools are left out: some of them, since a list may have very many.
 fn warn_of(wrong: &[(String, &'static str)]) {
-    for (tool, reason) in wrong.iter().take(MOST_WARNINGS) {
+    for (tool, reason) in wrong.iter().take(MAX_WARNINGS) {
         let tool = Printable::line(tool);
         tracing::warn!(%tool, reason, "a tool is left out: its header annotations are wrong");
     }
-    if let Some(more) = wrong.len().checked_sub(MOST_WARNINGS).filter(|more| *more > 0) {
+    if let Some(more) = wrong.len().checked_sub(MAX_WARNINGS).filter(|more| *more > 0) {
         tracing::warn!(more, "more tools are left out: their header annotations are wrong");
     }
 }
@@ -131,9 +131,9 @@ fn spliced(message: &str, list: &str, elements: &[&RawValue]) -> Option<String> 
 }
 
 /// The annotations of an input schema, or what is wrong with them.
-fn annotations(schema: &RawValue) -> Result<Annotated, &'static str> {
+fn annotations(schema: &RawValue) -> Result<HeaderAnnotations, &'static str> {
     if !schema.get().contains(KEYWORD) {
-        return Ok(Annotated::default());
+        return Ok(HeaderAnnotations::default());
     }
     let schema: Value = serde_json::from_str(schema.get()).map_err(|_| "its input schema cannot be read")?;
     let mut taken = HashSet::new();
@@ -142,11 +142,11 @@ fn annotations(schema: &RawValue) -> Result<Annotated, &'static str> {
         return Err("an annotation stands where no argument is");
     }
     let bytes = bytes(&arguments);
-    Ok(Annotated { arguments, bytes })
+    Ok(HeaderAnnotations { arguments, bytes })
 }
 
-fn collect(schema: &Value, taken: &mut HashSet<HeaderName>) -> Result<Level, &'static str> {
-    let mut level = Level::default();
+fn collect(schema: &Value, taken: &mut HashSet<HeaderName>) -> Result<MirroredArguments, &'static str> {
+    let mut level = MirroredArguments::default();
     for (name, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let header = property.get(KEYWORD).map(header_name).transpose()?;
         if let Some(header) = &header {
@@ -182,7 +182,7 @@ fn count(schema: &Value) -> usize {
 }
 
 /// What it takes to keep these arguments, about.
-fn bytes(level: &Level) -> usize {
+fn bytes(level: &MirroredArguments) -> usize {
     let argument = |(name, argument): (&String, &Argument)| {
         let header = argument.header.as_ref().map_or(0, |header| header.as_str().len());
         size_of::<(String, Argument)>() + name.len() + header + bytes(&argument.below)
@@ -195,7 +195,7 @@ const KEYWORD: &str = "x-mcp-header";
 /// Types of which every value is written in one way only: a number such as 1.0 is not.
 const PRIMITIVE: [&str; 3] = ["string", "integer", "boolean"];
 
-const MOST_WARNINGS: usize = 10;
+const MAX_WARNINGS: usize = 10;
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! A reply that comes as server-sent events: notifications, and the response as the last message.
 
-use mrtr_client::{Notified, TransportError};
+use mrtr_client::{ServerNotification, TransportError};
 use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use reqwest::Response;
 
@@ -10,7 +10,7 @@ use super::parser::Parser;
 pub(super) async fn response_of(
     mut stream: Response,
     limit: usize,
-    notified: &mut (dyn FnMut(Notified) + Send),
+    on_notification: &mut (dyn FnMut(ServerNotification) + Send),
 ) -> Result<String, TransportError> {
     let mut parser = Parser::new(limit);
     while let Some(chunk) = stream.chunk().await.map_err(TransportError::new)? {
@@ -19,7 +19,7 @@ pub(super) async fn response_of(
             match Envelope::parse(message.as_bytes()).map_err(TransportError::new)? {
                 Envelope::Notification { method, .. } => {
                     let method = method.into_owned();
-                    notified(Notified { method, params: params(&message) });
+                    on_notification(ServerNotification { method, params: params(&message) });
                 }
                 Envelope::Result { .. } | Envelope::Error { .. } => return Ok(message),
                 Envelope::Request { method, .. } => {

@@ -2,33 +2,33 @@
 
 use std::sync::PoisonError;
 
-use mrtr_client::{Exchange, TransportError};
+use mrtr_client::{TransportError, TransportRequest};
 use mrtr_schema::{Envelope, ErrorCode, Json, JsonObject, RequestId};
 use serde_json::json;
 
-use super::HttpTransport;
-use super::annotations::{Listed, annotated_tools};
+use super::annotations::{ListedTools, read_annotations};
+use super::send::Sender;
 
-impl HttpTransport {
+impl Sender {
     /// Learns from a list of tools which arguments are mirrored, and drops tools that say so wrongly.
     pub(super) fn learn(&self, reply: String) -> String {
-        let was_said = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
+        let had_annotations = !self.annotated.read().unwrap_or_else(PoisonError::into_inner).is_empty();
         // A list may be long: calls do not wait while it is looked through.
-        let Some(Listed { tools, kept }) = annotated_tools(&reply, was_said) else { return reply };
-        self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, Self::ANNOTATION_BYTES);
+        let Some(ListedTools { tools, kept }) = read_annotations(&reply, had_annotations) else { return reply };
+        self.annotated.write().unwrap_or_else(PoisonError::into_inner).learn(tools, ANNOTATION_BYTES);
         kept.unwrap_or(reply)
     }
 
     /// Lists the tools, where a call was refused because of its headers; whether that taught anything about this tool.
-    pub(super) async fn learn_about(&self, call: &Exchange<'_>) -> Result<bool, TransportError> {
+    pub(super) async fn learn_about(&self, call: &TransportRequest<'_>) -> Result<bool, TransportError> {
         let Some(name) = call.name else { return Ok(false) };
-        let known = |transport: &Self| {
-            let annotated = transport.annotated.read().unwrap_or_else(PoisonError::into_inner);
+        let known = |sender: &Self| {
+            let annotated = sender.annotated.read().unwrap_or_else(PoisonError::into_inner);
             annotated.get(name).cloned()
         };
         let before = known(self);
         let mut cursor = None;
-        for page in 0..MOST_PAGES {
+        for page in 0..MAX_PAGES {
             let id = RequestId::from(format!("{}-tools-{page}", call.id));
             let message = list_message(call, &id, cursor.as_deref());
             let mut listing = *call;
@@ -45,11 +45,14 @@ impl HttpTransport {
     }
 }
 
+/// The most that is kept of what lists of tools say about headers.
+pub(super) const ANNOTATION_BYTES: usize = 1 << 20;
+
 /// More pages than a server needs for its tools.
-const MOST_PAGES: usize = 100;
+const MAX_PAGES: usize = 100;
 
 /// A list of tools, asked for by the same client as the call.
-fn list_message(call: &Exchange<'_>, id: &RequestId, cursor: Option<&str>) -> String {
+fn list_message(call: &TransportRequest<'_>, id: &RequestId, cursor: Option<&str>) -> String {
     let mut params = serde_json::Map::new();
     params.extend(cursor.map(|cursor| ("cursor".to_owned(), cursor.into())));
     if let Ok(Envelope::Request { params: of_call, .. }) = Envelope::parse(call.message.as_bytes())

@@ -1,46 +1,72 @@
 //! Sending a request: with its headers and its token, and again where that is safe.
 
-use std::hash::BuildHasher;
-use std::sync::PoisonError;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use mrtr_client::{CredentialsMark, Exchange, TransportError, TransportFailure};
+use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, TransportRequest};
 use mrtr_schema::{Feature, MethodInfo, Printable};
-use reqwest::Response;
+use reqwest::{Response, Url};
 
-use super::HttpTransport;
+use super::table::AnnotationTable;
+use super::tokens::TokenProvider;
 use crate::header_text;
+
+/// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
+#[derive(Clone)]
+pub(super) struct Sender {
+    http: reqwest::Client,
+    url: Url,
+    pub(super) tokens: Option<Arc<dyn TokenProvider>>,
+    /// Those that go with every request.
+    pub(super) headers: HeaderMap,
+    /// Which arguments of which tools are mirrored in headers, as the server's list of tools said.
+    pub(super) annotated: Arc<RwLock<AnnotationTable>>,
+    /// Tells tokens apart without keeping them.
+    fingerprint_key: RandomState,
+}
 
 /// What came back for a request, and whose credentials went with it.
 pub(super) struct Sent {
     pub(super) response: Response,
-    pub(super) credentials: Option<CredentialsMark>,
+    pub(super) credentials: Option<CredentialsFingerprint>,
 }
 
-impl HttpTransport {
+impl Sender {
+    pub(super) fn new(http: reqwest::Client, url: Url) -> Self {
+        let (annotated, fingerprint_key) = (Arc::default(), RandomState::new());
+        Self { http, url, tokens: None, headers: HeaderMap::new(), annotated, fingerprint_key }
+    }
+
     /// Sends a request, again where that is safe: where it did not get there, or where doing it twice is doing it once.
-    pub(super) async fn send(&self, exchange: &Exchange<'_>) -> Result<Sent, TransportError> {
+    ///
+    /// The waits here are short and few: they bridge a restart or a rush. How long a call may go on is for the client's
+    /// limits to say, and it knows which call may be picked up.
+    pub(super) async fn send(&self, request: &TransportRequest<'_>) -> Result<Sent, TransportError> {
         let mut refused: Option<String> = None;
         let mut attempt = 1;
         loop {
             let token = self.token(refused.as_deref()).await?;
-            match self.post(exchange, token.as_deref())?.send().await {
+            match self.post(request, token.as_deref())?.send().await {
                 Ok(response)
                     if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
                 {
+                    // Once: a provider that has no better token would be asked for ever.
                     refused = token;
                 }
                 Ok(response)
-                    if attempt < ATTEMPTS && is_put_off(&response) && MethodInfo::of(exchange.method).only_reads =>
+                    if attempt < MAX_ATTEMPTS
+                        && is_unavailable(&response)
+                        && MethodInfo::of(request.method).only_reads =>
                 {
-                    tokio::time::sleep(retry_after(&response).unwrap_or(PAUSE * attempt)).await;
+                    tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
                     attempt += 1;
                 }
-                Ok(response) => return Ok(Sent { response, credentials: self.mark(token.as_deref()) }),
-                Err(error) if attempt < ATTEMPTS && may_repeat(&error, exchange.method) => {
-                    tokio::time::sleep(PAUSE * attempt).await;
+                Ok(response) => return Ok(Sent { response, credentials: self.fingerprint(token.as_deref()) }),
+                Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, request.method) => {
+                    tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
                 }
                 Err(error) => return Err(failed(error)),
@@ -48,24 +74,33 @@ impl HttpTransport {
         }
     }
 
-    /// What tells two tokens apart, and nothing else about them.
-    pub(super) fn mark(&self, token: Option<&str>) -> Option<CredentialsMark> {
-        token.map(|token| CredentialsMark::new(self.marks.hash_one(token)))
+    /// Whose credentials the next request would show.
+    pub(super) async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
+        Ok(self.fingerprint(self.token(None).await?.as_deref()))
     }
 
-    pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+    /// What tells two tokens apart, and nothing else about them.
+    fn fingerprint(&self, token: Option<&str>) -> Option<CredentialsFingerprint> {
+        token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
+    }
+
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match &self.tokens {
             Some(tokens) => tokens.token(refused).await,
             None => Ok(None),
         }
     }
 
-    fn post(&self, exchange: &Exchange<'_>, token: Option<&str>) -> Result<reqwest::RequestBuilder, TransportError> {
+    fn post(
+        &self,
+        request: &TransportRequest<'_>,
+        token: Option<&str>,
+    ) -> Result<reqwest::RequestBuilder, TransportError> {
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if exchange.revision.has(Feature::MirroredHeaders) {
-            self.mirror(exchange, &mut headers)?;
+        if request.revision.has(Feature::MirroredHeaders) {
+            self.mirror(request, &mut headers)?;
         }
         if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {token}"));
@@ -73,29 +108,29 @@ impl HttpTransport {
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
-        Ok(self.http.post(self.url.clone()).headers(headers).body(exchange.message.to_owned()))
+        Ok(self.http.post(self.url.clone()).headers(headers).body(request.message.to_owned()))
     }
 
     /// What intermediaries want to see of a request, without reading its body.
-    fn mirror(&self, exchange: &Exchange<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
+    fn mirror(&self, request: &TransportRequest<'_>, headers: &mut HeaderMap) -> Result<(), TransportError> {
         let mut insert = |name: HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(header_text::encode(text)) {
                 headers.insert(name, value);
             }
         };
-        insert(HeaderName::from_static("mcp-protocol-version"), exchange.revision.as_str());
-        insert(HeaderName::from_static("mcp-method"), exchange.method);
-        if let Some(name) = exchange.name {
+        insert(HeaderName::from_static("mcp-protocol-version"), request.revision.as_str());
+        insert(HeaderName::from_static("mcp-method"), request.method);
+        if let Some(name) = request.name {
             insert(HeaderName::from_static("mcp-name"), name);
         }
-        if exchange.method == "tools/call"
-            && let (Some(name), Some(arguments)) = (exchange.name, exchange.arguments)
+        if request.method == "tools/call"
+            && let (Some(name), Some(arguments)) = (request.name, request.arguments)
         {
             let mirrored = {
                 let annotated = self.annotated.read().unwrap_or_else(PoisonError::into_inner);
-                annotated.get(name).map(|tool| tool.mirrored(arguments)).unwrap_or_default()
+                annotated.get(name).map(|tool| tool.headers_for(arguments)).unwrap_or_default()
             };
-            if mirrored.len() > Self::MIRRORED_ARGUMENTS {
+            if mirrored.len() > MIRRORED_ARGUMENTS {
                 return Err(too_many_mirrored(name, mirrored.len()));
             }
             for (name, text) in mirrored {
@@ -108,7 +143,7 @@ impl HttpTransport {
 
 /// A header map holds only so much, and servers take less.
 fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
-    let (tool, most) = (Printable::line(tool), HttpTransport::MIRRORED_ARGUMENTS);
+    let (tool, most) = (Printable::line(tool), MIRRORED_ARGUMENTS);
     TransportError::new(format!(
         "the server wants {count} arguments of `{tool}` in headers, and at most {most} are sent: the call was not"
     ))
@@ -126,23 +161,26 @@ fn failed(error: reqwest::Error) -> TransportError {
     TransportError::of(failure, error.without_url())
 }
 
+/// The most arguments of one call that are mirrored in headers.
+pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
+
 /// How often a request is sent where sending it again is safe.
-const ATTEMPTS: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(100);
+const MAX_ATTEMPTS: u32 = 3;
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
     error.is_connect() || (MethodInfo::of(method).only_reads && error.is_request())
 }
 
-fn is_put_off(response: &Response) -> bool {
+fn is_unavailable(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
 /// How long the server wants to be left alone, within reason.
 pub(super) fn retry_after(response: &Response) -> Option<Duration> {
     let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds.min(LONGEST_WAIT)))
+    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
 }
 
-const LONGEST_WAIT: u64 = 10;
+const MAX_WAIT: u64 = 10;

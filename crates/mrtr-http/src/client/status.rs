@@ -24,16 +24,16 @@ pub(super) fn check(status: StatusCode, body: &str) -> Result<(), TransportError
         Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
             "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
         ))),
-        Ok(_) | Err(_) => Err(saying(status, body)),
+        Ok(_) | Err(_) => Err(status_error(status, body)),
     }
 }
 
 /// The error for a response that is no message, with the beginning of what it is.
-pub(super) async fn no_message(status: StatusCode, response: Response) -> TransportError {
-    saying(status, &beginning(response).await)
+pub(super) async fn not_a_message(status: StatusCode, response: Response) -> TransportError {
+    status_error(status, &beginning(response).await)
 }
 
-fn saying(status: StatusCode, body: &str) -> TransportError {
+fn status_error(status: StatusCode, body: &str) -> TransportError {
     let failure = match status {
         StatusCode::UNAUTHORIZED => TransportFailure::Unauthorized,
         StatusCode::FORBIDDEN => TransportFailure::Forbidden,
@@ -54,18 +54,18 @@ fn saying(status: StatusCode, body: &str) -> TransportError {
 async fn beginning(mut response: Response) -> String {
     let mut bytes = Vec::new();
     let read = async {
-        while bytes.len() < MOST_SHOWN
+        while bytes.len() < MAX_SHOWN
             && let Ok(Some(chunk)) = response.chunk().await
         {
-            bytes.extend_from_slice(&chunk[..chunk.len().min(MOST_SHOWN)]);
+            bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_SHOWN)]);
         }
     };
     // The status is there already, and is worth more than the rest of a body that does not come.
-    let _ = tokio::time::timeout(LONGEST_READ, read).await;
+    let _ = tokio::time::timeout(MAX_READ, read).await;
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-const LONGEST_READ: Duration = Duration::from_secs(2);
+const MAX_READ: Duration = Duration::from_secs(2);
 
 /// No character is longer than four bytes.
-const MOST_SHOWN: usize = 4 * Printable::LINE;
+const MAX_SHOWN: usize = 4 * Printable::LINE;

@@ -4,23 +4,23 @@ use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
-use super::annotations::Annotated;
+use super::annotations::HeaderAnnotations;
 
 /// What is known of tools, those learned of last at the end.
 #[derive(Debug, Default)]
-pub(super) struct AnnotationTable(IndexMap<String, Annotated>);
+pub(super) struct AnnotationTable(IndexMap<String, HeaderAnnotations>);
 
 impl AnnotationTable {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    pub(super) fn get(&self, tool: &str) -> Option<&Annotated> {
+    pub(super) fn get(&self, tool: &str) -> Option<&HeaderAnnotations> {
         self.0.get(tool)
     }
 
     /// Takes over what a list says of its tools, and forgets what was learned first if it gets more than `most` bytes.
-    pub(super) fn learn(&mut self, listed: Vec<(String, Annotated)>, most: usize) {
+    pub(super) fn learn(&mut self, listed: Vec<(String, HeaderAnnotations)>, most: usize) {
         let names: HashSet<_> = listed.iter().map(|(tool, _)| tool).collect();
         self.0.retain(|tool, _| !names.contains(tool));
         self.0.extend(listed.into_iter().filter(|(_, annotated)| !annotated.is_empty()));
@@ -42,6 +42,6 @@ impl AnnotationTable {
     }
 }
 
-fn entry_bytes((tool, annotated): (&String, &Annotated)) -> usize {
-    size_of::<(String, Annotated)>() + tool.len() + annotated.bytes()
+fn entry_bytes((tool, annotated): (&String, &HeaderAnnotations)) -> usize {
+    size_of::<(String, HeaderAnnotations)>() + tool.len() + annotated.bytes()
 }

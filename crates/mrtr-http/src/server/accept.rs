@@ -1,144 +1,114 @@
-//! Connections on a listening socket: taken, served, and brought to their end.
+//! Connections on a listening socket: accepted, served, and drained at the end.
 
-use std::convert::Infallible;
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
-use tokio::net::{TcpListener, TcpStream};
+use hyper_util::server::graceful::GracefulShutdown;
+use tokio::net::TcpListener;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use super::connection::serve_connection;
 use super::mounts::Mounts;
-use super::patient::Patient;
-use super::respond::Unread;
-use super::serve::{Patience, Serve};
+use super::timeouts::Timeouts;
 
-/// Takes connections until told to stop, and then lets what runs come to its end.
-pub(super) async fn accept(
-    listener: std::net::TcpListener,
-    mounts: Arc<Mounts>,
-    places: Arc<Semaphore>,
-    patience: Patience,
-    mut stopped: watch::Receiver<bool>,
-) -> io::Result<()> {
+/// What the accept loops of all threads share.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub(super) mounts: Arc<Mounts>,
+    /// For connections, over all threads.
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) timeouts: Timeouts,
+    /// Whether the server was told to stop.
+    pub(super) stopped: watch::Receiver<bool>,
+}
+
+/// Accepts connections until the server is told to stop, and then lets what runs come to its end.
+pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) -> io::Result<()> {
     let listener = TcpListener::from_std(listener)?;
     let graceful = GracefulShutdown::new();
-    // They end with this function, if it is dropped or out of patience.
+    // A set aborts its tasks when it is dropped: connections end with this function, if it is dropped itself or if they
+    // are not drained in time.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => {
-                    // It is taken before there is a place for it. If a place were taken first, each thread would keep
-                    // one free for connections that may all come to another.
-                    let place = tokio::select! {
-                        place = Arc::clone(&places).acquire_owned() => place.expect("nobody closes it"),
-                        () = told_to_stop(&mut stopped) => break,
-                    };
-                    connections.spawn(serve(stream, Arc::clone(&mounts), patience, graceful.watcher(), place));
+                    // It is accepted before there is a permit for it. If a permit came first, each thread would keep one
+                    // for connections that may all come to another thread's socket.
+                    let Some(permit) = shared.permit().await else { break };
+                    let (mounts, watcher) = (Arc::clone(&shared.mounts), graceful.watcher());
+                    let serving = serve_connection(stream, mounts, shared.timeouts, watcher);
+                    connections.spawn(async move {
+                        serving.await;
+                        drop(permit);
+                    });
                 }
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
-                    // Out of file descriptors, most likely: it passes when connections end.
+                    // Out of file descriptors, most likely: it passes when connections end. To try again at once would
+                    // take a whole core until then.
                     tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(BREATH).await;
+                    tokio::time::sleep(ACCEPT_BACKOFF).await;
                 }
             },
+            // A set keeps what its tasks gave until it is asked for it.
             Some(_) = connections.join_next() => {}
-            () = told_to_stop(&mut stopped) => break,
+            () = stop_requested(&mut shared.stopped) => break,
         }
     }
+    // From here on, the system refuses new connections: a load balancer takes them elsewhere.
     drop(listener);
-    let ended = tokio::time::timeout(patience.grace, end(graceful, &mounts)).await;
-    if ended.is_err() {
+    let drained = tokio::time::timeout(shared.timeouts.shutdown, drain(graceful, &shared.mounts)).await;
+    if drained.is_err() {
         tracing::warn!(connections = connections.len(), "what still runs is dropped");
     }
     Ok(())
 }
 
-/// How long to wait before trying again what did not work.
-const BREATH: Duration = Duration::from_millis(50);
+impl Shared {
+    /// A permit for a connection, as soon as there is one; none if the server is told to stop before that.
+    async fn permit(&mut self) -> Option<OwnedSemaphorePermit> {
+        tokio::select! {
+            permit = Arc::clone(&self.permits).acquire_owned() => Some(permit.expect("no code closes the semaphore")),
+            () = stop_requested(&mut self.stopped) => None,
+        }
+    }
+}
+
+/// Waits until the server is told to stop. If the sender is gone, so is the server, and that counts as well.
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
+}
+
+/// Lets running requests finish, with those that go on without a connection, and ends subscriptions: they would never end
+/// by themselves.
+async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
+    let mut finished = pin!(async {
+        graceful.shutdown().await;
+        while mounts.detached() > 0 {
+            tokio::time::sleep(DRAIN_POLL).await;
+        }
+    });
+    loop {
+        // Again and again: a subscription may begin just now, from a request that was on its way.
+        mounts.end_subscriptions();
+        tokio::select! {
+            () = &mut finished => return,
+            () = tokio::time::sleep(DRAIN_POLL) => {}
+        }
+    }
+}
 
 fn is_about_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// Whoever is to say so may also be gone.
-async fn told_to_stop(stopped: &mut watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
-}
+/// How long to wait before the next connection is accepted, after one could not be.
+const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
 
-/// Lets running requests finish, and subscriptions end.
-async fn end(graceful: GracefulShutdown, mounts: &Mounts) {
-    let mut finished = pin!(async {
-        graceful.shutdown().await;
-        while mounts.detached() > 0 {
-            tokio::time::sleep(BREATH).await;
-        }
-    });
-    loop {
-        // Again and again: one may begin just now, from a request that was on its way.
-        mounts.end_subscriptions();
-        tokio::select! {
-            () = &mut finished => return,
-            () = tokio::time::sleep(BREATH) => {}
-        }
-    }
-}
-
-/// Serves one connection, which has its place until then.
-async fn serve(
-    stream: TcpStream,
-    mounts: Arc<Mounts>,
-    patience: Patience,
-    watcher: Watcher,
-    _place: OwnedSemaphorePermit,
-) {
-    let _ = stream.set_nodelay(true);
-    let unread = Arc::new(AtomicBool::new(false));
-    let begun = Arc::new(AtomicBool::new(false));
-    let io = TokioIo::new(Patient::new(stream, patience.stall, Arc::clone(&unread)));
-    let service = {
-        let begun = Arc::clone(&begun);
-        service_fn(move |request| {
-            begun.store(true, Ordering::Relaxed);
-            let (mounts, unread) = (Arc::clone(&mounts), Arc::clone(&unread));
-            async move {
-                let response = mounts.respond(request).await;
-                unread.store(response.extensions().get::<Unread>().is_some(), Ordering::Relaxed);
-                Ok::<_, Infallible>(response)
-            }
-        })
-    };
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(patience.head).max_buf_size(Serve::HEAD_LIMIT);
-    builder.http2().timer(TokioTimer::new()).keep_alive_interval(patience.head).max_header_list_size(HEAD_BYTES_H2);
-    builder.http2().initial_connection_window_size(Serve::HTTP2_WINDOW).initial_stream_window_size(Serve::HTTP2_WINDOW);
-    let connection = builder.serve_connection(io, service).into_owned();
-    // Until it is known which HTTP a client speaks, nobody but us looks at the clock.
-    let too_late = async {
-        tokio::time::sleep(patience.head).await;
-        if begun.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    };
-    tokio::select! {
-        served = watcher.watch(connection) => {
-            if let Err(error) = served {
-                tracing::debug!(error = &*error, "a connection ended with an error");
-            }
-        }
-        () = too_late => tracing::debug!("a connection was closed: no request came in time"),
-    }
-}
-
-const HEAD_BYTES_H2: u32 = 64 << 10;
-const _: () = assert!(HEAD_BYTES_H2 as usize == Serve::HEAD_LIMIT);
+/// How often to look whether what runs has come to its end.
+const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -9,7 +9,7 @@ use mrtr_server::Caller;
 
 /// Decides who sends a request. Asked for every request: a state grants nothing.
 ///
-/// A false yes lets a stranger act as somebody else. A false no sends somebody away, who may come again.
+/// A false yes lets a stranger act as another caller. A false no sends a caller away, who may come again.
 ///
 /// ```
 /// use http::request::Parts;
@@ -53,7 +53,7 @@ pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The caller; nobody in particular if there is none.
+    /// The caller; anonymous if there is none.
     pub caller: Option<Caller>,
     /// On whose behalf.
     pub tenant: Option<String>,
@@ -65,7 +65,7 @@ impl Identity {
         Self { caller: Some(caller), tenant: None }
     }
 
-    /// Nobody in particular.
+    /// A caller that is not known.
     pub fn anonymous() -> Self {
         Self::default()
     }
@@ -90,30 +90,30 @@ impl Identity {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Challenge {
     pub(super) value: HeaderValue,
-    pub(super) is_known: bool,
+    pub(super) is_forbidden: bool,
 }
 
 impl Challenge {
     /// Such as `Bearer resource_metadata="https://…"`. Answered with 401.
     ///
-    /// What no header can hold becomes `Bearer`: a refusal always says by what scheme it can be met.
+    /// What no header can hold becomes `Bearer`: a rejection always says by what scheme it can be met.
     pub fn new(value: impl Into<String>) -> Self {
         let value = HeaderValue::try_from(value.into()).unwrap_or_else(|error| {
             tracing::error!(%error, "a challenge cannot be written in a header");
             HeaderValue::from_static("Bearer")
         });
-        Self { value, is_known: false }
+        Self { value, is_forbidden: false }
     }
 
     /// It is known who calls, and that this is not enough: answered with 403.
     #[must_use]
     pub fn forbidden(mut self) -> Self {
-        self.is_known = true;
+        self.is_forbidden = true;
         self
     }
 }
 
-/// Lets everybody in.
+/// Lets every caller in.
 #[derive(Debug)]
 pub(super) struct Anonymous;
 

@@ -9,22 +9,22 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
-use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, Feature, JsonObject, Revision, RootsCapability, SamplingCapability,
-};
+use mrtr_schema::{ClientCapabilities, Feature, Revision};
 use mrtr_server::{Context, Permit, Reply, Server};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};
-use super::body::Body;
-use super::budget::{Budget, Room};
-use super::claims::{self, claims};
+use super::budget::{self, BodyBudget, BodyReservation};
+use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
 use super::head;
+use super::mirrored_headers;
 use super::origin::Allowed;
-use super::read::read;
-use super::respond::{Refusal, respond};
+use super::permits::{permit, permits};
+use super::rejection::Rejection;
+use super::request_body;
+use super::respond::{reject, respond};
+use super::response_body::{ResponseBody, StreamPermits};
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
 ///
@@ -42,22 +42,7 @@ use super::respond::{Refusal, respond};
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     server: Server,
-    settings: Arc<Settings>,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Settings {
-    pub(super) revision: Revision,
-    capabilities: Arc<ClientCapabilities>,
-    authenticator: Arc<dyn Authenticator>,
-    allowed: Allowed,
-    body_limit: usize,
-    budget: Budget,
-    json_depth: usize,
-    arrival: Duration,
-    pub(super) keep_alive: Duration,
-    running: Arc<Semaphore>,
-    subscribed: Arc<Semaphore>,
+    config: Arc<EndpointConfig>,
 }
 
 impl Endpoint {
@@ -69,12 +54,12 @@ impl Endpoint {
     /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
     /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
     /// that come slowly have taken all of it.
-    pub const UNCOUNTED_BODY: usize = 4 << 10;
+    pub const UNCOUNTED_BODY: usize = budget::UNCOUNTED;
     /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
-    /// How long a body may take to arrive, unless [`arrival`](Self::arrival) says otherwise.
-    pub const DEFAULT_ARRIVAL: Duration = Duration::from_secs(10);
+    /// How long a body may take to arrive, unless [`body_timeout`](Self::body_timeout) says otherwise.
+    pub const DEFAULT_BODY_TIMEOUT: Duration = Duration::from_secs(10);
     /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise: as many as a small
     /// machine can hold in memory.
     pub const DEFAULT_CONCURRENCY: usize = 4096;
@@ -83,7 +68,7 @@ impl Endpoint {
     /// How long a stream may be quiet, unless [`keep_alive`](Self::keep_alive) says otherwise.
     pub const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-    /// Serves whoever the authenticator lets in.
+    /// Serves the callers that the authenticator lets in.
     ///
     /// ```
     /// # use mrtr_http::{Authenticator, Challenge, Endpoint, Identity};
@@ -108,60 +93,60 @@ impl Endpoint {
     /// # Ok(()) }
     /// ```
     pub fn new(server: Server, authenticator: impl Authenticator) -> Self {
-        let settings = Settings {
+        let config = EndpointConfig {
             revision: Revision::default(),
-            capabilities: Arc::new(everything()),
+            capabilities: Arc::new(all_capabilities()),
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
-            budget: Budget::new(Self::DEFAULT_BODY_BUDGET),
+            budget: BodyBudget::new(Self::DEFAULT_BODY_BUDGET),
             json_depth: Self::DEFAULT_JSON_DEPTH,
-            arrival: Self::DEFAULT_ARRIVAL,
+            body_timeout: Self::DEFAULT_BODY_TIMEOUT,
             keep_alive: Self::DEFAULT_KEEP_ALIVE,
-            running: places(Self::DEFAULT_CONCURRENCY),
-            subscribed: places(Self::DEFAULT_SUBSCRIPTIONS),
+            request_permits: permits(Self::DEFAULT_CONCURRENCY),
+            subscription_permits: permits(Self::DEFAULT_SUBSCRIPTIONS),
         };
-        Self { server, settings: Arc::new(settings) }
+        Self { server, config: Arc::new(config) }
     }
 
-    /// Serves anybody who can reach it.
+    /// Serves every caller that can reach it.
     pub fn anonymous(server: Server) -> Self {
         Self::new(server, Anonymous)
     }
 
-    fn set(mut self, change: impl FnOnce(&mut Settings)) -> Self {
-        change(Arc::make_mut(&mut self.settings));
+    fn set(mut self, change: impl FnOnce(&mut EndpointConfig)) -> Self {
+        change(Arc::make_mut(&mut self.config));
         self
     }
 
     /// Serves an older revision, whose clients are taken to be able to do all that they can be asked.
     #[must_use]
     pub fn revision(self, revision: Revision) -> Self {
-        self.set(|settings| settings.revision = revision)
+        self.set(|config| config.revision = revision)
     }
 
     /// What clients of an older revision can do: its requests do not say so.
     #[must_use]
     pub fn capabilities(self, capabilities: ClientCapabilities) -> Self {
-        self.set(|settings| settings.capabilities = Arc::new(capabilities))
+        self.set(|config| config.capabilities = Arc::new(capabilities))
     }
 
     /// Takes requests for this host, and from pages of it. Loopback names are taken anyway.
     #[must_use]
     pub fn allow_host(self, host: impl AsRef<str>) -> Self {
-        self.set(|settings| settings.allowed.add_host(host.as_ref()))
+        self.set(|config| config.allowed.add_host(host.as_ref()))
     }
 
     /// Takes requests from pages of this origin, such as `https://app.example.com`.
     #[must_use]
     pub fn allow_origin(self, origin: impl AsRef<str>) -> Self {
-        self.set(|settings| settings.allowed.add_origin(origin.as_ref()))
+        self.set(|config| config.allowed.add_origin(origin.as_ref()))
     }
 
     /// Takes bodies of at most this many bytes. 4 MiB by default.
     #[must_use]
     pub fn body_limit(self, bytes: usize) -> Self {
-        self.set(|settings| settings.body_limit = bytes)
+        self.set(|config| config.body_limit = bytes)
     }
 
     /// Holds this many bytes of bodies at a time; what does not fit is sent away for a second. 256 MiB by default.
@@ -172,19 +157,19 @@ impl Endpoint {
     /// that come slowly keep no small one out. A body that is larger than the whole budget is over the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
-        self.set(|settings| settings.budget = Budget::new(bytes))
+        self.set(|config| config.budget = BodyBudget::new(bytes))
     }
 
     /// Takes JSON that is nested at most this deep. 128 by default.
     #[must_use]
     pub fn json_depth(self, depth: usize) -> Self {
-        self.set(|settings| settings.json_depth = depth)
+        self.set(|config| config.json_depth = depth)
     }
 
     /// Waits this long for a body to arrive. Ten seconds by default.
     #[must_use]
-    pub fn arrival(self, limit: Duration) -> Self {
-        self.set(|settings| settings.arrival = limit)
+    pub fn body_timeout(self, limit: Duration) -> Self {
+        self.set(|config| config.body_timeout = limit)
     }
 
     /// Runs this many requests at a time; others are sent away for a second. 4096 by default.
@@ -193,19 +178,19 @@ impl Endpoint {
     /// round of a single-use tool that finishes its step without its client counts until then.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
-        self.set(|settings| settings.running = places(most))
+        self.set(|config| config.request_permits = permits(most))
     }
 
     /// Keeps this many subscriptions at a time. 4096 by default. They do not count as requests that run.
     #[must_use]
     pub fn subscriptions(self, most: usize) -> Self {
-        self.set(|settings| settings.subscribed = places(most))
+        self.set(|config| config.subscription_permits = permits(most))
     }
 
     /// Says something on quiet streams after this long. 15 seconds by default.
     #[must_use]
     pub fn keep_alive(self, every: Duration) -> Self {
-        self.set(|settings| settings.keep_alive = every)
+        self.set(|config| config.keep_alive = every)
     }
 
     /// The server behind it.
@@ -216,109 +201,89 @@ impl Endpoint {
     /// Answers a request.
     ///
     /// Dropping this future, or the body that it gives, cancels the request.
-    pub async fn respond<B>(&self, request: Request<B>) -> Response<Body>
+    pub async fn respond<B>(&self, request: Request<B>) -> Response<ResponseBody>
     where
         B: http_body::Body<Data = Bytes>,
     {
         let version = request.version();
         match self.answer(request).await {
             Ok(response) => response,
-            Err(refusal) => {
-                tracing::debug!(?refusal, "a request was refused");
-                refusal.into_response(version)
+            Err(rejection) => {
+                tracing::debug!(?rejection, "a request was refused");
+                reject(rejection, version)
             }
         }
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Result<Response<Body>, Refusal>
+    async fn answer<B>(&self, request: Request<B>) -> Result<Response<ResponseBody>, Rejection>
     where
         B: http_body::Body<Data = Bytes>,
     {
         let received = SystemTime::now();
-        let settings = &self.settings;
+        let config = &self.config;
         let (mut head, body) = request.into_parts();
-        head::check(&head, &settings.allowed)?;
-        let identity = settings.authenticator.authenticate(&head).await.map_err(Refusal::Unauthenticated)?;
-        let largest = settings.body_limit.min(settings.budget.largest());
+        head::check(&head, &config.allowed)?;
+        let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
+        let largest = config.body_limit.min(config.budget.largest());
         if body.size_hint().lower() > largest as u64 {
-            return Err(Refusal::TooLarge);
+            return Err(Rejection::TooLarge);
         }
-        // Bodies take memory, so that there may be as many as requests may run.
-        let permit = Permit::new(permit(&settings.running)?);
-        let body = tokio::time::timeout(settings.arrival, read(body, &mut head, largest, &settings.budget)).await;
-        let body = body.map_err(|_| Refusal::TooSlow)??;
-        if is_deeper(&body, settings.json_depth) {
-            return Err(Refusal::TooDeep);
+        // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
+        // may run.
+        let permit = Permit::new(permit(&config.request_permits)?);
+        let body =
+            tokio::time::timeout(config.body_timeout, request_body::read(body, &mut head, largest, &config.budget))
+                .await;
+        let body = body.map_err(|_| Rejection::TooSlow)??;
+        if is_deeper(&body, config.json_depth) {
+            return Err(Rejection::TooDeep);
         }
         // A round that goes on without its connection is a request that runs, and takes its permit along.
         let context = self.context(&head, identity).received(received.into()).permit(&permit);
         let size = body.len();
         let reply = self.server.handle(body, context).await;
-        let place = if self.is_subscription(&head, &reply) {
-            // What it listens for was in the body, and stays.
-            (Some(self::permit(&settings.subscribed)?), settings.budget.room(size)?)
+        let permits = if self.is_subscription(&head, &reply) {
+            // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
+            // reservation of the body itself is given back with the body.
+            StreamPermits::new(Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
         } else {
-            (permit.into_inner(), Room::default())
+            StreamPermits::new(permit.into_inner(), BodyReservation::default())
         };
-        Ok(respond(reply, settings, place))
+        Ok(respond(reply, config, permits))
     }
 
     fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
-        let revision = self.settings.revision;
+        let revision = self.config.revision;
         let mut context = Context::new().revision(revision).caller(identity.caller);
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
         if revision.has(Feature::MirroredHeaders) {
-            context = context.headers(claims(&head.headers));
+            context = context.headers(mirrored_headers::of(&head.headers));
         }
         if !revision.has(Feature::RequestMetadata) {
-            context = context.capabilities(Arc::clone(&self.settings.capabilities));
+            context = context.capabilities(Arc::clone(&self.config.capabilities));
         }
         context
     }
 
     /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
     fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
-        if !matches!(reply, Reply::Stream(_)) || !self.settings.revision.has(Feature::MirroredHeaders) {
+        if !matches!(reply, Reply::Stream(_)) || !self.config.revision.has(Feature::MirroredHeaders) {
             return false;
         }
-        let method = head.headers.get(claims::METHOD).map(|method| method.as_bytes().trim_ascii());
+        let method = head.headers.get(mirrored_headers::METHOD).map(|method| method.as_bytes().trim_ascii());
         method == Some(b"subscriptions/listen".as_slice())
     }
-}
-
-/// This many, or as many as can be counted.
-pub(super) fn places(most: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
-}
-
-fn permit(semaphore: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Refusal> {
-    Arc::clone(semaphore).try_acquire_owned().map_err(|_| Refusal::Overloaded)
-}
-
-/// All that a client of an older revision can be asked for.
-fn everything() -> ClientCapabilities {
-    let mut elicitation = ElicitationCapability::default();
-    elicitation.form = Some(JsonObject::default());
-    elicitation.url = Some(JsonObject::default());
-    let mut sampling = SamplingCapability::default();
-    sampling.tools = Some(JsonObject::default());
-    sampling.context = Some(JsonObject::default());
-    let mut everything = ClientCapabilities::default();
-    everything.elicitation = Some(elicitation);
-    everything.sampling = Some(sampling);
-    everything.roots = Some(RootsCapability::default());
-    everything
 }
 
 impl<B> Service<Request<B>> for Endpoint
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
 {
-    type Response = Response<Body>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut TaskContext<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -4,27 +4,27 @@ use http::request::Parts;
 use http::{HeaderMap, Method, header};
 
 use super::origin::Allowed;
-use super::respond::Refusal;
+use super::rejection::Rejection;
 
 /// Looks at a head, in the order of the protocol.
-pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Refusal> {
+pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     if !allowed.allow(head) {
-        return Err(Refusal::ForeignOrigin);
+        return Err(Rejection::ForeignOrigin);
     }
     if head.method != Method::POST {
-        return Err(Refusal::NotPost);
+        return Err(Rejection::NotPost);
     }
     if !is_json(&head.headers) {
-        return Err(Refusal::NotJson);
+        return Err(Rejection::NotJson);
     }
     if is_encoded(&head.headers) {
-        return Err(Refusal::Encoded);
+        return Err(Rejection::Encoded);
     }
     if !accepts_both(&head.headers) {
-        return Err(Refusal::NotAcceptable);
+        return Err(Rejection::NotAcceptable);
     }
     if has_two_credentials(&head.headers) {
-        return Err(Refusal::TwoCredentials);
+        return Err(Rejection::TwoCredentials);
     }
     Ok(())
 }

@@ -5,20 +5,21 @@ use std::collections::BTreeMap;
 use http::{Request, Response};
 use hyper::body::Incoming;
 
-use super::Endpoint;
-use super::body::Body;
-use super::respond::Refusal;
+use super::endpoint::Endpoint;
+use super::rejection::Rejection;
+use super::respond::reject;
+use super::response_body::ResponseBody;
 
 /// Endpoints by path.
 #[derive(Debug, Clone)]
 pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
 
 impl Mounts {
-    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<Body> {
+    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<ResponseBody> {
         if let Some(endpoint) = self.0.get(request.uri().path()) {
             return endpoint.respond(request).await;
         }
-        Refusal::NotHere.into_response(request.version())
+        reject(Rejection::NotFound, request.version())
     }
 
     pub(super) fn end_subscriptions(&self) {

@@ -2,7 +2,7 @@
 
 use memmap2::MmapMut;
 
-use super::respond::Refusal;
+use super::rejection::Rejection;
 
 /// Memory that is had from the system and given back to it at once. Allocators keep what they were given back, and so
 /// would a server be as large as in its worst minute for as long as it runs.
@@ -11,10 +11,10 @@ pub(super) struct Pages(MmapMut);
 
 impl Pages {
     /// So many bytes, all zero. Those that are not written take no memory yet.
-    pub(super) fn new(bytes: usize) -> Result<Self, Refusal> {
+    pub(super) fn new(bytes: usize) -> Result<Self, Rejection> {
         MmapMut::map_anon(bytes).map(Self).map_err(|error| {
             tracing::error!(%error, bytes, "the system has no memory for a body");
-            Refusal::Overloaded
+            Rejection::Overloaded
         })
     }
 }

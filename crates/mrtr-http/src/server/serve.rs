@@ -13,10 +13,13 @@ use mrtr_server::Server;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
 
-use super::accept::accept;
-use super::endpoint::places;
+use super::accept::{Shared, accept};
+use super::connection::{HEAD_BYTES, HTTP2_WINDOW};
+use super::endpoint::Endpoint;
 use super::mounts::Mounts;
-use super::{Endpoint, PATH};
+use super::permits::permits;
+use super::router::PATH;
+use super::timeouts::Timeouts;
 
 /// Serves the published revision at `/mcp` on this machine alone, until the process ends.
 ///
@@ -73,42 +76,37 @@ pub struct Serve {
     mounts: Mounts,
     runtimes: Option<NonZeroUsize>,
     connections: usize,
-    patience: Patience,
-}
-
-/// How long clients are waited for.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Patience {
-    pub(super) head: Duration,
-    pub(super) stall: Duration,
-    pub(super) grace: Duration,
+    timeouts: Timeouts,
 }
 
 impl Serve {
     /// How many connections there are at a time, unless [`connections`](Self::connections) says otherwise: enough for as
-    /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What nobody
-    /// has read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
+    /// many requests and subscriptions as an endpoint takes, and as many that are kept for the next request. What is not
+    /// read yet takes a gibibyte then, if each is full of a head; on HTTP/2 four, at worst.
     pub const DEFAULT_CONNECTIONS: usize = 16_384;
-    /// How long a head may take, unless [`head_time`](Self::head_time) says otherwise.
-    pub const DEFAULT_HEAD_TIME: Duration = Duration::from_secs(10);
-    /// How long a client may take to read, unless [`stall_time`](Self::stall_time) says otherwise.
-    pub const DEFAULT_STALL_TIME: Duration = Duration::from_secs(30);
-    /// How long an end may take, unless [`grace`](Self::grace) says otherwise.
-    pub const DEFAULT_GRACE: Duration = Duration::from_secs(30);
+    /// How long a head may take, unless [`header_timeout`](Self::header_timeout) says otherwise.
+    pub const DEFAULT_HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+    /// How long a client may take to read, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+    /// How long an end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(30);
     /// The size of a head: nothing long belongs there.
-    pub const HEAD_LIMIT: usize = 64 << 10;
+    pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
     /// How many headers a request may have.
-    pub const MOST_HEADERS: usize = 100;
+    pub const MAX_HEADERS: usize = 100;
     /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
     /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
-    pub const HTTP2_WINDOW: u32 = 256 << 10;
+    pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
 
     /// This endpoint at `/mcp`.
     pub fn new(endpoint: Endpoint) -> Self {
         let mounts = Mounts(BTreeMap::from([(PATH.to_owned(), endpoint)]));
-        let patience =
-            Patience { head: Self::DEFAULT_HEAD_TIME, stall: Self::DEFAULT_STALL_TIME, grace: Self::DEFAULT_GRACE };
-        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, patience }
+        let timeouts = Timeouts {
+            header: Self::DEFAULT_HEADER_TIMEOUT,
+            write: Self::DEFAULT_WRITE_TIMEOUT,
+            shutdown: Self::DEFAULT_SHUTDOWN_TIMEOUT,
+        };
+        Self { mounts, runtimes: None, connections: Self::DEFAULT_CONNECTIONS, timeouts }
     }
 
     /// Another endpoint at a path of its own.
@@ -139,22 +137,22 @@ impl Serve {
 
     /// Waits this long for the head of a request, on a new connection or one that is kept. Ten seconds by default.
     #[must_use]
-    pub fn head_time(mut self, limit: Duration) -> Self {
-        self.patience.head = limit;
+    pub fn header_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.header = limit;
         self
     }
 
     /// Waits this long for a client to read what it is sent. 30 seconds by default.
     #[must_use]
-    pub fn stall_time(mut self, limit: Duration) -> Self {
-        self.patience.stall = limit;
+    pub fn write_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.write = limit;
         self
     }
 
     /// Waits this long, once told to stop, for what runs. 30 seconds by default.
     #[must_use]
-    pub fn grace(mut self, limit: Duration) -> Self {
-        self.patience.grace = limit;
+    pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
+        self.timeouts.shutdown = limit;
         self
     }
 
@@ -197,35 +195,34 @@ impl Bound {
     ///
     /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
-        let Serve { mounts, runtimes, connections, patience } = self.serve;
-        let mounts = Arc::new(mounts);
-        let places = places(connections);
+        let Serve { mounts, runtimes, connections, timeouts } = self.serve;
         let (stop, stopped) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
+        let shared = Shared { mounts: Arc::new(mounts), permits: permits(connections), timeouts, stopped };
         let address = self.first.local_addr()?;
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
-            let (mounts, places, stopped) = (Arc::clone(&mounts), Arc::clone(&places), stopped.clone());
-            let accepting = accept(listener(address, true)?, mounts, places, patience, stopped);
+            let accepting = accept(listener(address, true)?, shared.clone());
             let report = report.clone();
             spawn_thread(accepting, move |ended| drop(report.send(ended)))?;
         }
         let accepting = async {
-            let ended = accept(self.first, mounts, places, patience, stopped).await;
+            let ended = accept(self.first, shared).await;
             let _ = report.send(ended);
+            // The reports are over when each thread has dropped its sender, this one too.
             drop(report);
         };
         let ending = async {
-            let mut outcome = Ok(());
+            let mut result = Ok(());
             while let Some(ended) = reports.recv().await {
-                // Half a server is worse than none: whichever ends first ends the others.
+                // Half a server is worse than none: the thread that ends first ends the others.
                 stop.send_replace(true);
-                outcome = outcome.and(ended);
+                result = result.and(ended);
             }
-            outcome
+            result
         };
         let mut serving = pin!(async { tokio::join!(accepting, ending).1 });
         tokio::select! {
-            outcome = &mut serving => outcome,
+            result = &mut serving => result,
             () = shutdown => {
                 stop.send_replace(true);
                 serving.await
@@ -260,8 +257,8 @@ fn spawn_thread(
     let run = || tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work);
     let thread = std::thread::Builder::new().name("mrtr-http".to_owned());
     let spawned = thread.spawn(move || {
-        let outcome = catch_unwind(AssertUnwindSafe(run));
-        ended(outcome.unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked"))));
+        let result = catch_unwind(AssertUnwindSafe(run));
+        ended(result.unwrap_or_else(|_| Err(io::Error::other("a thread of the server panicked"))));
     });
     spawned.map(drop)
 }

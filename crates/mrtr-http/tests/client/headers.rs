@@ -175,7 +175,7 @@ async fn ht_3_annotations_that_are_gone_are_forgotten() {
     .await;
     let client = client(&scripted.url());
     client.list_tools().await.unwrap();
-    client.forget_kept();
+    client.clear_cache();
     client.list_tools().await.unwrap();
     client.call_tool("order", json!({ "item": "tea" })).await.unwrap();
     assert_eq!(scripted.asked()[2].header("mcp-param-item"), None);

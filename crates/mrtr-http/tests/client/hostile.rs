@@ -144,7 +144,7 @@ async fn ht_3_what_is_known_of_tools_is_bounded_and_the_oldest_is_forgotten() {
     .await;
     let client = client(&scripted);
     for _ in 0..5 {
-        client.forget_kept();
+        client.clear_cache();
         client.list_tools().await.unwrap();
     }
     // Twenty thousand arguments, of which a mebibyte does not hold all.

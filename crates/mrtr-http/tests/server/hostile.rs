@@ -18,7 +18,7 @@ use crate::tools;
 /// One server for all of them: what one input breaks, the next one finds broken.
 static SITE: LazyLock<(Runtime, Site)> = LazyLock::new(|| {
     let runtime = Runtime::new().unwrap();
-    let endpoint = Endpoint::anonymous(tools::server()).arrival(Duration::from_secs(1)).body_limit(1 << 20);
+    let endpoint = Endpoint::anonymous(tools::server()).body_timeout(Duration::from_secs(1)).body_limit(1 << 20);
     let site = runtime.block_on(async { Site::start(Serve::new(endpoint)) });
     (runtime, site)
 });
@@ -38,7 +38,7 @@ fn exchange(bytes: &[u8]) -> Vec<u8> {
     })
 }
 
-/// The same with a request that is whole, whose client waits for the answer.
+/// Sends a request that is whole, waits for the answer, and gives all that comes back.
 fn ask(post: &Post) -> Vec<u8> {
     let (runtime, site) = &*SITE;
     runtime.block_on(async {

@@ -83,7 +83,7 @@ async fn ht_8_a_client_that_keeps_sending_still_reads_why_it_was_refused() {
 
 #[tokio::test]
 async fn ht_8_a_body_that_does_not_come_is_not_waited_for() {
-    let endpoint = Endpoint::anonymous(tools::server()).arrival(Duration::from_millis(50)).concurrency(1);
+    let endpoint = Endpoint::anonymous(tools::server()).body_timeout(Duration::from_millis(50)).concurrency(1);
     let site = Site::start(Serve::new(endpoint));
     let mut wire = site.connect().await;
     let text = hello().text();
@@ -97,7 +97,7 @@ async fn ht_8_a_body_that_does_not_come_is_not_waited_for() {
 #[tokio::test]
 async fn ht_8_a_head_that_does_not_come_is_not_waited_for() {
     let limit = Duration::from_millis(100);
-    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).head_time(limit));
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).header_timeout(limit));
     // The first two could still become HTTP/2.
     for begin in
         ["", "PRI * HT", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "P", "POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-"]
@@ -121,7 +121,7 @@ async fn ht_8_a_request_that_runs_longer_than_a_head_may_take_is_left_alone() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
     let limit = Duration::from_millis(20);
-    let site = Site::start(Serve::new(Endpoint::anonymous(server)).head_time(limit));
+    let site = Site::start(Serve::new(Endpoint::anonymous(server)).header_timeout(limit));
     let mut wire = site.connect().await;
     wire.send(Post::of(&call("wait", json!({}))).text()).await;
     gate.reached().await;
@@ -140,8 +140,8 @@ async fn ht_8_a_head_has_a_limit() {
     assert_eq!(site.answer(&filled(Serve::HEAD_LIMIT + 1000)).await.status, 431);
     // The length of the body is a header as well.
     let more = |count| (hello().headers.len() + 1..count).fold(hello(), |post, n| post.with(&format!("X-{n}"), "x"));
-    assert_eq!(site.answer(&more(Serve::MOST_HEADERS)).await.status, 200);
-    assert_eq!(site.answer(&more(Serve::MOST_HEADERS + 1)).await.status, 431);
+    assert_eq!(site.answer(&more(Serve::MAX_HEADERS)).await.status, 200);
+    assert_eq!(site.answer(&more(Serve::MAX_HEADERS + 1)).await.status, 431);
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn ht_8_a_client_that_does_not_read_is_cut_off() {
     }
     let server = Server::builder("test", "1.0.0").tool(Tool::new("flood", flood)).build().unwrap();
     let limit = Duration::from_millis(100);
-    let serve = Serve::new(Endpoint::anonymous(server)).stall_time(limit);
+    let serve = Serve::new(Endpoint::anonymous(server)).write_timeout(limit);
     let site = Site::start(serve);
     let mut wire = site.connect().await;
     wire.send(Post::of(&call("flood", json!({}))).text()).await;

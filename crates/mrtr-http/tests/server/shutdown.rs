@@ -63,7 +63,7 @@ async fn ht_6_subscriptions_get_their_result() {
 async fn what_does_not_end_is_dropped_when_grace_is_over() {
     let gate = Gate::default();
     let server = tools::builder(&gate).build().unwrap();
-    let site = Site::start(Serve::new(Endpoint::anonymous(server)).grace(Duration::from_millis(50)));
+    let site = Site::start(Serve::new(Endpoint::anonymous(server)).shutdown_timeout(Duration::from_millis(50)));
     let mut wire = site.connect().await;
     wire.send(Post::of(&call("wait", json!({}))).text()).await;
     gate.reached().await;

@@ -93,7 +93,7 @@ impl Gate {
         self.0.done.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The same as a step.
+    /// Passes, as a step of a flow.
     pub(crate) async fn pass_as_step(&self) -> std::io::Result<()> {
         self.pass().await;
         Ok(())

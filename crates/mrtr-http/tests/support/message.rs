@@ -91,7 +91,7 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Value {
     request("tools/call", params)
 }
 
-/// The same with a token for progress: its reply may be a stream.
+/// A request with a token for progress: its reply may be a stream.
 pub(crate) fn watched(mut message: Value) -> Value {
     message["params"]["_meta"]["progressToken"] = json!("watched");
     message

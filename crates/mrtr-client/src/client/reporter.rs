@@ -1,13 +1,13 @@
-//! Telling whoever watches what happens during one call.
+//! The events of one call, told to those who read the client's events.
 
 use mrtr_schema::Revision;
 
-use super::watchers::{Told, What};
+use super::event_queues::{QueuedEvent, QueuedKind};
 use crate::client::Client;
-use crate::{EventKind, Notified, PendingCall};
+use crate::{EventKind, PendingCall, ServerNotification};
 
 /// Tells of one call. A call that is dropped before its end is told of, too.
-pub(super) struct Report {
+pub(super) struct EventReporter {
     client: Client,
     pub(super) call: u64,
     method: String,
@@ -15,7 +15,7 @@ pub(super) struct Report {
     is_over: bool,
 }
 
-impl Report {
+impl EventReporter {
     pub(super) fn new(client: &Client, pending: &PendingCall) -> Self {
         Self {
             client: client.clone(),
@@ -34,34 +34,34 @@ impl Report {
         self.name.as_deref()
     }
 
-    pub(super) fn tell(&self, kind: EventKind) {
-        self.tell_of(|| What::Happened(kind));
+    pub(super) fn emit(&self, kind: EventKind) {
+        self.emit_with(|| QueuedKind::Event(kind));
     }
 
     /// Tells of what the server said on the way.
-    pub(super) fn tell_said(&self, notified: Notified, revision: Revision) {
-        self.tell_of(|| What::Said(notified, revision));
+    pub(super) fn emit_notification(&self, notification: ServerNotification, revision: Revision) {
+        self.emit_with(|| QueuedKind::Notification(notification, revision));
     }
 
-    fn tell_of(&self, what: impl FnOnce() -> What) {
-        // Nobody may be watching, which is fine.
-        if !self.client.0.watchers.is_watched() {
+    fn emit_with(&self, kind: impl FnOnce() -> QueuedKind) {
+        // Without a reader, an event costs nothing.
+        if !self.client.0.event_queues.has_readers() {
             return;
         }
         let (method, name) = (self.method.clone(), self.name.clone());
-        self.client.0.watchers.tell(Told { call: self.call, method, name, what: what() });
+        self.client.0.event_queues.emit(QueuedEvent { call: self.call, method, name, kind: kind() });
     }
 
     pub(super) fn close(mut self) {
-        self.tell(EventKind::Done);
+        self.emit(EventKind::Done);
         self.is_over = true;
     }
 }
 
-impl Drop for Report {
+impl Drop for EventReporter {
     fn drop(&mut self) {
         if !self.is_over {
-            self.tell(EventKind::Abandoned);
+            self.emit(EventKind::Abandoned);
         }
     }
 }

@@ -14,7 +14,7 @@ use mrtr_server::ReplyStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
-use super::budget::Room;
+use super::budget::BodyReservation;
 
 /// The body of a response.
 ///
@@ -29,7 +29,7 @@ use super::budget::Room;
 /// assert_eq!(http_body::Body::size_hint(response.body()).exact(), Some(16), "the text `Only POST here.\n`");
 /// # Ok(()) }
 /// ```
-pub struct Body(Kind);
+pub struct ResponseBody(Kind);
 
 enum Kind {
     /// One message, or nothing; and nothing once that is written.
@@ -37,15 +37,29 @@ enum Kind {
     Events(Box<Events>),
 }
 
-/// Messages as server-sent events, with a comment now and then so that nobody takes the connection for dead.
+/// Messages as server-sent events, with a comment now and then so that no proxy takes the connection for dead.
 struct Events {
     messages: ReplyStream,
     keep_alive: Interval,
-    /// Given back when the stream ends.
-    _place: (Option<OwnedSemaphorePermit>, Room),
+    _permits: StreamPermits,
 }
 
-impl Body {
+/// What a stream holds, and gives back when it ends.
+#[derive(Debug)]
+pub(super) struct StreamPermits {
+    /// To run, or to be subscribed.
+    _permit: Option<OwnedSemaphorePermit>,
+    /// For what stays of its request.
+    _body: BodyReservation,
+}
+
+impl StreamPermits {
+    pub(super) fn new(permit: Option<OwnedSemaphorePermit>, body: BodyReservation) -> Self {
+        Self { _permit: permit, _body: body }
+    }
+}
+
+impl ResponseBody {
     pub(super) fn empty() -> Self {
         Self(Kind::Whole(None))
     }
@@ -54,14 +68,14 @@ impl Body {
         Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, place: (Option<OwnedSemaphorePermit>, Room)) -> Self {
+    pub(super) fn events(messages: ReplyStream, every: Duration, permits: StreamPermits) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self(Kind::Events(Box::new(Events { messages, keep_alive, _place: place })))
+        Self(Kind::Events(Box::new(Events { messages, keep_alive, _permits: permits })))
     }
 }
 
-impl http_body::Body for Body {
+impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -110,11 +124,11 @@ fn event(message: &str) -> Bytes {
     ["event: message\ndata: ", &message, "\n\n"].concat().into()
 }
 
-impl fmt::Debug for Body {
+impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
-            Kind::Whole(_) => "Body(whole)",
-            Kind::Events(_) => "Body(events)",
+            Kind::Whole(_) => "ResponseBody(whole)",
+            Kind::Events(_) => "ResponseBody(events)",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Those who watch a client's calls: each has a queue of its own, bounded in bytes, from which the oldest go first.
+//! Queues of events, one for each reader: bounded in bytes, and the oldest go first.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,80 +9,80 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use mrtr_schema::{LoggingMessageParams, ProgressParams, Revision, Wire};
 
-use crate::{CallEvent, EventKind, Limits, Notified};
+use crate::{CallEvent, EventKind, Limits, ServerNotification};
 
-/// All who watch.
-pub(super) struct Watchers {
+/// The queues of all readers.
+pub(super) struct EventQueues {
     queues: Mutex<Vec<Arc<Queue>>>,
-    /// How many there are, for those who only want to know whether there is one.
+    /// How many readers there are: to know whether there is one takes no lock.
     count: Arc<AtomicUsize>,
-    most_bytes: usize,
+    max_bytes: usize,
 }
 
 /// Something that happened, as it waits to be read.
 #[derive(Debug, Clone)]
-pub(super) struct Told {
+pub(super) struct QueuedEvent {
     pub(super) call: u64,
     pub(super) method: String,
     pub(super) name: Option<String>,
-    pub(super) what: What,
+    pub(super) kind: QueuedKind,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum What {
-    Happened(EventKind),
+pub(super) enum QueuedKind {
+    Event(EventKind),
     /// What the server said, as it came: taken apart it would take many times as much, so that is left to the reader.
-    Said(Notified, Revision),
+    Notification(ServerNotification, Revision),
 }
 
-/// What waits for one who watches.
+/// What waits for one reader.
 #[derive(Default)]
 struct Queue(Mutex<Waiting>);
 
 #[derive(Default)]
 struct Waiting {
-    events: VecDeque<Arc<Told>>,
+    events: VecDeque<Arc<QueuedEvent>>,
     bytes: usize,
     waker: Option<Waker>,
     /// The client is gone: there will be no more.
     is_over: bool,
     /// The reader is gone.
-    is_left: bool,
+    is_closed: bool,
 }
 
-/// One who watches.
-pub(super) struct Watcher {
+/// The events of a client, for one reader.
+pub(super) struct EventStream {
     queue: Arc<Queue>,
     count: Arc<AtomicUsize>,
 }
 
-impl Watchers {
-    pub(super) fn new(most_bytes: usize) -> Self {
-        Self { queues: Mutex::default(), count: Arc::default(), most_bytes }
+impl EventQueues {
+    pub(super) fn new(max_bytes: usize) -> Self {
+        Self { queues: Mutex::default(), count: Arc::default(), max_bytes }
     }
 
-    pub(super) fn is_watched(&self) -> bool {
+    pub(super) fn has_readers(&self) -> bool {
         self.count.load(Ordering::Relaxed) > 0
     }
 
-    pub(super) fn watch(&self) -> Watcher {
+    pub(super) fn stream(&self) -> EventStream {
         let queue = Arc::new(Queue::default());
         self.queues().push(Arc::clone(&queue));
         self.count.fetch_add(1, Ordering::Relaxed);
-        Watcher { queue, count: Arc::clone(&self.count) }
+        EventStream { queue, count: Arc::clone(&self.count) }
     }
 
-    /// Tells all who watch.
-    pub(super) fn tell(&self, told: Told) {
-        let told = Arc::new(told);
+    /// Has an event wait for each reader.
+    pub(super) fn emit(&self, event: QueuedEvent) {
+        let event = Arc::new(event);
         let mut wakers = Vec::new();
         self.queues().retain(|queue| {
             let mut waiting = queue.waiting();
-            waiting.push(&told, self.most_bytes);
+            waiting.push(&event, self.max_bytes);
             wakers.extend(waiting.waker.take());
-            !waiting.is_left
+            !waiting.is_closed
         });
-        // Whoever is woken may come back here at once: nothing is locked any more.
+        // A reader that is woken may come back here at once: nothing is locked any more.
         wakers.into_iter().for_each(Waker::wake);
     }
 
@@ -91,7 +91,7 @@ impl Watchers {
     }
 }
 
-impl Drop for Watchers {
+impl Drop for EventQueues {
     fn drop(&mut self) {
         let queues = std::mem::take(&mut *self.queues());
         for queue in queues {
@@ -113,50 +113,50 @@ impl Queue {
 
 impl Waiting {
     /// Has an event wait, in place of the oldest where there is no room.
-    fn push(&mut self, told: &Arc<Told>, most_bytes: usize) {
-        let bytes = told.bytes();
-        if self.is_left || bytes > most_bytes {
+    fn push(&mut self, event: &Arc<QueuedEvent>, max_bytes: usize) {
+        let bytes = event.bytes();
+        if self.is_closed || bytes > max_bytes {
             return;
         }
-        while self.events.len() >= Limits::EVENTS || self.bytes + bytes > most_bytes {
+        while self.events.len() >= Limits::EVENTS || self.bytes + bytes > max_bytes {
             if self.pop().is_none() {
                 break;
             }
         }
         self.bytes += bytes;
-        self.events.push_back(Arc::clone(told));
+        self.events.push_back(Arc::clone(event));
     }
 
-    fn pop(&mut self) -> Option<Arc<Told>> {
-        let told = self.events.pop_front()?;
-        self.bytes -= told.bytes();
-        Some(told)
+    fn pop(&mut self) -> Option<Arc<QueuedEvent>> {
+        let event = self.events.pop_front()?;
+        self.bytes -= event.bytes();
+        Some(event)
     }
 }
 
-impl Told {
+impl QueuedEvent {
     /// What it takes to keep it, about.
     fn bytes(&self) -> usize {
         let of_text = |text: &String| size_of::<String>() + text.len();
-        let what = match &self.what {
-            What::Said(Notified { method, params }, _) => method.len() + params.as_str().len(),
-            What::Happened(EventKind::Asked(keys)) => keys.iter().map(of_text).sum(),
-            What::Happened(EventKind::Answered(text) | EventKind::Task(text)) => text.len(),
-            What::Happened(_) => 0,
+        let content = match &self.kind {
+            QueuedKind::Notification(ServerNotification { method, params }, _) => method.len() + params.as_str().len(),
+            QueuedKind::Event(EventKind::Asked(keys)) => keys.iter().map(of_text).sum(),
+            QueuedKind::Event(EventKind::Answered(text) | EventKind::Task(text)) => text.len(),
+            QueuedKind::Event(_) => 0,
         };
-        size_of::<Self>() + self.method.len() + self.name.as_ref().map_or(0, String::len) + what
+        size_of::<Self>() + self.method.len() + self.name.as_ref().map_or(0, String::len) + content
     }
 
     fn into_event(self) -> CallEvent {
-        let kind = match self.what {
-            What::Happened(kind) => kind,
-            What::Said(notified, revision) => event_of(notified, revision),
+        let kind = match self.kind {
+            QueuedKind::Event(kind) => kind,
+            QueuedKind::Notification(notification, revision) => event_of(notification, revision),
         };
         CallEvent { call: self.call, method: self.method, name: self.name, kind }
     }
 }
 
-fn event_of(Notified { method, params }: Notified, revision: Revision) -> EventKind {
+fn event_of(ServerNotification { method, params }: ServerNotification, revision: Revision) -> EventKind {
     let dialect = revision.lenient();
     match method.as_str() {
         "notifications/progress" => ProgressParams::read(params.as_raw(), dialect).ok().map(EventKind::Progress),
@@ -166,15 +166,15 @@ fn event_of(Notified { method, params }: Notified, revision: Revision) -> EventK
     .unwrap_or(EventKind::Other { method, params })
 }
 
-impl Stream for Watcher {
+impl Stream for EventStream {
     type Item = CallEvent;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<CallEvent>> {
         let mut waiting = self.queue.waiting();
         match waiting.pop() {
-            Some(told) => {
+            Some(event) => {
                 drop(waiting);
-                Poll::Ready(Some(Arc::unwrap_or_clone(told).into_event()))
+                Poll::Ready(Some(Arc::unwrap_or_clone(event).into_event()))
             }
             None if waiting.is_over => Poll::Ready(None),
             None => {
@@ -185,9 +185,9 @@ impl Stream for Watcher {
     }
 }
 
-impl Drop for Watcher {
+impl Drop for EventStream {
     fn drop(&mut self) {
-        let left = Waiting { is_left: true, ..Waiting::default() };
+        let left = Waiting { is_closed: true, ..Waiting::default() };
         let waiting = std::mem::replace(&mut *self.queue.waiting(), left);
         drop(waiting);
         self.count.fetch_sub(1, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 /// A connection whose client must read what it is sent, and is heard out when the connection closes.
-pub(super) struct Patient {
+pub(super) struct TimeoutStream {
     stream: TcpStream,
     /// How long a write may make no progress.
     limit: Duration,
@@ -27,7 +27,7 @@ pub(super) struct Patient {
 /// be a reset, which may overtake the response.
 const LINGER: Duration = Duration::from_secs(2);
 
-impl Patient {
+impl TimeoutStream {
     pub(super) fn new(stream: TcpStream, limit: Duration, unread: Arc<AtomicBool>) -> Self {
         Self { stream, limit, stalled: None, unread, lingering: None }
     }
@@ -65,7 +65,7 @@ impl Patient {
     }
 }
 
-impl AsyncRead for Patient {
+impl AsyncRead for TimeoutStream {
     /// Reads no more at once than the reader's buffer is to hold.
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if buffer.remaining() <= READ_AT_ONCE {
@@ -86,7 +86,7 @@ impl AsyncRead for Patient {
 /// this, the buffer stays within twice as much.
 const READ_AT_ONCE: usize = 8 << 10;
 
-impl AsyncWrite for Patient {
+impl AsyncWrite for TimeoutStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.poll_within_limit(cx, |stream, cx| stream.poll_write(cx, bytes))
     }

@@ -1,0 +1,47 @@
+//! How long to wait before a retry: longer each time, and not the same for all clients.
+
+use std::time::Duration;
+
+/// The pauses of one call. Time and randomness are the driver's: it gives a seed, and waits.
+#[derive(Debug, Clone)]
+pub(super) struct Backoff {
+    seed: u64,
+}
+
+impl Backoff {
+    pub(super) fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// The pause after a call had to back off so many times before: doubled each time, and no less than the server wants.
+    ///
+    /// What the server wants is not varied: a client that came sooner would be sent away again.
+    pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
+        let doubled = first.saturating_mul(1 << times.min(MAX_DOUBLINGS)).min(MAX_PAUSE);
+        self.varied(doubled).max(wanted.unwrap_or_default().min(MAX_WANTED))
+    }
+
+    /// Between half and all of this, so that clients that were sent away together do not come back together.
+    fn varied(&mut self, pause: Duration) -> Duration {
+        // Knuth's generator: good enough to spread clients, and the same for the same seed.
+        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let half = pause / 2;
+        half + half.mul_f64(f64::from((self.seed >> 32) as u32) / f64::from(u32::MAX))
+    }
+}
+
+/// How long to wait between two polls of a task: what its server wants, within reason.
+pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration) -> Duration {
+    wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).clamp(MIN_POLL, MAX_WANTED))
+}
+
+const MAX_DOUBLINGS: u32 = 16;
+
+/// The longest pause that this client chooses by itself.
+const MAX_PAUSE: Duration = Duration::from_secs(30);
+
+/// The longest pause that a server can make it take.
+const MAX_WANTED: Duration = Duration::from_hours(1);
+
+/// A server that wants no pause at all does not get a storm.
+const MIN_POLL: Duration = Duration::from_millis(20);

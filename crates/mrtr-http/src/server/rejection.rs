@@ -1,0 +1,54 @@
+//! Why a request does not reach the server: a value that knows its status.
+
+use http::StatusCode;
+
+use super::authenticate::Challenge;
+
+/// Why a request does not reach the server.
+#[derive(Debug)]
+pub(super) enum Rejection {
+    NotFound,
+    ForeignOrigin,
+    NotPost,
+    NotJson,
+    Encoded,
+    NotAcceptable,
+    TwoCredentials,
+    Unauthenticated(Challenge),
+    TooLarge,
+    TooSlow,
+    /// The connection broke, or what came was no body.
+    Broken,
+    TooDeep,
+    Overloaded,
+}
+
+impl Rejection {
+    /// The status, and a line for a person who sent the request by hand.
+    pub(super) fn status(&self) -> (StatusCode, &'static str) {
+        match self {
+            Self::NotFound => (StatusCode::NOT_FOUND, "There is nothing here.\n"),
+            Self::ForeignOrigin => {
+                (StatusCode::FORBIDDEN, "Requests for this host, or from this origin, are not taken.\n")
+            }
+            Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),
+            Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be `application/json`, in UTF-8.\n"),
+            Self::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must not be compressed or encoded.\n"),
+            Self::NotAcceptable => {
+                (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
+            }
+            // RFC 6750, 3.1: credentials that come more than once are an invalid request, which is a 400. A 401 would say
+            // that other credentials might do.
+            Self::TwoCredentials => (StatusCode::BAD_REQUEST, "`Authorization` stands there more than once.\n"),
+            Self::Unauthenticated(challenge) if challenge.is_forbidden => {
+                (StatusCode::FORBIDDEN, "This is not allowed.\n")
+            }
+            Self::Unauthenticated(_) => (StatusCode::UNAUTHORIZED, "Say who you are.\n"),
+            Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "The body is too large.\n"),
+            Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "The body took too long.\n"),
+            Self::Broken => (StatusCode::BAD_REQUEST, "The body broke off.\n"),
+            Self::TooDeep => (StatusCode::BAD_REQUEST, "not JSON that is read here: it is nested too deeply"),
+            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "Too much is going on; try again later.\n"),
+        }
+    }
+}

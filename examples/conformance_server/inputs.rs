@@ -1,7 +1,8 @@
 //! Inputs beyond plain forms: a URL to visit, an application's own kind, and a model that calls tools.
 
 use mrtr_schema::{CreateMessageParams, InputSchema, JsonObject, Method, NamespacedInput, SamplingMessage};
-use mrtr_server::{Builder, Failure, Flow, SamplingTools, Tool, ToolError};
+use mrtr_server::flow::SamplingTools;
+use mrtr_server::{Builder, Failure, Flow, Tool, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,7 +59,7 @@ async fn weather(flow: Flow) -> Result<String, Failure> {
     Ok(answer.text().unwrap_or_default())
 }
 
-async fn forecast(arguments: JsonObject) -> Result<mrtr_server::ToolOutput, Failure> {
+async fn forecast(arguments: JsonObject) -> Result<mrtr_server::flow::ToolOutput, Failure> {
     let city = arguments.get("city").ok_or(ToolError::new("Which city?"))?;
     Ok(format!("It is sunny in {}", city.as_text().unwrap_or_default()).into())
 }

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use mrtr_schema::{ContentBlock, PromptMessage, Role};
-use mrtr_server::{Builder, Completing, Failure, Flow, Prompt};
+use mrtr_server::handler::Completing;
+use mrtr_server::{Builder, Failure, Flow, Prompt};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

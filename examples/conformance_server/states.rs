@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 
-use mrtr_server::{Builder, Clock, Flow, ShedAbove, SystemClock, Tool};
+use mrtr_server::extend::{Clock, ShedAbove, SystemClock};
+use mrtr_server::{Builder, Flow, Tool};
 use mrtr_state::MemorySingleUse;
 
 use crate::input_required::confirmed;

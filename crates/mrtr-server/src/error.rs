@@ -52,7 +52,7 @@ pub enum FlowError {
         /// The step.
         step: String,
     },
-    /// The step took longer than its [`timeout`](crate::Step::timeout) allows.
+    /// The step took longer than its [`timeout`](crate::flow::Step::timeout) allows.
     #[error("`{step}` took longer than it may; whether it took effect is not known")]
     TimedOut {
         /// The step.

@@ -6,7 +6,7 @@ mod member;
 mod namespaced;
 mod question;
 mod race;
-mod run;
+pub(crate) mod run;
 mod sampling;
 mod step;
 mod url;
@@ -24,20 +24,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+pub use crate::support::changes::Changes;
 pub use ask::{AnswerMode, Answered, Ask, FullAnswer, Optional, Required};
 pub use join::{Join, JoinAll};
 pub use member::{Branch, Joinable};
 pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use race::{Race, Race2, Race3, Race4, Racing};
-pub use run::run;
 pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
 pub use url::{UrlAsk, UrlUntil};
 
 use crate::engine::{Admission, Run, park};
 use crate::support::caller::Caller;
-use crate::support::changes::Changes;
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
 ///
@@ -129,7 +128,8 @@ impl Flow {
     /// Each turn is an answer of its own, and the tools of a turn are a step of their own.
     ///
     /// ```
-    /// # use mrtr_server::{Failure, Flow, SamplingTools};
+    /// # use mrtr_server::{Failure, Flow};
+    /// # use mrtr_server::flow::SamplingTools;
     /// use mrtr_schema::{CreateMessageParams, InputSchema, SamplingMessage, Tool};
     ///
     /// async fn weather(flow: Flow) -> Result<String, Failure> {
@@ -264,7 +264,8 @@ impl Flow {
     /// A plain `select!` is no race: there the question is always asked, and nothing goes on past it.
     ///
     /// ```
-    /// # use mrtr_server::{Failure, Flow, Race2};
+    /// # use mrtr_server::{Failure, Flow};
+    /// # use mrtr_server::flow::Race2;
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Address { street: String }
     /// # async fn look_up() -> Result<String, std::io::Error> { Ok("1 Main Street".into()) }
     /// async fn address(flow: Flow) -> Result<String, Failure> {
@@ -539,7 +540,8 @@ impl fmt::Debug for Flow {
 /// A flow that puts something before each name.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, Scope};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::Scope;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Label { text: String }
 /// async fn label(scope: &Scope<'_>) -> Result<String, Failure> {
 ///     Ok(scope.elicit::<Label>("label", "A label?").await?.text)

@@ -24,7 +24,7 @@ use crate::engine::lazy_flow::LazyFlow;
 use crate::engine::shared::Shared;
 use crate::engine::{JournalSink, Outcome, Question, RunReport, gate};
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error, invalid_params, with_causes};
-use crate::flow::run;
+use crate::flow::run::run;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::handler::Handler;
 use crate::register::parts::{Identity, Parts};

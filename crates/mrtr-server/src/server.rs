@@ -111,7 +111,8 @@ impl fmt::Debug for Server {
 /// ```
 /// use std::num::NonZeroUsize;
 /// use mrtr_schema::{CacheScope, CachingHints};
-/// use mrtr_server::{Failure, Flow, Prompt, Resource, Server, ShedAbove, Tool};
+/// use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool};
+/// use mrtr_server::extend::ShedAbove;
 ///
 /// async fn hello(_: Flow) -> Result<&'static str, Failure> {
 ///     Ok("Hello")
@@ -258,7 +259,7 @@ impl Builder {
     }
 
     /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
-    /// [`Ask::until`](crate::Ask::until).
+    /// [`Ask::until`](crate::flow::Ask::until).
     ///
     /// `page` makes the message and the URL from what is asked and the id of the interaction. The page must find out
     /// by itself who opens it.

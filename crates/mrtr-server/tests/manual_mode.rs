@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mrtr_schema::{ElicitRequest, ElicitUrlParams, ListRootsRequest, ListRootsResult, Url};
+use mrtr_server::handler::{IntoOutput, Output};
 use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output, Server, StatePolicy, Tool};
+use mrtr_server::{Failure, Flow, InputRequired, Server, StatePolicy, Tool};
 use serde_json::json;
 
 fn serve(tool: Tool) -> Server {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mrtr_schema::Revision;
+use mrtr_server::handler::ToolHandler;
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{Failure, Flow, FlowError, Server, StatePolicy, Tool, ToolHandler};
+use mrtr_server::{Failure, Flow, FlowError, Server, StatePolicy, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
 use proptest::prelude::*;
 use schemars::JsonSchema;

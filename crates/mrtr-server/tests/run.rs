@@ -1,7 +1,8 @@
 //! What a run tells its runner.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use mrtr_server::{Failure, Journal, Outcome, RunContext, run};
+use mrtr_server::Failure;
+use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 
 #[tokio::test]
 async fn a_question_that_was_only_asked_leaves_nothing_in_the_journal() {

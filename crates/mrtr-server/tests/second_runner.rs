@@ -7,8 +7,9 @@ mod keeper;
 use std::sync::{Arc, Mutex};
 
 use keeper::{Keeper, Kept, Status};
+use mrtr_server::handler::{IntoHandler, IntoOutput, ToolHandler};
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{Failure, Flow, InputRequired, IntoHandler, IntoOutput, Server, Tool, ToolError, ToolHandler};
+use mrtr_server::{Failure, Flow, InputRequired, Server, Tool, ToolError};
 use mrtr_state::{Key, KeyRing, Sealer};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -10,7 +10,8 @@ use mrtr_client::{
     CallError, Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use mrtr_schema::{CacheScope, CachingHints, CompleteParams, CompletionArgument, PromptReference, Revision};
-use mrtr_server::{Completing, Failure, Flow, Prompt, Resource, Server, Tool};
+use mrtr_server::handler::Completing;
+use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -12,7 +12,8 @@ use mrtr_schema::{
     CompleteParams, CompletionArgument, CreateMessageResult, ElicitResult, JsonObject, Method, NamespacedInput,
     PromptReference, Revision, Role, SamplingContent, TextContent, ToolUseContent,
 };
-use mrtr_server::{Answered, Failure, Flow, Server, Tool};
+use mrtr_server::flow::Answered;
+use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -10,7 +10,8 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
 use mrtr_schema::{ClientCapabilities, Feature, Revision};
-use mrtr_server::{Context, Permit, Reply, Server};
+use mrtr_server::transport::Permit;
+use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
 use super::authenticate::{Anonymous, Authenticator, Identity};

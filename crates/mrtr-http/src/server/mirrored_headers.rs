@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use http::{HeaderMap, HeaderValue};
-use mrtr_server::{HeaderClaim, Headers};
+use mrtr_server::transport::{HeaderClaim, Headers};
 
 use crate::header_text;
 

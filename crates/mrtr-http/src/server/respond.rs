@@ -2,7 +2,8 @@
 
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, Feature, Revision};
-use mrtr_server::{Reply, Stage};
+use mrtr_server::Reply;
+use mrtr_server::transport::Stage;
 
 use super::config::EndpointConfig;
 use super::rejection::Rejection;

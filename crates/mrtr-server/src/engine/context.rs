@@ -22,7 +22,8 @@ use crate::support::shed::{Load, MOST_SHEDS};
 /// What a run has besides its journal.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+/// use mrtr_server::{Failure, Flow};
+/// use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let handler = async |flow: Flow| {
@@ -57,7 +58,7 @@ pub struct RunContext {
 /// How long a run may take, unless the server or the tool says otherwise: ten minutes.
 ///
 /// ```
-/// assert_eq!(mrtr_server::DEFAULT_RUN_DEADLINE.as_secs(), 600);
+/// assert_eq!(mrtr_server::extend::DEFAULT_RUN_DEADLINE.as_secs(), 600);
 /// ```
 pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 

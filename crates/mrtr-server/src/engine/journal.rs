@@ -14,7 +14,7 @@ use crate::support::by_name::ByName;
 /// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants.
 ///
 /// ```
-/// use mrtr_server::{Asked, Journal};
+/// use mrtr_server::extend::{Asked, Journal};
 ///
 /// let mut journal = Journal::default();
 /// assert!(journal.is_empty());
@@ -78,7 +78,7 @@ pub(crate) enum AnswerEntry {
 /// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
 ///
 /// ```
-/// use mrtr_server::{Journal, Question};
+/// use mrtr_server::extend::{Journal, Question};
 ///
 /// /// What a runner does when the answer to a question has come.
 /// fn answered(journal: &mut Journal, question: &Question, answer: Box<serde_json::value::RawValue>) {
@@ -184,7 +184,7 @@ impl Journal {
     }
 
     /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
-    /// next run to say. `asked` is what [`Question::asked`](crate::Question::asked) was.
+    /// next run to say. `asked` is what [`Question::asked`](crate::extend::Question::asked) was.
     pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, asked: Asked) {
         self.entries_mut().answers.insert(key.into(), AnswerEntry::given(response, asked));
     }

@@ -11,7 +11,8 @@ use crate::support::by_name::Names;
 /// How a run ended.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+/// use mrtr_server::{Failure, Flow};
+/// use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let handler = async |_: Flow| Ok::<_, Failure>(42);
@@ -41,7 +42,8 @@ pub enum Outcome<T> {
 /// What is left of a run.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, Journal, RunContext, run};
+/// use mrtr_server::{Failure, Flow};
+/// use mrtr_server::extend::{Journal, RunContext, run};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let handler = async |flow: Flow| Ok::<_, Failure>(flow.step("count", async { Ok::<_, Failure>(1_u32) }).await?);
@@ -87,7 +89,8 @@ impl SeenQuestions {
 /// A question that a run ended with.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, Journal, Outcome, RunContext, run};
+/// use mrtr_server::{Failure, Flow};
+/// use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let handler = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").await?);

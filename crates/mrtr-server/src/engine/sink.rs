@@ -7,7 +7,7 @@ use super::outcome::Question;
 /// Where entries go as they are made. Plain rounds keep them in the journal alone.
 ///
 /// ```
-/// use mrtr_server::{Entry, JournalSink, SinkError};
+/// use mrtr_server::extend::{Entry, JournalSink, SinkError};
 ///
 /// #[derive(Debug)]
 /// struct Log;
@@ -32,7 +32,7 @@ pub trait JournalSink: Send + Sync + 'static {
 /// Something that happened in a run.
 ///
 /// ```
-/// use mrtr_server::Entry;
+/// use mrtr_server::extend::Entry;
 ///
 /// fn line(entry: Entry<'_>) -> String {
 ///     match entry {
@@ -63,7 +63,7 @@ pub enum Entry<'a> {
 /// Why an entry could not be kept: the run ends there.
 ///
 /// ```
-/// use mrtr_server::SinkError;
+/// use mrtr_server::extend::SinkError;
 ///
 /// let error = SinkError::Store("the disk is full".into());
 /// assert_eq!(error.to_string(), "the entry could not be kept");

@@ -68,7 +68,8 @@ pub enum Required {}
 /// What a question gives: what the person did.
 ///
 /// ```
-/// # use mrtr_server::{Answered, Failure, Flow};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::Answered;
 /// # #[derive(PartialEq, serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
 /// async fn greet(flow: Flow) -> Result<String, Failure> {
 ///     let answered = flow.elicit::<Login>("login", "Who are you?").answer().await;
@@ -96,7 +97,8 @@ pub enum Optional {}
 /// What a person did with a question.
 ///
 /// ```
-/// # use mrtr_server::{Answered, Failure, Flow};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::Answered;
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Consent { agreed: bool }
 /// async fn delete(flow: Flow) -> Result<String, Failure> {
 ///     Ok(match flow.elicit::<Consent>("consent", "Delete it?").answer().await {
@@ -120,7 +122,8 @@ pub enum Answered<T> {
 /// How a question gives its answer. Implemented here alone.
 ///
 /// ```
-/// # use mrtr_server::{Ask, Failure, Flow, FormQuestion, Optional};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::{Ask, FormQuestion, Optional};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
 /// /// The mode is part of a question's type.
 /// fn who(flow: &Flow) -> Ask<'_, FormQuestion<Login>, Optional> {

@@ -113,7 +113,8 @@ join_of_tuples! {
 /// Any number of questions, steps or branches of one kind, being awaited.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, JoinAll};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::JoinAll;
 /// # async fn ping(_host: &str) -> Result<u32, std::io::Error> { Ok(7) }
 /// fn times<'a>(flow: &'a Flow, hosts: &'a [String]) -> JoinAll<'a, u32> {
 ///     flow.join_all(hosts.iter().map(|host| flow.step(host, ping(host))))

@@ -126,7 +126,8 @@ where
 /// that it would be a branch of.
 ///
 /// ```
-/// # use mrtr_server::{Branch, Failure, Flow};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::Branch;
 /// # async fn build() -> Result<u32, std::io::Error> { Ok(7) }
 /// fn built(flow: &Flow) -> Branch<'_, Result<u32, Failure>> {
 ///     flow.branch(async { Ok(flow.step("build", build()).await?) })

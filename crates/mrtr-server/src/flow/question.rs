@@ -27,7 +27,8 @@ use crate::support::echo;
 /// A kind of question. Implemented here alone; named in the types of [`Ask`](super::Ask).
 ///
 /// ```
-/// # use mrtr_server::{Ask, Failure, FlowError, QuestionKind};
+/// # use mrtr_server::{Failure, FlowError};
+/// # use mrtr_server::flow::{Ask, QuestionKind};
 /// /// Works for every kind of question.
 /// async fn or_none<Q: QuestionKind + Unpin>(question: Ask<'_, Q>) -> Result<Option<Q::Value>, FlowError> {
 ///     match question.await {
@@ -89,7 +90,8 @@ pub(super) mod sealed {
 /// A form for a person.
 ///
 /// ```
-/// # use mrtr_server::{Ask, Flow, FormQuestion};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{Ask, FormQuestion};
 /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
 /// fn login(flow: &Flow) -> Ask<'_, FormQuestion<Login>> {
 ///     flow.elicit("login", "Who are you?")
@@ -150,7 +152,8 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
 ///
 /// ```
 /// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
-/// # use mrtr_server::{Ask, Flow, SamplingQuestion};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{Ask, SamplingQuestion};
 /// fn capital(flow: &Flow) -> Ask<'_, SamplingQuestion> {
 ///     flow.sample("capital", CreateMessageParams::new([SamplingMessage::user("The capital of France?")], 100_u64))
 /// }
@@ -186,7 +189,8 @@ impl QuestionKind for SamplingQuestion {
 /// A question for the client's roots.
 ///
 /// ```
-/// # use mrtr_server::{Ask, Flow, RootsQuestion};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{Ask, RootsQuestion};
 /// fn roots(flow: &Flow) -> Ask<'_, RootsQuestion> {
 ///     flow.roots("roots")
 /// }
@@ -219,7 +223,8 @@ impl QuestionKind for RootsQuestion {
 ///
 /// ```
 /// # use mrtr_schema::{Method, NamespacedInput};
-/// # use mrtr_server::{Ask, Flow, NamespacedQuestion};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{Ask, NamespacedQuestion};
 /// # struct Seat;
 /// # impl NamespacedInput for Seat {
 /// #     const METHOD: Method = Method::from_static("com.example/seat");

@@ -13,7 +13,8 @@ use crate::error::FlowError;
 /// A tuple of questions, steps and branches, of which the first to end is taken.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, Race2};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::Race2;
 /// async fn either(flow: Flow) -> Result<&'static str, Failure> {
 ///     let raced = flow.race((flow.roots("mine"), flow.roots("yours"))).await?;
 ///     Ok(match raced {
@@ -63,7 +64,7 @@ race_of_tuples! {
     /// What the winner of two gave.
     ///
     /// ```
-    /// use mrtr_server::Race2;
+    /// use mrtr_server::flow::Race2;
     ///
     /// let raced: Race2<u32, &str> = Race2::Second("yours");
     /// assert_eq!(raced, Race2::Second("yours"));
@@ -72,7 +73,7 @@ race_of_tuples! {
     /// What the winner of three gave.
     ///
     /// ```
-    /// use mrtr_server::Race3;
+    /// use mrtr_server::flow::Race3;
     ///
     /// let raced: Race3<u32, &str, bool> = Race3::Third(true);
     /// assert_eq!(raced, Race3::Third(true));
@@ -81,7 +82,7 @@ race_of_tuples! {
     /// What the winner of four gave.
     ///
     /// ```
-    /// use mrtr_server::Race4;
+    /// use mrtr_server::flow::Race4;
     ///
     /// let raced: Race4<u32, &str, bool, ()> = Race4::Fourth(());
     /// assert_eq!(raced, Race4::Fourth(()));
@@ -93,7 +94,8 @@ race_of_tuples! {
 /// A race that is being run.
 ///
 /// ```
-/// # use mrtr_server::{Flow, Race2, Racing};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{Race2, Racing};
 /// # use mrtr_schema::Root;
 /// fn either(flow: &Flow) -> Racing<'_, Race2<Vec<Root>, Vec<Root>>> {
 ///     flow.race((flow.roots("mine"), flow.roots("yours")))

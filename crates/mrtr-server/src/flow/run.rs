@@ -14,7 +14,8 @@ use crate::error::Failure;
 /// count. When it takes longer than [`RunContext::deadline`] says, it is ended.
 ///
 /// ```
-/// use mrtr_server::{FlowError, Journal, Outcome, RunContext, run};
+/// use mrtr_server::FlowError;
+/// use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let ran = run(

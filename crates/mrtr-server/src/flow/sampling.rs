@@ -17,7 +17,7 @@ use crate::support::echo;
 ///
 /// ```
 /// use mrtr_schema::{InputSchema, Tool};
-/// use mrtr_server::SamplingTools;
+/// use mrtr_server::flow::SamplingTools;
 ///
 /// let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
 /// let tools = SamplingTools::new().tool(weather, async |_arguments| Ok("sunny".into()));
@@ -38,7 +38,7 @@ struct Calling<'a>(Pin<Box<dyn Future<Output = Result<ToolOutput, Failure>> + Se
 ///
 /// ```
 /// use mrtr_schema::ContentBlock;
-/// use mrtr_server::ToolOutput;
+/// use mrtr_server::flow::ToolOutput;
 ///
 /// let text = ToolOutput::from("sunny");
 /// assert_eq!(text, ToolOutput::from(vec![ContentBlock::text("sunny")]));
@@ -126,7 +126,8 @@ impl fmt::Debug for SamplingTools<'_> {
 ///
 /// ```
 /// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
-/// # use mrtr_server::{Flow, SamplingTools, ToolLoop};
+/// # use mrtr_server::Flow;
+/// # use mrtr_server::flow::{SamplingTools, ToolLoop};
 /// fn asking<'a, 'b>(flow: &'a Flow, tools: &'a SamplingTools<'b>) -> ToolLoop<'a, 'b> {
 ///     flow.sample_with_tools("ask", CreateMessageParams::new([SamplingMessage::user("Well?")], 100_u64), tools)
 /// }

@@ -43,7 +43,7 @@ struct Options {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_server::Retry;
+/// use mrtr_server::flow::Retry;
 ///
 /// let policy = Retry::times(3).after(Duration::from_millis(200)); // then 400, then 800
 /// ```
@@ -150,7 +150,8 @@ impl<W: FnMut() -> F, F> Step<'_, W> {
     /// Tries again when it fails; only the last outcome is recorded.
     ///
     /// ```
-    /// # use mrtr_server::{Failure, Flow, Retry};
+    /// # use mrtr_server::{Failure, Flow};
+    /// # use mrtr_server::flow::Retry;
     /// # async fn fetch() -> Result<String, std::io::Error> { Ok("page".into()) }
     /// async fn page(flow: Flow) -> Result<String, Failure> {
     ///     Ok(flow.step_with("fetch", || fetch()).retry(Retry::times(2)).await?)

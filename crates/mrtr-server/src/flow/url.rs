@@ -19,7 +19,8 @@ use crate::error::FlowError;
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, UrlAsk};
+/// # use mrtr_server::{Failure, Flow};
+/// # use mrtr_server::flow::UrlAsk;
 /// /// Ten minutes to read them.
 /// fn terms(flow: &Flow) -> UrlAsk<'_> {
 ///     let ask = flow.elicit_url("terms", "Please read our terms", "https://example.com/terms");

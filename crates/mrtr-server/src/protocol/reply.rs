@@ -44,7 +44,8 @@ pub enum Reply {
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
-/// use mrtr_server::{Context, Reply, Server, Stage};
+/// use mrtr_server::{Context, Reply, Server};
+/// use mrtr_server::transport::Stage;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let server = Server::builder("empty", "1.0.0").build().unwrap();
@@ -126,7 +127,7 @@ impl Reply {
 ///
 /// ```
 /// use futures_util::StreamExt;
-/// use mrtr_server::ReplyStream;
+/// use mrtr_server::transport::ReplyStream;
 ///
 /// async fn print(mut messages: ReplyStream) {
 ///     while let Some(message) = messages.next().await {

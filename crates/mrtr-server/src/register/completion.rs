@@ -13,7 +13,8 @@ use crate::register::handler::{Handler, IntoHandler};
 /// An argument that is being typed.
 ///
 /// ```
-/// use mrtr_server::{Completing, Failure, Flow};
+/// use mrtr_server::{Failure, Flow};
+/// use mrtr_server::handler::Completing;
 ///
 /// async fn cities(_: Flow, typing: Completing) -> Result<Vec<String>, Failure> {
 ///     let cities = ["Paris", "Parma", "Oslo"];

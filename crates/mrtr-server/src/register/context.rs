@@ -94,7 +94,8 @@ impl<'h> Context<'h> {
 /// What headers claim of a request's body. Texts are borrowed where the transport has them at hand.
 ///
 /// ```
-/// use mrtr_server::{Context, HeaderClaim, Headers};
+/// use mrtr_server::Context;
+/// use mrtr_server::transport::{HeaderClaim, Headers};
 ///
 /// let headers = Headers {
 ///     version: HeaderClaim::Text("2026-07-28".into()),
@@ -131,7 +132,7 @@ impl Headers<'_> {
 /// What one header claims.
 ///
 /// ```
-/// use mrtr_server::{HeaderClaim, Headers};
+/// use mrtr_server::transport::{HeaderClaim, Headers};
 ///
 /// let headers = Headers { method: HeaderClaim::Text("tools/call".into()), ..Headers::default() };
 /// assert_eq!(headers.name, HeaderClaim::Missing);

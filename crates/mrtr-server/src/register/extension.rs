@@ -21,7 +21,8 @@ use crate::support::caller::Caller;
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
-/// use mrtr_server::{Context, Extension, ProtocolError, Server};
+/// use mrtr_server::{Context, ProtocolError, Server};
+/// use mrtr_server::extend::Extension;
 ///
 /// /// Tells the time.
 /// struct Time;
@@ -108,7 +109,8 @@ pub trait Extension: Send + Sync + 'static {
 ///
 /// ```
 /// use mrtr_schema::Json;
-/// use mrtr_server::{Failure, Outcome, ToolCall};
+/// use mrtr_server::Failure;
+/// use mrtr_server::extend::{Outcome, ToolCall};
 ///
 /// /// What an extension may do with a call that it takes over.
 /// async fn runs_it_as_a_task(call: &ToolCall) -> Result<bool, Failure> {
@@ -183,7 +185,8 @@ impl fmt::Debug for ToolCall {
 /// The server, as an extension sees it: it does not keep it alive.
 ///
 /// ```
-/// use mrtr_server::{Host, Sealer};
+/// use mrtr_server::Sealer;
+/// use mrtr_server::extend::Host;
 ///
 /// /// What an extension that hands out ids of its own may want.
 /// fn sealer(host: &Host) -> Option<Sealer> {

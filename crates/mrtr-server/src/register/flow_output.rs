@@ -16,7 +16,8 @@ use crate::support::echo;
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
 /// ```
-/// use mrtr_server::{Output, FlowOutput};
+/// use mrtr_server::extend::FlowOutput;
+/// use mrtr_server::handler::Output;
 ///
 /// fn is_complete<R: FlowOutput>(output: &Output<R>) -> bool {
 ///     matches!(output, Output::Complete(_))

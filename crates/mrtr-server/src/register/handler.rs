@@ -19,7 +19,8 @@ use crate::register::output::{IntoOutput, Output};
 /// A handler of a tool with a name and fields of its own.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, Tool, ToolHandler};
+/// use mrtr_server::{Failure, Flow, Tool};
+/// use mrtr_server::handler::ToolHandler;
 ///
 /// struct Greeter { greeting: String }
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
@@ -54,7 +55,8 @@ pub trait ToolHandler: Send + Sync + 'static {
 /// closure of the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
 ///
 /// ```
-/// use mrtr_server::{Failure, Flow, IntoHandler, Tool};
+/// use mrtr_server::{Failure, Flow, Tool};
+/// use mrtr_server::handler::IntoHandler;
 ///
 /// /// Takes handlers of every shape.
 /// fn described<M>(name: &str, handler: impl IntoHandler<M>) -> Tool {

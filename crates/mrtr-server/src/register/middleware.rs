@@ -14,7 +14,8 @@ use crate::support::caller::Caller;
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;
-/// use mrtr_server::{RequestInfo, Middleware, ProtocolError};
+/// use mrtr_server::ProtocolError;
+/// use mrtr_server::extend::{RequestInfo, Middleware};
 ///
 /// #[derive(Debug)]
 /// struct OnlyAnnDeletes;
@@ -48,7 +49,8 @@ pub trait Middleware: fmt::Debug + Send + Sync + 'static {
 /// A request, as middleware sees it.
 ///
 /// ```
-/// use mrtr_server::{RequestInfo, Caller};
+/// use mrtr_server::Caller;
+/// use mrtr_server::extend::RequestInfo;
 ///
 /// /// A line for an audit.
 /// fn line(call: &RequestInfo<'_>) -> String {

@@ -8,7 +8,7 @@ use mrtr_schema::{Json, SubscriptionFilter};
 /// A notification of an extension's, for a subscriber.
 ///
 /// ```
-/// use mrtr_server::ExtensionNotice;
+/// use mrtr_server::extend::ExtensionNotice;
 ///
 /// let params = serde_json::json!({ "kelvin": 290 }).into();
 /// let notice = ExtensionNotice { method: "com.example/weather/changed", params };
@@ -27,7 +27,7 @@ pub struct ExtensionNotice {
 /// ```
 /// use futures_util::{StreamExt, stream};
 /// use mrtr_schema::SubscriptionFilter;
-/// use mrtr_server::{ExtensionNotice, ExtensionNotices};
+/// use mrtr_server::extend::{ExtensionNotice, ExtensionNotices};
 ///
 /// let params = serde_json::json!({ "kelvin": 290 }).into();
 /// let notice = ExtensionNotice { method: "com.example/weather/changed", params };

@@ -21,7 +21,8 @@ use crate::error::Failure;
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, ContentBlock};
-/// use mrtr_server::{Failure, IntoOutput, Output};
+/// use mrtr_server::Failure;
+/// use mrtr_server::handler::{IntoOutput, Output};
 ///
 /// /// A type of one's own that tools may return.
 /// struct Celsius(f64);
@@ -45,7 +46,7 @@ pub trait IntoOutput<R = CallToolResult> {
 /// What a handler returned.
 ///
 /// ```
-/// use mrtr_server::{IntoOutput, Output};
+/// use mrtr_server::handler::{IntoOutput, Output};
 ///
 /// let output: Output = "Hello".into_output()?;
 /// assert!(matches!(output, Output::Complete(_)));
@@ -156,7 +157,8 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
 /// [`Flow::carried`](crate::Flow::carried) the state.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output};
+/// # use mrtr_server::{Failure, Flow, InputRequired};
+/// # use mrtr_server::handler::{IntoOutput, Output};
 /// use mrtr_schema::ListRootsRequest;
 ///
 /// async fn count(flow: Flow) -> Result<Output, Failure> {

@@ -42,7 +42,8 @@ pub enum StatePolicy {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mrtr_server::{Clock, Failure, Flow, Guard, SystemClock, Tool};
+/// use mrtr_server::{Failure, Flow, Guard, Tool};
+/// use mrtr_server::extend::{Clock, SystemClock};
 /// use mrtr_state::MemorySingleUse;
 ///
 /// let store = MemorySingleUse::new(SystemClock::default().now());

@@ -18,7 +18,7 @@ use crate::engine::RunReport;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
 use crate::error::BuildError;
-use crate::flow::run;
+use crate::flow::run::run;
 use crate::register::context::HeaderClaim;
 use crate::register::handler::{ErasedHandler, Handler, IntoHandler};
 use crate::register::output::Output;
@@ -127,7 +127,7 @@ impl Tool {
     ///
     /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
     /// question that it does not belong to. The caller is told to begin anew, also when a new version of the server
-    /// has reworded the question in the meantime: [`Ask::pinned`](crate::Ask::pinned) asks again instead.
+    /// has reworded the question in the meantime: [`Ask::pinned`](crate::flow::Ask::pinned) asks again instead.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow, Tool};

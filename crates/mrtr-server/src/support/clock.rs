@@ -10,7 +10,8 @@ use mrtr_state::Timestamp;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_server::{Clock, Server};
+/// use mrtr_server::Server;
+/// use mrtr_server::extend::Clock;
 /// use mrtr_state::Timestamp;
 ///
 /// /// An hour ahead of the machine's.
@@ -42,7 +43,7 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
 /// The machine's clock, with tokio's timers.
 ///
 /// ```
-/// use mrtr_server::{Clock, SystemClock};
+/// use mrtr_server::extend::{Clock, SystemClock};
 ///
 /// let clock = SystemClock::default();
 /// assert!(clock.now() <= clock.now());

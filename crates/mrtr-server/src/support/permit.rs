@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mrtr_server::{Context, Permit};
+/// use mrtr_server::Context;
+/// use mrtr_server::transport::Permit;
 /// use tokio::sync::Semaphore;
 ///
 /// let places = Arc::new(Semaphore::new(1));

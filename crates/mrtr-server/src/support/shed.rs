@@ -11,7 +11,7 @@ use mrtr_state::Timestamp;
 /// A flow is put down three times at most, whatever this says.
 ///
 /// ```
-/// use mrtr_server::{Load, Shedder};
+/// use mrtr_server::extend::{Load, Shedder};
 ///
 /// #[derive(Debug)]
 /// struct WhenMemoryIsLow;
@@ -31,7 +31,7 @@ pub trait Shedder: fmt::Debug + Send + Sync + 'static {
 /// How busy the server is, as a flow at a yield point sees it.
 ///
 /// ```
-/// use mrtr_server::{Load, ShedAbove, Shedder};
+/// use mrtr_server::extend::{Load, ShedAbove, Shedder};
 ///
 /// let load = Load::default();
 /// assert!(!ShedAbove(100).sheds(&load));
@@ -48,7 +48,8 @@ pub struct Load {
 /// Puts flows down while more than this many rounds run.
 ///
 /// ```
-/// use mrtr_server::{Server, ShedAbove};
+/// use mrtr_server::Server;
+/// use mrtr_server::extend::ShedAbove;
 ///
 /// let builder = Server::builder("busy", "1.0.0").shedder(ShedAbove(100));
 /// ```
@@ -66,7 +67,8 @@ impl Shedder for ShedAbove {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_server::{Server, ShedAfterQueueing};
+/// use mrtr_server::Server;
+/// use mrtr_server::extend::ShedAfterQueueing;
 ///
 /// let builder = Server::builder("busy", "1.0.0").shedder(ShedAfterQueueing(Duration::from_millis(250)));
 /// ```

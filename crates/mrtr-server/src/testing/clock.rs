@@ -12,7 +12,7 @@ use crate::support::clock::Clock;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_server::Clock;
+/// use mrtr_server::extend::Clock;
 /// use mrtr_server::testing::FixedClock;
 ///
 /// let clock = FixedClock::default();

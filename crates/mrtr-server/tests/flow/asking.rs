@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_schema::{ClientCapabilities, Method, NamespacedInput};
+use mrtr_server::flow::Answered;
 use mrtr_server::testing::{Client, FixedClock, everything};
-use mrtr_server::{Answered, Failure, Flow, Server};
+use mrtr_server::{Failure, Flow, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -196,7 +196,7 @@ async fn join_all_asks_and_does_any_number_of_things_in_one_round() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
         let names = flow.join_all((0..3).map(|who| flow.elicit::<Name>(format!("name{who}"), "Who?"))).await?;
         let done = flow.join_all((0..3).map(|step| flow.step(step, effects.work("did")))).await?;
-        let none: Vec<String> = flow.join_all(Vec::<mrtr_server::Branch<'_, String>>::new()).await?;
+        let none: Vec<String> = flow.join_all(Vec::<mrtr_server::flow::Branch<'_, String>>::new()).await?;
         let names: Vec<_> = names.into_iter().map(|name| name.name).collect();
         Ok(format!("{} {} {}", names.join(" "), done.len(), none.len()))
     }

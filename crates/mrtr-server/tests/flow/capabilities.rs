@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use mrtr_schema::{
     ClientCapabilities, CreateMessageParams, IncludeContext, InputSchema, Revision, SamplingMessage, Tool,
 };
+use mrtr_server::flow::SamplingTools;
+use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::everything;
-use mrtr_server::{Failure, Flow, IntoHandler, SamplingTools};
+use mrtr_server::{Failure, Flow};
 use serde_json::{Value, json};
 
 use crate::support::{Approval, Effects, Name, begin, client};

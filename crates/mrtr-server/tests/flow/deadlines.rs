@@ -3,8 +3,9 @@
 use std::future::{Future, pending};
 use std::time::Duration;
 
+use mrtr_server::extend::DEFAULT_RUN_DEADLINE;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{DEFAULT_RUN_DEADLINE, Failure, Flow, Server, Tool};
+use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Lifetimes, MemorySingleUse};
 use serde_json::json;
 use tokio::task::yield_now;
@@ -120,7 +121,7 @@ async fn a_question_inside_until_does_not_lock_a_single_use_token() {
         Ok(name.name)
     }
     let (log, clock) = (Log::start(), FixedClock::default());
-    let store = MemorySingleUse::new(mrtr_server::Clock::now(&clock));
+    let store = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
     let tool = Tool::new("tool", handler).single_use(store);
     let server = Server::builder("test", "1").clock(clock.clone()).tool(tool).build().unwrap();
     let call = begin(&Client::new(&server)).await.accept("name", json!({ "name": "Ada" })).send().await;

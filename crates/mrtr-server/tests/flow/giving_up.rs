@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mrtr_server::extend::{Journal, Outcome, RunContext, run};
+use mrtr_server::flow::Retry;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Failure, Flow, FlowError, Journal, Outcome, Retry, RunContext, Server, run};
+use mrtr_server::{Failure, Flow, FlowError, Server};
 use serde_json::json;
 use tokio::task::yield_now;
 

@@ -1,15 +1,17 @@
 //! How large a journal grows, how far a flow has come, and the ids that stay the same.
 
 use mrtr_schema::{CallToolResult, CreateMessageParams, InputSchema, ListRootsRequest, SamplingMessage};
+use mrtr_server::flow::SamplingTools;
+use mrtr_server::handler::IntoOutput;
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, SamplingTools, Server, StatePolicy};
+use mrtr_server::{Failure, Flow, InputRequired, Server, StatePolicy};
 use mrtr_state::Sealer;
 use serde_json::json;
 
 use crate::support::{Age, Effects, Log, Name, begin, call, client, expect_internal, tool};
 
 /// A server whose states have 8 KiB.
-fn small<M>(handler: impl mrtr_server::IntoHandler<M>) -> Client {
+fn small<M>(handler: impl mrtr_server::handler::IntoHandler<M>) -> Client {
     let sealer = Sealer::this_process_only().limit(8 * 1024);
     Client::new(&Server::builder("test", "1").sealer(sealer).tool(tool(handler)).build().unwrap())
 }

@@ -1,7 +1,8 @@
 //! Questions by hand, for those who keep their own account.
 
 use mrtr_schema::{ElicitResult, InputRequest, InputResponse, ListRootsRequest, Revision, Wire};
-use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output, StatePolicy};
+use mrtr_server::handler::{IntoOutput, Output};
+use mrtr_server::{Failure, Flow, InputRequired, StatePolicy};
 use serde_json::json;
 
 use crate::support::{Effects, Log, Name, begin, call, client_of, expect_internal, tool};

@@ -4,8 +4,9 @@ use std::panic::AssertUnwindSafe;
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
+use mrtr_server::extend::{Middleware, RequestInfo};
 use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, Middleware, ProtocolError, RequestInfo, Server};
+use mrtr_server::{Failure, Flow, ProtocolError, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;

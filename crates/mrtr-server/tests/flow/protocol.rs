@@ -1,7 +1,8 @@
 //! The order in which a message is checked, and the code of each refusal.
 
 use mrtr_schema::Revision;
-use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Reply, Server, Tool};
+use mrtr_server::transport::{HeaderClaim, Headers};
+use mrtr_server::{Context, Failure, Flow, Reply, Server, Tool};
 use serde_json::{Value, json};
 
 fn server() -> Server {

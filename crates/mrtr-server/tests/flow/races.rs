@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mrtr_server::{Failure, Flow, FlowError, Race2, Race3};
+use mrtr_server::flow::{Race2, Race3};
+use mrtr_server::{Failure, Flow, FlowError};
 use serde_json::json;
 use tokio::task::yield_now;
 

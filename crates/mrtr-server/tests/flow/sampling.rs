@@ -1,8 +1,9 @@
 //! Asking a model, alone and with tools.
 
 use mrtr_schema::{CreateMessageParams, InputSchema, SamplingMessage, Tool};
+use mrtr_server::flow::SamplingTools;
 use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, SamplingTools, ToolError};
+use mrtr_server::{Failure, Flow, ToolError};
 use serde_json::{Value, json};
 
 use crate::support::{Effects, begin, call, client};

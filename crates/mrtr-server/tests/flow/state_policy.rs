@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use mrtr_server::extend::Clock;
+use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::{Client, FixedClock, everything};
-use mrtr_server::{Clock, Failure, Flow, InputRequired, IntoHandler, StatePolicy, Tool};
+use mrtr_server::{Failure, Flow, InputRequired, StatePolicy, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 

@@ -1,7 +1,8 @@
 //! Answers that come without a state: they count before the first step, and then the client must carry them first.
 
+use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Clock, Failure, Flow, StatePolicy, Tool};
+use mrtr_server::{Failure, Flow, StatePolicy, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use mrtr_server::flow::Retry;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Failure, Flow, Retry, Server, ToolError};
+use mrtr_server::{Failure, Flow, Server, ToolError};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 

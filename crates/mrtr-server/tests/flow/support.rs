@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use mrtr_schema::{Method, NamespacedInput};
+use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{IntoHandler, Server, Tool};
+use mrtr_server::{Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;

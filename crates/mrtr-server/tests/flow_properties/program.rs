@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use mrtr_schema::{CreateMessageParams, SamplingMessage};
-use mrtr_server::{Failure, Flow, FlowError, FormQuestion, QuestionKind};
+use mrtr_server::flow::{FormQuestion, QuestionKind};
+use mrtr_server::{Failure, Flow, FlowError};
 use proptest::prelude::*;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -299,7 +300,7 @@ pub(crate) async fn ask(flow: &Flow, ask: Ask, name: &str, place: &Place, world:
     if ask.swallowed { Ok(()) } else { answered }
 }
 
-async fn in_mode<Q>(ask: mrtr_server::Ask<'_, Q>, mode: Mode) -> Result<(), FlowError>
+async fn in_mode<Q>(ask: mrtr_server::flow::Ask<'_, Q>, mode: Mode) -> Result<(), FlowError>
 where
     Q: QuestionKind + Unpin + Send,
 {
@@ -317,7 +318,7 @@ pub(crate) fn form<'a>(
     name: &str,
     place: &Place,
     world: &World,
-) -> mrtr_server::Ask<'a, FormQuestion<Form>> {
+) -> mrtr_server::flow::Ask<'a, FormQuestion<Form>> {
     let (key, world) = (place.full(name), world.clone());
     flow.elicit::<Form>(name, "Which?").validate(move |form| {
         if form.value.starts_with("bad") { Err("not that one") } else { world.consumed(&key, &form.value) }

@@ -7,7 +7,8 @@ use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mrtr_server::{Failure, Flow, FlowError, Race2};
+use mrtr_server::flow::Race2;
+use mrtr_server::{Failure, Flow, FlowError};
 use tokio::time::timeout;
 
 use crate::program::{Ask, Form, Limit, Misuse, Op, Place, Step, ask, form, interpret, step};

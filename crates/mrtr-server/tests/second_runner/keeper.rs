@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
-use mrtr_server::{
-    Context, Entry, Extension, Failure, Host, Journal, JournalSink, Outcome, ProtocolError, Question, RunReport,
-    SinkError, ToolCall,
+use mrtr_server::extend::{
+    Entry, Extension, Host, Journal, JournalSink, Outcome, Question, RunReport, SinkError, ToolCall,
 };
+use mrtr_server::{Context, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ struct Row {
 #[derive(Clone)]
 struct Asked {
     key: String,
-    wording: mrtr_server::Asked,
+    wording: mrtr_server::extend::Asked,
     optional: bool,
 }
 

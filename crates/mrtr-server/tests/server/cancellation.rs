@@ -82,7 +82,7 @@ async fn a_round_that_was_dropped_is_no_longer_counted_as_load() {
         Ok::<_, Failure>("never")
     };
     let server = builder()
-        .shedder(mrtr_server::ShedAbove(1))
+        .shedder(mrtr_server::extend::ShedAbove(1))
         .tool(Tool::new("tool", endless))
         .tool(Tool::new("yields", yields))
         .build()
@@ -96,7 +96,7 @@ async fn a_round_that_was_dropped_is_no_longer_counted_as_load() {
 #[tokio::test]
 async fn a_guarded_round_finishes_its_step_and_stops_at_the_next_call() {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
     clock.advance(Duration::from_secs(1));
     let (begun, go_on, stepped) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let notes = (Arc::clone(&begun), Arc::clone(&go_on), Arc::clone(&stepped));

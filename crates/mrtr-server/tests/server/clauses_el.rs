@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mrtr_schema::{ElicitParams, ErrorCode, InputRequest, Revision};
+use mrtr_server::flow::Answered;
 use mrtr_server::testing::Conversation;
-use mrtr_server::{Answered, Failure, Flow, FlowError, Prompt, Resource, Server, Tool};
+use mrtr_server::{Failure, Flow, FlowError, Prompt, Resource, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::logs::logged;

@@ -1,7 +1,8 @@
 //! The clauses of namespaced inputs. The story they are for is in `approval.rs`.
 
 use mrtr_schema::{InputRequest, Method, NamespacedInput, NamespacedInputRequest, Revision};
-use mrtr_server::{Failure, Flow, FlowError, InputRequired, IntoOutput, Output, Server, Tool};
+use mrtr_server::handler::{IntoOutput, Output};
+use mrtr_server::{Failure, Flow, FlowError, InputRequired, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -85,7 +86,7 @@ async fn ns_1_an_optional_answer_is_held_against_its_schema_too_and_a_check_of_t
         let seat = flow.ask::<Seat>("seat", Plan { rows: 30 }).optional().await;
         let other = flow.ask::<Seat>("other", Plan { rows: 30 });
         let other = other.validate(|other| if other.row == 13 { Err("no row 13") } else { Ok(()) }).answer().await;
-        let mrtr_server::Answered::Accepted(other) = other else { return Ok("no seat".to_owned()) };
+        let mrtr_server::flow::Answered::Accepted(other) = other else { return Ok("no seat".to_owned()) };
         Ok::<_, Failure>(format!("rows {:?} and {}", seat.map(|seat| seat.row), other.row))
     };
     let server = builder().input::<Seat>().tool(Tool::new("tool", handler)).build().unwrap();

@@ -1,7 +1,8 @@
 //! Completion: values for what somebody is typing, by flows.
 
 use mrtr_schema::{CompleteResult, Revision};
-use mrtr_server::{Completing, Failure, Flow, Prompt, Resource, ResourceTemplate, Server};
+use mrtr_server::handler::Completing;
+use mrtr_server::{Failure, Flow, Prompt, Resource, ResourceTemplate, Server};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

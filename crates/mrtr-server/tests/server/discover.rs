@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use mrtr_schema::{
     CacheScope, CachingHints, ClientCapabilities, DiscoverResult, Icon, Json, JsonObject, RawParams, Revision,
 };
-use mrtr_server::{
-    Completing, Context, Extension, Failure, Flow, Prompt, ProtocolError, Resource, ResourceTemplate, Server, Tool,
-};
+use mrtr_server::extend::Extension;
+use mrtr_server::handler::Completing;
+use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, ResourceTemplate, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -1,8 +1,9 @@
 //! What a stranger sent comes back in errors and goes into the log cut short, wherever it stood.
 
 use mrtr_schema::{InputSchema, Revision};
+use mrtr_server::handler::Completing;
 use mrtr_server::testing::everything;
-use mrtr_server::{Completing, Context, Failure, Flow, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};
+use mrtr_server::{Context, Failure, Flow, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use schemars::JsonSchema;

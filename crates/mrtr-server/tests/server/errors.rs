@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use mrtr_schema::{CreateMessageParams, IncludeContext, InputSchema, Method, NamespacedInput, SamplingMessage};
-use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Prompt, Resource, Server, Tool, ToolError};
+use mrtr_server::transport::{HeaderClaim, Headers};
+use mrtr_server::{Context, Failure, Flow, Prompt, Resource, Server, Tool, ToolError};
 use serde_json::{Value, json};
 
 use crate::support::{Name, builder, client, client_declaring, code, greet, meta, send};

@@ -4,8 +4,9 @@ use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex};
 
 use mrtr_schema::Revision;
+use mrtr_server::handler::Completing;
 use mrtr_server::testing::FixedClock;
-use mrtr_server::{Caller, Completing, Failure, Flow, Prompt, ResourceTemplate, Server, Tool};
+use mrtr_server::{Caller, Failure, Flow, Prompt, ResourceTemplate, Server, Tool};
 use mrtr_state::MemorySingleUse;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -87,7 +88,7 @@ struct Secret {
 
 fn server() -> Server {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
     clock.advance(std::time::Duration::from_secs(1));
     let asks = async |flow: Flow, _: Secret| greet(flow).await;
     let broken = async |flow: Flow, _: Secret| {
@@ -175,7 +176,7 @@ fn a_refused_state_is_logged_with_its_reason() {
 fn a_full_store_for_single_use_is_logged_with_what_to_do_and_told_without_detail() {
     let log = logged(async {
         let clock = FixedClock::default();
-        let guard = MemorySingleUse::new(mrtr_server::Clock::now(&clock)).limit(1500);
+        let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock)).limit(1500);
         let server = builder().clock(clock.clone()).tool(Tool::new("once", greet).single_use(guard)).build().unwrap();
         let client = client(&server);
         let answered = async || client.call_tool("once", json!({})).await.accept("who", json!({ "name": "Ada" }));

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder};
+use mrtr_server::extend::{Load, Shedder};
 use mrtr_server::testing::FixedClock;
-use mrtr_server::{Failure, Flow, Load, Prompt, Resource, Server, Shedder, Tool};
+use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 
@@ -90,7 +91,7 @@ fn refusals_are_counted_by_reason() {
 fn replays_are_counted_whether_answered_or_refused() {
     let counts = counted(async {
         let clock = FixedClock::default();
-        let guard = MemorySingleUse::new(mrtr_server::Clock::now(&clock));
+        let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
         clock.advance(Duration::from_secs(1));
         let tool = Tool::new("ask", greet).single_use(guard);
         let server = builder().clock(clock).tool(tool).build().unwrap();

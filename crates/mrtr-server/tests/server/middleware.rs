@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use mrtr_schema::{ErrorCode, ErrorObject, SubscriptionFilter};
-use mrtr_server::{Caller, Failure, Flow, Middleware, ProtocolError, RequestInfo, Resource, Server, Tool, ToolError};
+use mrtr_server::extend::{Middleware, RequestInfo};
+use mrtr_server::{Caller, Failure, Flow, ProtocolError, Resource, Server, Tool, ToolError};
 use serde_json::json;
 
 use crate::support::{builder, client, greet, name};

@@ -1,7 +1,8 @@
 //! The two older revisions: their shapes, their methods and their codes.
 
 use mrtr_schema::{CreateMessageParams, Revision, SamplingMessage};
-use mrtr_server::{Context, Failure, Flow, HeaderClaim, Headers, Prompt, Resource, Server, Tool};
+use mrtr_server::transport::{HeaderClaim, Headers};
+use mrtr_server::{Context, Failure, Flow, Prompt, Resource, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::schema;

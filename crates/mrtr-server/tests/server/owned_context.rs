@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mrtr_schema::LoggingLevel;
+use mrtr_server::extend::{Clock, Middleware, RequestInfo};
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Caller, Clock, Failure, Flow, Middleware, ProtocolError, RequestInfo, Server, Tool};
+use mrtr_server::{Caller, Failure, Flow, ProtocolError, Server, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_schema::ListRootsResult;
+use mrtr_server::extend::{Clock, Load, ShedAbove, ShedAfterQueueing, Shedder};
 use mrtr_server::testing::FixedClock;
-use mrtr_server::{Clock, Failure, Flow, Load, Server, ShedAbove, ShedAfterQueueing, Shedder, StatePolicy, Tool};
+use mrtr_server::{Failure, Flow, Server, StatePolicy, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 

@@ -3,10 +3,9 @@
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
+use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices};
 use mrtr_server::testing::Listening;
-use mrtr_server::{
-    Context, Extension, ExtensionNotice, ExtensionNotices, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool,
-};
+use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::support::{builder, client};

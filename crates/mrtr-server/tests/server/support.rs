@@ -32,7 +32,7 @@ pub(crate) fn builder() -> Builder {
 }
 
 /// A server of one tool, called `tool`.
-pub(crate) fn serve<M>(handler: impl mrtr_server::IntoHandler<M>) -> Server {
+pub(crate) fn serve<M>(handler: impl mrtr_server::handler::IntoHandler<M>) -> Server {
     builder().tool(Tool::new("tool", handler)).build().unwrap()
 }
 

@@ -4,7 +4,8 @@
 mod written;
 
 use mrtr_schema::Revision;
-use mrtr_server::{Completing, Context, Failure, Flow, Prompt, Resource, ResourceTemplate, Server, Tool};
+use mrtr_server::handler::Completing;
+use mrtr_server::{Context, Failure, Flow, Prompt, Resource, ResourceTemplate, Server, Tool};
 use mrtr_state::Timestamp;
 use mrtr_state::single_use::MemorySingleUse;
 use proptest::prelude::*;

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_schema::ErrorCode;
+use mrtr_server::flow::Race2;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Failure, Flow, Guard, ProtocolError, Race2, Server, Tool};
+use mrtr_server::{Failure, Flow, Guard, ProtocolError, Server, Tool};
 use serde_json::json;
 use tokio::task::yield_now;
 

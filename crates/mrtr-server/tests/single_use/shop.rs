@@ -3,8 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mrtr_server::extend::Clock;
 use mrtr_server::testing::FixedClock;
-use mrtr_server::{Clock, Context, Failure, Flow, Guard, ProtocolError, Server, Tool};
+use mrtr_server::{Context, Failure, Flow, Guard, ProtocolError, Server, Tool};
 use mrtr_state::single_use::SingleUse;
 use mrtr_state::{Key, KeyRing, Sealer};
 use schemars::JsonSchema;

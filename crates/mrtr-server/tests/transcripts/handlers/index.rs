@@ -1,6 +1,7 @@
 //! Long work that an instance under load puts down halfway, and another takes up.
 
-use mrtr_server::{Failure, Flow, InputRequired, IntoOutput, Output, Tool};
+use mrtr_server::handler::{IntoOutput, Output};
+use mrtr_server::{Failure, Flow, InputRequired, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::done;

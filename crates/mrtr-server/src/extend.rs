@@ -1,0 +1,12 @@
+//! For those who add to a server: extensions, middleware, runners of their own, clocks, shedders.
+
+pub use crate::engine::context::{DEFAULT_RUN_DEADLINE, RunContext};
+pub use crate::engine::journal::{Asked, Journal};
+pub use crate::engine::{Entry, JournalSink, Outcome, Question, RunReport, SinkError};
+pub use crate::flow::run::run;
+pub use crate::register::extension::{Extension, Host, ToolCall};
+pub use crate::register::flow_output::FlowOutput;
+pub use crate::register::middleware::{Middleware, RequestInfo};
+pub use crate::register::notices::{ExtensionNotice, ExtensionNotices};
+pub use crate::support::clock::{Clock, SystemClock};
+pub use crate::support::shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

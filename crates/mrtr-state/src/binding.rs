@@ -5,8 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{RawMembers, ReadError, Revision};
 
+use crate::DigestError;
 use crate::claims::PrincipalDigest;
-use crate::digest::{DigestError, ParamsDigest};
+use crate::digest::ParamsDigest;
 use crate::prepared::PreparedKey;
 
 /// The request that a state is sealed for, or comes back with.

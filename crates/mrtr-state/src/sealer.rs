@@ -16,12 +16,12 @@ use crate::claims::{Claims, PrincipalDigest};
 use crate::codec::{Codec, NONCE_LENGTH, default_codec};
 use crate::digest::AnswersDigest;
 use crate::flow::{FlowId, FlowProgress, SealOptions, TokenId};
-use crate::keys::{Key, KeyError, KeyId, KeyRing, KeySource};
+use crate::keys::{Key, KeyId, KeyRing, KeySource};
 use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
 use crate::prepared::{PreparedKey, PreparedRing};
 use crate::random::{ProcessRandom, Random};
-use crate::single_use::{TokenUse, UseKey};
-use crate::{Payload, Refusal, SealError, Timestamp, token};
+use crate::token_use::{TokenUse, UseKey};
+use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 
 /// Seals states for one deployment, and opens them again. Cheap to clone; clones share keys.
 ///
@@ -147,7 +147,6 @@ impl Sealer {
     ///
     /// struct Vault;
     ///
-    /// #[async_trait::async_trait]
     /// impl KeySource for Vault {
     ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
     ///         Ok(KeyRing::new(Key::new("2026-11", [7; 32])?))
@@ -161,7 +160,7 @@ impl Sealer {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn from_source(source: &dyn KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
+    pub async fn from_source(source: &impl KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         Self::new(keys, audience)
     }
@@ -239,7 +238,6 @@ impl Sealer {
     ///
     /// struct Unreachable;
     ///
-    /// #[async_trait::async_trait]
     /// impl KeySource for Unreachable {
     ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
     ///         Err("the vault does not answer".into())
@@ -254,7 +252,7 @@ impl Sealer {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn reload(&self, source: &dyn KeySource) -> Result<(), KeyError> {
+    pub async fn reload(&self, source: &impl KeySource) -> Result<(), KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         self.replace_keys(keys);
         Ok(())
@@ -550,7 +548,16 @@ impl<P> Opened<P> {
         &self.key.id
     }
 
-    /// What a [`SingleUse`](crate::SingleUse) store is asked to redeem.
+    /// The token and the answers that came with it, for a store that lets each token be used once.
+    ///
+    /// ```
+    /// use mrtr_state::AnswersDigest;
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let opened = sealer.open::<Cart>(&sealer.seal(&cart, &binding, noon)?, &binding, noon)?;
+    /// assert_eq!(opened.token_use(AnswersDigest::of(None)?).issued(), noon);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn token_use(&self, answers: AnswersDigest) -> TokenUse {
         let mut digest = Sha256::new();
         digest.update((self.audience.len() as u64).to_be_bytes());

@@ -16,13 +16,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-pub use file::SqliteOpenError;
 use table::{Failure, Table};
 use worker::{Job, Worker};
 use write_command::VerbCommand;
 
-use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, TokenUse};
-use crate::Timestamp;
+use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, SqliteOpenError};
+use crate::{Timestamp, TokenUse};
 
 /// Single use for all processes of one machine that open the same file.
 ///

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse, UseKey};
-use crate::Timestamp;
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
+use crate::{Timestamp, TokenUse, UseKey};
 
 #[derive(Default)]
 pub(super) struct Entries {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse};
-use crate::Timestamp;
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
+use crate::{Timestamp, TokenUse};
 
 pub(super) struct Table<'a> {
     pub(super) connection: &'a Connection,

@@ -95,11 +95,11 @@ impl Waiting {
 mod tests {
     use std::time::Duration;
 
-    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
+    use super::super::super::ReserveOutcome;
     use super::super::file;
     use super::super::table::Table;
     use super::*;
-    use crate::{AnswersDigest, Timestamp};
+    use crate::{AnswersDigest, Timestamp, TokenUse, UseKey};
 
     #[test]
     fn the_file_is_not_watched_once_nobody_waits_any_more() {

@@ -99,12 +99,12 @@ const LARGEST_BATCH: usize = 64;
 mod tests {
     use std::sync::mpsc;
 
-    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
+    use super::super::super::ReserveOutcome;
     use super::super::file;
     use super::super::table::Failure;
     use super::super::write_command::VerbCommand;
     use super::*;
-    use crate::{AnswersDigest, Timestamp};
+    use crate::{AnswersDigest, Timestamp, TokenUse, UseKey};
 
     #[test]
     fn old_entries_and_their_steps_are_purged_a_few_with_each_reservation() {

@@ -1,4 +1,4 @@
-//! What can go wrong: a state that is not opened or cannot be sealed, and keys, parameters and payloads that will not do.
+//! What can go wrong: a state that is refused or cannot be sealed, and keys, parameters or payloads that will not do.
 
 use std::error::Error;
 
@@ -117,7 +117,7 @@ impl Refusal {
     }
 }
 
-/// Why a state could not be sealed. We are to blame, or whoever wrote the handler.
+/// Why a state could not be sealed. This crate is to blame, or the author of the handler.
 ///
 /// ```
 /// use mrtr_state::SealError;

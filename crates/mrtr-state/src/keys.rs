@@ -128,7 +128,7 @@ impl fmt::Display for KeyId {
 
 /// The keys of a deployment: one seals, all open.
 ///
-/// To replace a key without refusing anybody, deploy three times, each time everywhere and the last time after the
+/// To replace a key without refusing a client, deploy three times, each time everywhere and the last time after the
 /// longest lifetime of a state has passed: add the new key behind the old one; put it first; drop the old one.
 ///
 /// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
@@ -167,7 +167,7 @@ impl KeyRing {
 
     /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
     ///
-    /// Whoever has a leaked key can date what they forge as they like: drop the key itself as well.
+    /// An attacker with a leaked key can date a forgery at will: drop the key itself as well.
     ///
     /// ```
     /// use std::time::Duration;

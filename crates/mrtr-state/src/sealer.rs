@@ -15,11 +15,13 @@ use crate::binding::Binding;
 use crate::claims::{Claims, PrincipalDigest};
 use crate::codec::{Codec, NONCE_LENGTH, default_codec};
 use crate::digest::AnswersDigest;
-use crate::flow::{FlowId, FlowProgress, SealOptions, TokenId};
+use crate::flow::FlowProgress;
+use crate::ids::{FlowId, TokenId};
 use crate::keys::{Key, KeyId, KeyRing, KeySource};
 use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
 use crate::prepared::{PreparedKey, PreparedRing};
 use crate::random::{ProcessRandom, Random};
+use crate::seal_options::SealOptions;
 use crate::token_use::{TokenUse, UseKey};
 use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 
@@ -165,8 +167,8 @@ impl Sealer {
         Self::new(keys, audience)
     }
 
-    /// Makes up a key that nobody else has, and warns: neither a second instance nor this one after a restart opens
-    /// what it sealed.
+    /// Makes up a key that no other process has, and warns: neither a second instance nor this one after a restart
+    /// opens what it sealed.
     pub fn this_process_only() -> Self {
         warn!("states are sealed with a key of this process: no other instance, and no restart, will open them");
         let random = ProcessRandom::new();
@@ -518,7 +520,7 @@ impl<P> Opened<P> {
         self.progress
     }
 
-    /// The same flow, one round on: what the next state is sealed with.
+    /// Its flow, one round on: what the next state is sealed with.
     pub fn next_round(&self) -> FlowProgress {
         self.progress.next_round()
     }

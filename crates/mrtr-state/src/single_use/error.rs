@@ -26,8 +26,8 @@ pub enum SingleUseError {
     /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
     #[error("the token is older than what this store remembers")]
     BeforeMemory,
-    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until older
-    /// ones have expired.
+    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until
+    /// older ones have expired.
     #[error(
         "the store for single use is full: it holds {held} of {limit} bytes; raise its limit, let states expire sooner, \
          or keep them in a store on a disk"

@@ -6,10 +6,11 @@ use crate::workspace::cargo;
 use crate::{Outcome, compare_official, conformance, doc_examples, public_api, schema, validate_examples};
 
 /// Crates with the features that somebody may want alone.
-const FEATURES: [&[&str]; 6] = [
+const FEATURES: [&[&str]; 7] = [
     &["mrtr-schema"],
     &["mrtr-state"],
     &["mrtr-state", "--features", "ring"],
+    &["mrtr-state", "--features", "single-use"],
     &["mrtr-state", "--features", "sqlite"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],

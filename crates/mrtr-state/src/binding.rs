@@ -1,12 +1,13 @@
-//! What a sealed state is tied to: the request it came from, and whoever sent it.
+//! What a sealed state is tied to: the request it came from, and the principal who sent it.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{RawMembers, ReadError, Revision};
 
+use crate::DigestError;
 use crate::claims::PrincipalDigest;
-use crate::digest::{DigestError, ParamsDigest};
+use crate::digest::ParamsDigest;
 use crate::prepared::PreparedKey;
 
 /// The request that a state is sealed for, or comes back with.
@@ -35,7 +36,7 @@ pub struct Binding<'a> {
 }
 
 impl<'a> Binding<'a> {
-    /// A request of this method with these parameters, from nobody in particular.
+    /// A request of this method with these parameters, of no principal and no tenant.
     ///
     /// Fails if the `name` or `uri` that says what is wanted is not a string.
     pub fn new(revision: Revision, method: &'a str, params: &'a RawMembers<'a>) -> Result<Self, ReadError> {
@@ -96,11 +97,11 @@ impl<'a> Binding<'a> {
 /// let from = |subject| binding.clone().principal(Principal { issuer: "https://id.example.com", subject });
 /// let state = sealer.seal(&cart, &from("ann"), noon)?;
 /// assert_eq!(sealer.open::<Cart>(&state, &from("bob"), noon).unwrap_err(), Refusal::OtherPrincipal);
-/// assert_eq!(sealer.open::<Cart>(&state, &binding, noon).unwrap_err(), Refusal::OtherPrincipal, "from nobody");
+/// assert_eq!(sealer.open::<Cart>(&state, &binding, noon).unwrap_err(), Refusal::OtherPrincipal, "of none");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is who somebody is")]
+#[expect(clippy::exhaustive_structs, reason = "a subject of an issuer, and nothing else, is a principal")]
 pub struct Principal<'a> {
     /// Who vouches for the subject: an identity provider's issuer URL.
     pub issuer: &'a str,

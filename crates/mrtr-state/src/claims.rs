@@ -3,7 +3,8 @@
 use mrtr_schema::Revision;
 
 use crate::digest::ParamsDigest;
-use crate::flow::{FlowId, FlowProgress};
+use crate::flow::FlowProgress;
+use crate::ids::FlowId;
 use crate::{SealError, Timestamp};
 
 pub(crate) struct Claims<'a> {

@@ -1,4 +1,4 @@
-//! How claims and payload become bytes that nobody else can make.
+//! How claims and payload become bytes that only a holder of the key can make.
 
 #[cfg(feature = "ring")]
 mod fast;

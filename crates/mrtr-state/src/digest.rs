@@ -6,34 +6,10 @@ use std::fmt;
 
 use mrtr_schema::RawMembers;
 
+use crate::DigestError;
+
 /// Members of `params` that a retry may bring, drop or change.
 const FREE: [&str; 4] = ["_meta", "inputResponses", "requestState", "task"];
-
-/// Why no digest could be made: two readers might read such values differently.
-///
-/// ```
-/// use mrtr_schema::RawMembers;
-/// use mrtr_state::{DigestError, ParamsDigest};
-///
-/// let twice = RawMembers::parse(r#"{"arguments": {"to": "Ann", "to": "Bob"}}"#)?;
-/// assert_eq!(ParamsDigest::of(&twice).unwrap_err(), DigestError::DuplicateKey);
-/// let half = RawMembers::parse(r#"{"name": "\ud83d"}"#)?;
-/// assert_eq!(ParamsDigest::of(&half).unwrap_err(), DigestError::NotText);
-/// # Ok::<(), mrtr_schema::ReadError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DigestError {
-    /// An object has the same key twice.
-    #[error("an object has the same key twice")]
-    DuplicateKey,
-    /// Values are nested more deeply than any reader should follow.
-    #[error("values are nested too deeply")]
-    TooDeep,
-    /// A string is no text: half of a surrogate pair stands alone.
-    #[error("a string is not text")]
-    NotText,
-}
 
 /// A digest of a request's parameters, the four aside that belong to the round and not to the request.
 ///

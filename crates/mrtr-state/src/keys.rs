@@ -2,9 +2,9 @@
 
 use std::error::Error;
 use std::fmt;
+use std::future::Future;
 use std::str::FromStr;
 
-use async_trait::async_trait;
 use base64::Engine;
 use base64::alphabet::{STANDARD, URL_SAFE};
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -12,8 +12,8 @@ use hkdf::Hkdf;
 use sha2::Sha256;
 use zeroize::Zeroizing;
 
-use crate::Timestamp;
 use crate::codec::Subkey;
+use crate::{KeyError, Timestamp};
 
 /// A secret with a name. Shown only by its name; wiped when dropped.
 ///
@@ -128,7 +128,7 @@ impl fmt::Display for KeyId {
 
 /// The keys of a deployment: one seals, all open.
 ///
-/// To replace a key without refusing anybody, deploy three times, each time everywhere and the last time after the
+/// To replace a key without refusing a client, deploy three times, each time everywhere and the last time after the
 /// longest lifetime of a state has passed: add the new key behind the old one; put it first; drop the old one.
 ///
 /// Written as text it is `ID:BASE64[,ID:BASE64…]`, the sealing key first.
@@ -167,7 +167,7 @@ impl KeyRing {
 
     /// Refuses every state issued earlier, whatever its key: for after a leak, or a faulty release.
     ///
-    /// Whoever has a leaked key can date what they forge as they like: drop the key itself as well.
+    /// An attacker with a leaked key can date a forgery at will: drop the key itself as well.
     ///
     /// ```
     /// use std::time::Duration;
@@ -216,12 +216,13 @@ impl FromStr for KeyRing {
 
 /// Where a ring comes from: a KMS that unwraps keys, a secret store. Asked at start and on rotation, never per token.
 ///
+/// An implementation writes `async fn keys`; its future must be `Send`.
+///
 /// ```
 /// use mrtr_state::{Key, KeyRing, KeySource};
 ///
 /// struct Vault;
 ///
-/// #[async_trait::async_trait]
 /// impl KeySource for Vault {
 ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
 ///         let unwrapped = [7; 32]; // ask the vault
@@ -229,65 +230,7 @@ impl FromStr for KeyRing {
 ///     }
 /// }
 /// ```
-#[async_trait]
 pub trait KeySource: Send + Sync {
     /// The keys as they are now.
-    async fn keys(&self) -> Result<KeyRing, Box<dyn Error + Send + Sync>>;
-}
-
-/// What is wrong with keys as they were given. Never says what the secret is.
-///
-/// ```
-/// use mrtr_state::{Key, KeyError, KeyRing};
-///
-/// let error = Key::new("2026-11", [7; 16]).unwrap_err();
-/// assert_eq!(error.to_string(), "key 2026-11 has 16 bytes; at least 32 are needed");
-/// assert!(matches!("secret".parse::<KeyRing>(), Err(KeyError::NotAKey)));
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KeyError {
-    /// The name breaks the rules. It is not repeated: it may be a secret in the wrong place.
-    #[error("a key's name has 1 to 32 of A-Z a-z 0-9 _ -; this one has {length} bytes")]
-    BadId {
-        /// How long it is.
-        length: usize,
-    },
-    /// Two keys of one name.
-    #[error("the ring has two keys named {0}")]
-    DuplicateId(KeyId),
-    /// The secret is too short.
-    #[error("key {id} has {length} bytes; at least 32 are needed")]
-    TooShort {
-        /// The key.
-        id: KeyId,
-        /// How long it is.
-        length: usize,
-    },
-    /// The secret is not base64.
-    #[error("key {0} is not base64")]
-    NotBase64(KeyId),
-    /// The text does not say a key.
-    #[error("a key is written ID:BASE64, several with commas between them")]
-    NotAKey,
-    /// The text does not say which deployment the keys are for.
-    #[error("keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`")]
-    NoAudience,
-    /// The audience is empty or too long.
-    #[error("an audience has 1 to 255 bytes")]
-    BadAudience,
-    /// The environment variable is not set, or is no text.
-    #[error("the environment variable {0} is not set to text")]
-    NoVariable(String),
-    /// The file could not be read.
-    #[error("the key file {path} cannot be read")]
-    Unreadable {
-        /// The file.
-        path: std::path::PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The source of keys failed.
-    #[error("the source of keys failed")]
-    Source(#[source] Box<dyn Error + Send + Sync>),
+    fn keys(&self) -> impl Future<Output = Result<KeyRing, Box<dyn Error + Send + Sync>>> + Send;
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::PayloadError;
+
 /// What an application keeps in a state, under a name of its own.
 ///
 /// A state opens only as the kind it was sealed as, so that a value of one type never passes for one of another.
@@ -64,47 +66,3 @@ impl<T: JsonPayload> Payload for T {
         Ok(serde_json::from_str(std::str::from_utf8(bytes)?)?)
     }
 }
-
-/// Why a payload could not be written or read: any error will do.
-///
-/// ```
-/// use mrtr_state::{Payload, PayloadError};
-///
-/// struct Page(u8);
-///
-/// impl Payload for Page {
-///     const KIND: &'static str = "com.example/page";
-///
-///     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
-///         out.push(self.0);
-///         Ok(())
-///     }
-///
-///     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
-///         let [page] = bytes else { return Err("not one byte".into()) };
-///         Ok(Self(*page))
-///     }
-/// }
-///
-/// assert_eq!(Page::read(&[]).err().unwrap().to_string(), "not one byte");
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-pub struct PayloadError(Box<dyn std::error::Error + Send + Sync>);
-
-macro_rules! payload_error_from {
-    ($($error:ty),*) => {$(
-        impl From<$error> for PayloadError {
-            fn from(error: $error) -> Self {
-                Self(error.into())
-            }
-        }
-    )*};
-}
-payload_error_from!(
-    serde_json::Error,
-    std::array::TryFromSliceError,
-    std::str::Utf8Error,
-    &'static str,
-    Box<dyn std::error::Error + Send + Sync>
-);

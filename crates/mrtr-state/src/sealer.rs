@@ -15,13 +15,15 @@ use crate::binding::Binding;
 use crate::claims::{Claims, PrincipalDigest};
 use crate::codec::{Codec, NONCE_LENGTH, default_codec};
 use crate::digest::AnswersDigest;
-use crate::flow::{FlowId, FlowProgress, SealOptions, TokenId};
-use crate::keys::{Key, KeyError, KeyId, KeyRing, KeySource};
+use crate::flow::FlowProgress;
+use crate::ids::{FlowId, TokenId};
+use crate::keys::{Key, KeyId, KeyRing, KeySource};
 use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
 use crate::prepared::{PreparedKey, PreparedRing};
 use crate::random::{ProcessRandom, Random};
-use crate::single_use::{TokenUse, UseKey};
-use crate::{Payload, Refusal, SealError, Timestamp, token};
+use crate::seal_options::SealOptions;
+use crate::token_use::{TokenUse, UseKey};
+use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 
 /// Seals states for one deployment, and opens them again. Cheap to clone; clones share keys.
 ///
@@ -147,7 +149,6 @@ impl Sealer {
     ///
     /// struct Vault;
     ///
-    /// #[async_trait::async_trait]
     /// impl KeySource for Vault {
     ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
     ///         Ok(KeyRing::new(Key::new("2026-11", [7; 32])?))
@@ -161,13 +162,13 @@ impl Sealer {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn from_source(source: &dyn KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
+    pub async fn from_source(source: &impl KeySource, audience: impl Into<String>) -> Result<Self, KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         Self::new(keys, audience)
     }
 
-    /// Makes up a key that nobody else has, and warns: neither a second instance nor this one after a restart opens
-    /// what it sealed.
+    /// Makes up a key that no other process has, and warns: neither a second instance nor this one after a restart
+    /// opens what it sealed.
     pub fn this_process_only() -> Self {
         warn!("states are sealed with a key of this process: no other instance, and no restart, will open them");
         let random = ProcessRandom::new();
@@ -239,7 +240,6 @@ impl Sealer {
     ///
     /// struct Unreachable;
     ///
-    /// #[async_trait::async_trait]
     /// impl KeySource for Unreachable {
     ///     async fn keys(&self) -> Result<KeyRing, Box<dyn std::error::Error + Send + Sync>> {
     ///         Err("the vault does not answer".into())
@@ -254,7 +254,7 @@ impl Sealer {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn reload(&self, source: &dyn KeySource) -> Result<(), KeyError> {
+    pub async fn reload(&self, source: &impl KeySource) -> Result<(), KeyError> {
         let keys = source.keys().await.map_err(KeyError::Source)?;
         self.replace_keys(keys);
         Ok(())
@@ -520,7 +520,7 @@ impl<P> Opened<P> {
         self.progress
     }
 
-    /// The same flow, one round on: what the next state is sealed with.
+    /// Its flow, one round on: what the next state is sealed with.
     pub fn next_round(&self) -> FlowProgress {
         self.progress.next_round()
     }
@@ -550,7 +550,16 @@ impl<P> Opened<P> {
         &self.key.id
     }
 
-    /// What a [`SingleUse`](crate::SingleUse) store is asked to redeem.
+    /// The token and the answers that came with it, for a store that lets each token be used once.
+    ///
+    /// ```
+    /// use mrtr_state::AnswersDigest;
+    ///
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let opened = sealer.open::<Cart>(&sealer.seal(&cart, &binding, noon)?, &binding, noon)?;
+    /// assert_eq!(opened.token_use(AnswersDigest::of(None)?).issued(), noon);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn token_use(&self, answers: AnswersDigest) -> TokenUse {
         let mut digest = Sha256::new();
         digest.update((self.audience.len() as u64).to_be_bytes());

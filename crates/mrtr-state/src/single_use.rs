@@ -2,22 +2,24 @@
 
 #[cfg(feature = "contract")]
 pub mod contract;
+mod error;
 mod memory;
 mod purged;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
+pub use error::SingleUseError;
+#[cfg(feature = "sqlite")]
+pub use error::SqliteOpenError;
 pub use memory::MemorySingleUse;
 #[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteOpenError, SqliteSingleUse};
+pub use sqlite::SqliteSingleUse;
 
-use crate::digest::AnswersDigest;
-use crate::{ALLOWED_SKEW, Timestamp};
+use crate::{Timestamp, TokenUse, UseKey};
 
 /// A store that lets each token be used once.
 ///
@@ -40,8 +42,8 @@ use crate::{ALLOWED_SKEW, Timestamp};
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_state::single_use::{ReserveOutcome, SingleUse, SingleUseError, TokenUse};
-/// use mrtr_state::Timestamp;
+/// use mrtr_state::single_use::{ReserveOutcome, SingleUse, SingleUseError};
+/// use mrtr_state::{Timestamp, TokenUse};
 ///
 /// /// Sends an e-mail once, however often the client retries.
 /// async fn send_once(
@@ -114,87 +116,6 @@ pub trait SingleUse: Send + Sync + 'static {
     /// A reservation that merely lapses ends no wait, for the store has no clock: the caller reserves again when the
     /// lease is over.
     async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError>;
-}
-
-/// A token about to be used, and the answers that came with it; only
-/// [`Opened::token_use`](crate::Opened::token_use) makes one.
-///
-/// ```
-/// use mrtr_state::ALLOWED_SKEW;
-///
-#[doc = include_str!("../doc/single_use.txt")]
-/// assert_eq!(token_use.keep_until(), opened.expires() + 2 * ALLOWED_SKEW);
-/// assert!(!token_use.may_be_forgotten(opened.expires()));
-/// assert!(token_use.may_be_forgotten(opened.expires() + ALLOWED_SKEW));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TokenUse {
-    pub(crate) key: UseKey,
-    pub(crate) answers: AnswersDigest,
-    pub(crate) issued: Timestamp,
-    pub(crate) keep_until: Timestamp,
-}
-
-impl TokenUse {
-    /// What the token is known by.
-    pub fn key(&self) -> UseKey {
-        self.key
-    }
-
-    /// The answers that came with it.
-    pub fn answers(&self) -> AnswersDigest {
-        self.answers
-    }
-
-    /// When the token was issued.
-    pub fn issued(&self) -> Timestamp {
-        self.issued
-    }
-
-    /// Until when its entry must be kept: past the token's expiry, by twice the allowed skew.
-    pub fn keep_until(&self) -> Timestamp {
-        self.keep_until
-    }
-
-    /// For stores: whether another instance, whose clock may be ahead, may have purged its entry by now.
-    ///
-    /// From then on an unknown token may be a forgotten one, and is refused as [`SingleUseError::BeforeMemory`].
-    pub fn may_be_forgotten(&self, now: Timestamp) -> bool {
-        now + ALLOWED_SKEW >= self.keep_until
-    }
-}
-
-/// What a token is known by: a digest of audience, principal and token id.
-///
-/// ```
-/// use mrtr_schema::RawMembers;
-/// use mrtr_state::AnswersDigest;
-///
-#[doc = include_str!("../doc/single_use.txt")]
-/// let answers = RawMembers::parse(r#"{"how": {"action": "accept"}}"#)?;
-/// let other_answers = opened.token_use(AnswersDigest::of(Some(&answers))?);
-/// assert_eq!(token_use.key(), other_answers.key(), "the token is the same");
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct UseKey(pub(crate) [u8; 32]);
-
-impl UseKey {
-    /// The bytes, as a store keeps them.
-    pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
-    }
-}
-
-impl fmt::Debug for UseKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UseKey(")?;
-        self.0[..4].iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str("…)")
-    }
 }
 
 /// What became of a request to reserve a token.
@@ -352,48 +273,4 @@ pub enum Release {
     Forgotten,
     /// A step had started: the token can only be used on from its record, with the same answers.
     Kept,
-}
-
-/// Why a store did not do what it was asked.
-///
-/// ```
-/// use mrtr_state::SingleUse;
-/// use mrtr_state::single_use::{ReserveOutcome, SingleUseError};
-///
-#[doc = include_str!("../doc/single_use.txt")]
-/// let ReserveOutcome::Reserved(slow, _) = store.reserve(&token_use, lease, now).await? else { panic!("it is new") };
-/// let ReserveOutcome::Reserved(quick, _) = store.reserve(&token_use, lease, now + lease).await? else { panic!() };
-/// store.commit(&quick, b"paid", now + lease).await?;
-/// assert!(matches!(store.commit(&slow, b"paid", now + lease).await, Err(SingleUseError::Lost)));
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SingleUseError {
-    /// The reservation no longer holds: it has ended, or another round has taken it over.
-    #[error("the reservation was lost")]
-    Lost,
-    /// The token is older than the store's memory, which cannot tell whether it was used: it was issued before the
-    /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
-    #[error("the token is older than what this store remembers")]
-    BeforeMemory,
-    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until older
-    /// ones have expired.
-    #[error(
-        "the store for single use is full: it holds {held} of {limit} bytes; raise its limit, let states expire sooner, \
-         or keep them in a store on a disk"
-    )]
-    Full {
-        /// How many bytes it holds.
-        held: usize,
-        /// How many it may hold.
-        limit: usize,
-    },
-    /// The caller mixed up the order: a step that was recorded does not start after that.
-    #[error("step {0:?} was started after it had been recorded")]
-    OutOfTurn(String),
-    /// The store itself failed.
-    #[error("the store for single use failed")]
-    Store(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,4 +1,4 @@
-//! A moment, as whoever calls tells it: this crate has no clock.
+//! A moment, as the caller tells it: this crate has no clock.
 
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUseError, TokenUse, contract};
-use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUseError, contract};
+use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp, TokenUse};
 use tempfile::TempDir;
 use tokens::NOON;
 use tokio::sync::Barrier;

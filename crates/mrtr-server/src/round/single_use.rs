@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject};
-use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord, TokenUse};
-use mrtr_state::{AnswersDigest, Refusal};
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
+use mrtr_state::{AnswersDigest, Refusal, TokenUse};
 use tokio::sync::Notify;
 
 use super::ReservationContext;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::FixedClock;
-use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, TokenUse};
-use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp};
+use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError};
+use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp, TokenUse};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 

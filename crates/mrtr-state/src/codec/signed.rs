@@ -1,4 +1,4 @@
-//! HMAC-SHA256: signed, and readable by whoever holds the token.
+//! HMAC-SHA256: signed, and readable by all who hold the token.
 
 use hmac::{Hmac, Mac};
 use sha2::Sha256;
@@ -20,7 +20,7 @@ use super::{Codec, NONCE_LENGTH, SealingKey, Subkey};
 /// let state = sealer.codec(Signed::default()).seal(&cart, &binding, noon)?;
 /// let signed = state.untrusted_text().rsplit('.').next().unwrap();
 /// let bytes = BASE64_URL_SAFE_NO_PAD.decode(signed)?;
-/// assert!(String::from_utf8_lossy(&bytes).contains(r#"{"items":["tea"]}"#), "anybody can read it");
+/// assert!(String::from_utf8_lossy(&bytes).contains(r#"{"items":["tea"]}"#), "all can read it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, Default)]

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord, TokenUse};
-use crate::Timestamp;
+use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
+use crate::{Timestamp, TokenUse};
 use entries::Entries;
 
 /// Single use for a server that is one process.

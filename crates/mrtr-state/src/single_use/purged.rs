@@ -1,7 +1,7 @@
 //! How far a store has purged: what it may have forgotten stays refused, however its clock moves.
 
-use super::{SingleUseError, TokenUse};
-use crate::Timestamp;
+use super::SingleUseError;
+use crate::{Timestamp, TokenUse};
 
 /// The latest issue and the latest end among the entries that a store ever purged.
 ///

@@ -16,18 +16,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
-pub use file::SqliteOpenError;
 use table::{Failure, Table};
 use worker::{Job, Worker};
 use write_command::VerbCommand;
 
-use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, TokenUse};
-use crate::Timestamp;
+use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, SqliteOpenError};
+use crate::{Timestamp, TokenUse};
 
 /// Single use for all processes of one machine that open the same file.
 ///
 /// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread owns
-/// the file and ends when the value is dropped; while somebody waits for [`ended`](SingleUse::ended), it also looks
+/// the file and ends when the value is dropped; while a caller waits for [`ended`](SingleUse::ended), it also looks
 /// every few milliseconds whether another process ended the reservation.
 ///
 /// A verb whose future is dropped may still be carried out. A reservation made so lapses like that of a
@@ -52,7 +51,7 @@ use crate::Timestamp;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct SqliteSingleUse {
-    // Dropped in this order: the thread ends because nobody can send to it any more.
+    // Dropped in this order: the thread ends because no sender is left.
     jobs: Sender<Job>,
     thread: JoinedOnDrop,
 }
@@ -76,18 +75,18 @@ impl SqliteSingleUse {
         &self,
         verb: impl FnOnce(&mut Table<'_>) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, SingleUseError> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Job::Verb(Box::new(VerbCommand::new(verb, reply))), answer).await
+        let (caller, result) = oneshot::channel();
+        self.send(Job::Write(Box::new(VerbCommand::new(verb, caller))), result).await
     }
 
     async fn send<T>(
         &self,
         job: Job,
-        answer: oneshot::Receiver<Result<T, SingleUseError>>,
+        result: oneshot::Receiver<Result<T, SingleUseError>>,
     ) -> Result<T, SingleUseError> {
-        // A worker that is gone has dropped the job and the other end of the answer with it.
+        // A worker that is gone has dropped the job and the other end of the result with it.
         drop(self.jobs.send(job));
-        answer.await.map_err(|_| store_error("the thread of the store has died"))?
+        result.await.map_err(|_| store_error("the thread of the store has died"))?
     }
 }
 
@@ -135,8 +134,8 @@ impl SingleUse for SqliteSingleUse {
     }
 
     async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError> {
-        let (reply, answer) = oneshot::channel();
-        self.send(Job::Wait(in_progress.reservation().clone(), reply), answer).await
+        let (caller, result) = oneshot::channel();
+        self.send(Job::Wait(in_progress.reservation().clone(), caller), result).await
     }
 }
 
@@ -152,7 +151,7 @@ struct JoinedOnDrop(Option<JoinHandle<()>>);
 impl Drop for JoinedOnDrop {
     fn drop(&mut self) {
         if let Some(thread) = self.0.take() {
-            // If it panicked, whoever asked it something has been told.
+            // If it panicked, the callers that waited for it have been told.
             drop(thread.join());
         }
     }

@@ -10,7 +10,6 @@ use crate::common::{AUDIENCE, CALL, NOON, key};
 /// Gives what it is told to give next, or fails.
 struct Vault(Mutex<Vec<KeyRing>>);
 
-#[async_trait::async_trait]
 impl KeySource for Vault {
     async fn keys(&self) -> Result<KeyRing, Box<dyn Error + Send + Sync>> {
         self.0.lock().unwrap().pop().ok_or_else(|| "the vault is closed".into())

@@ -155,7 +155,7 @@ impl Shop {
             }
             Ok(ReserveOutcome::Committed(reply)) => assert_eq!(Some(reply), self.spent[number], "the reply is its own"),
             Ok(ReserveOutcome::InProgress(_)) => {
-                assert_eq!(self.spent[number], None, "a token that was spent does not run")
+                assert_eq!(self.spent[number], None, "a token that was spent does not run");
             }
             Err(SingleUseError::BeforeMemory) => {}
             other => panic!("{other:?}"),

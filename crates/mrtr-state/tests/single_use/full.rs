@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mrtr_state::single_use::{Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse};
-use mrtr_state::{MemorySingleUse, SingleUse, Timestamp};
+use mrtr_state::single_use::{Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
+use mrtr_state::{MemorySingleUse, SingleUse, Timestamp, TokenUse};
 
 use crate::LEASE;
 use crate::tokens::{self, NOON};

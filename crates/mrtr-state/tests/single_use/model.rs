@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mrtr_state::Timestamp;
-use mrtr_state::single_use::{StepRecord, TokenUse};
+use mrtr_state::single_use::StepRecord;
+use mrtr_state::{Timestamp, TokenUse};
 
 /// Every request to reserve removes what is too old by its clock. What was removed stays so, however clocks move.
 pub(crate) struct Model {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, TokenUse};
-use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
+use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError};
+use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp, TokenUse};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use mrtr_schema::{RawMembers, RequestState, Revision};
-use mrtr_state::single_use::TokenUse;
-use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, SealOptions, Sealer, Timestamp};
+use mrtr_state::{AnswersDigest, Binding, JsonPayload, Key, KeyRing, SealOptions, Sealer, Timestamp, TokenUse};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 

@@ -65,7 +65,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// The same where it has escapes, which the JSON parser knows how to read.
+    /// Reads a string that has escapes, which the JSON parser knows how to read.
     #[cold]
     fn escaped(&mut self) -> Result<Vec<u8>, DigestError> {
         let mut end = 1;

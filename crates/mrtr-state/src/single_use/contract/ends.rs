@@ -127,7 +127,7 @@ pub(super) async fn waiting_ends_with_a_reservation_elsewhere(here: &dyn SingleU
     let all_wait = together::all((0..20).map(|_| here.ended(awaited)));
     let (waited, committed) = together::meanwhile(all_wait, there.commit(&reservation, b"paid", LATER)).await;
     committed.expect("the reservation is held");
-    assert!(waited.iter().all(Result::is_ok), "waiting ends with a commit, for everybody");
+    assert!(waited.iter().all(Result::is_ok), "waiting ends with a commit, for every caller");
     here.ended(awaited).await.expect("waiting for a committed reservation ends at once");
     assert_eq!(
         reserve(here, token, "card", LATER).await,

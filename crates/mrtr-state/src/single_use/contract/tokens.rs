@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use mrtr_schema::{RawMembers, Revision};
 
-use super::super::TokenUse;
 use crate::{
     AnswersDigest, Binding, Key, KeyRing, Lifetimes, Opened, Payload, PayloadError, Principal, ProcessRandom, Random,
-    Sealer, Timestamp,
+    Sealer, Timestamp, TokenUse,
 };
 
 /// A token that was opened, waiting for answers.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse, UseKey};
-use crate::Timestamp;
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
+use crate::{Timestamp, TokenUse, UseKey};
 
 #[derive(Default)]
 pub(super) struct Entries {
@@ -18,6 +18,7 @@ pub(super) struct Entries {
     /// What all of them take.
     bytes: usize,
     purged: Purged,
+    /// Of all tokens together, and never set back: so the fence of an entry that was forgotten is not given out again.
     last_fence: u64,
 }
 
@@ -37,7 +38,7 @@ enum State {
 struct Hold {
     fence: u64,
     lapses: Timestamp,
-    /// Made by the first who waits. It is dropped with the hold, whatever ends that, and this wakes all of them.
+    /// Made by the first caller that waits. It is dropped with the hold, whatever ends that, which wakes all of them.
     end: Option<watch::Sender<()>>,
 }
 
@@ -59,16 +60,20 @@ impl Entries {
         };
         let same_answers = *answers == token_use.answers();
         match state {
+            // Whatever the answers: which of them stand is known when that round has ended.
             State::Held(_, hold) if now < hold.lapses => {
                 return Ok(ReserveOutcome::InProgress(InProgress::new(Reservation::new(key, hold.fence), hold.lapses)));
             }
             State::Committed(reply) if same_answers => return Ok(ReserveOutcome::Committed(reply.clone())),
             State::Committed(_) => return Ok(ReserveOutcome::OtherAnswers),
+            // What has happened in the world was done for other answers: going on with these would mix two decisions.
             State::Held(steps, _) | State::Released(steps) if !same_answers && !steps.is_empty() => {
                 return Ok(ReserveOutcome::OtherAnswers);
             }
             State::Held(..) | State::Released(_) => {}
         }
+        // The entry is made anew, with a higher fence: the round that is late loses, and the hold that is dropped here
+        // wakes the callers that wait for it. What it was kept for stands, also when that was a longer lease.
         let (kept, steps) = match self.forget(key) {
             Some(Entry { keep_until, state: State::Held(steps, _) | State::Released(steps), .. }) => {
                 (keep_until, steps)
@@ -157,7 +162,7 @@ impl Entries {
 
     /// Forgets a few old entries, or as many as it takes to have room: each is looked at once.
     pub(super) fn purge(&mut self, limit: usize, now: Timestamp) {
-        let mut few = 0..PURGED_BY_A_CLAIM;
+        let mut few = 0..PURGED_BY_A_RESERVE;
         while few.next().is_some() || !self.has_room(limit) {
             let Some(&(end, key)) = self.by_end.first().filter(|(end, _)| *end <= now) else { return };
             if let Some(Entry { issued, .. }) = self.forget(key) {
@@ -171,6 +176,9 @@ impl Entries {
     }
 
     /// An entry that this reservation holds: its end, its steps and the hold.
+    ///
+    /// The lease is not looked at. A round that is late and that no other has replaced may still say what it did:
+    /// losing that would leave an effect in doubt for nothing.
     fn held(
         &mut self,
         reservation: &Reservation,
@@ -186,7 +194,7 @@ impl Entries {
         }
     }
 
-    /// Ends a hold, and with it the wait of all who wait for that.
+    /// Ends a hold, and with it the wait of all callers that wait for that.
     fn end(&mut self, key: UseKey, end: impl FnOnce(Vec<StepRecord>) -> State) {
         if let Some(entry) = self.by_key.get_mut(&key)
             && let State::Held(steps, _) = &mut entry.state
@@ -220,8 +228,8 @@ fn bytes_of(steps: &[StepRecord]) -> usize {
     steps.iter().map(|step| STEP + step.name.len() + outcome(step)).sum()
 }
 
-/// A reservation adds one entry at most: taking two away lets the store shrink again after a rush.
-const PURGED_BY_A_CLAIM: usize = 2;
+/// Reserving adds one entry at most: taking two away lets the store shrink again after a rush.
+const PURGED_BY_A_RESERVE: usize = 2;
 
 /// What an entry takes by itself. Map and set are less than half full when they have just grown.
 const ENTRY: usize = (size_of::<(UseKey, Entry)>() + size_of::<(Timestamp, UseKey)>()) * 16 / 7;
@@ -251,7 +259,8 @@ mod tests {
                     (0..4, _) => {
                         entries.purge(LIMIT, now);
                         let lease = Duration::from_millis(400_000 * u64::from(number));
-                        if let Ok(ReserveOutcome::Reserved(reservation, _)) = entries.reserve(&token_use(number, 0), lease, LIMIT, now) {
+                        let outcome = entries.reserve(&token_use(number, 0), lease, LIMIT, now);
+                        if let Ok(ReserveOutcome::Reserved(reservation, _)) = outcome {
                             reservations.push(reservation);
                         }
                     }

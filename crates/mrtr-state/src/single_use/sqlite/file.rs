@@ -1,12 +1,11 @@
 //! Opening the file: whose it is, its schema, and how it is shared.
 
-use std::error::Error;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 
+use super::super::SqliteOpenError;
 use super::table::{millis, moment};
 use crate::Timestamp;
 
@@ -14,47 +13,6 @@ use crate::Timestamp;
 pub(super) struct File {
     pub(super) connection: Connection,
     pub(super) since: Timestamp,
-}
-
-/// Why a file could not be opened as a store for single use.
-///
-/// ```
-/// use mrtr_state::single_use::{SqliteOpenError, SqliteSingleUse};
-/// use mrtr_state::Timestamp;
-///
-/// let noon = Timestamp::from_millis(1_785_240_000_000);
-/// let for_nobody_else = SqliteSingleUse::open(":memory:", noon);
-/// assert!(matches!(for_nobody_else, Err(SqliteOpenError::NotShared)));
-/// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SqliteOpenError {
-    /// A later version of this crate made it.
-    #[error("the file has version {found} of its schema; this program knows versions up to {known}")]
-    Newer {
-        /// The file's version.
-        found: i64,
-        /// The latest that we know.
-        known: i64,
-    },
-    /// It is an SQLite file for something else.
-    #[error("the file is a database, but not one for single use")]
-    NotOurs,
-    /// Its file system cannot share it between processes.
-    #[error("the file cannot be shared between processes: SQLite offers no write-ahead log for it")]
-    NotShared,
-    /// The thread that is to own the file could not be started.
-    #[error("no thread could be started for the file")]
-    Thread(#[source] io::Error),
-    /// SQLite failed.
-    #[error("SQLite cannot open the file")]
-    Sqlite(#[source] Box<dyn Error + Send + Sync>),
-}
-
-impl From<rusqlite::Error> for SqliteOpenError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error.into())
-    }
 }
 
 pub(super) fn open(path: &Path, now: Timestamp) -> Result<File, SqliteOpenError> {

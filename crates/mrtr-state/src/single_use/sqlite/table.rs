@@ -1,13 +1,13 @@
-//! The verbs as SQL, inside a transaction that somebody else begins and commits.
+//! The verbs as SQL, inside a transaction that the worker begins and commits.
 
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord, TokenUse};
-use crate::Timestamp;
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
+use crate::{Timestamp, TokenUse};
 
 pub(super) struct Table<'a> {
     pub(super) connection: &'a Connection,
@@ -18,19 +18,19 @@ pub(super) struct Table<'a> {
 
 /// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
 pub(super) enum Failure {
-    Refused(SingleUseError),
-    Sqlite(rusqlite::Error),
+    Verb(SingleUseError),
+    Transaction(rusqlite::Error),
 }
 
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Sqlite(error)
+        Self::Transaction(error)
     }
 }
 
 impl From<SingleUseError> for Failure {
     fn from(error: SingleUseError) -> Self {
-        Self::Refused(error)
+        Self::Verb(error)
     }
 }
 
@@ -51,11 +51,13 @@ impl Table<'_> {
         };
         let same_answers = standing.answers == token_use.answers();
         match standing.phase {
+            // Whatever the answers: which of them stand is known when that round has ended.
             Phase::Held { fence, lapses } if now < lapses => {
                 Ok(ReserveOutcome::InProgress(InProgress::new(Reservation::new(token_use.key(), fence), lapses)))
             }
             Phase::Committed(reply) if same_answers => Ok(ReserveOutcome::Committed(reply)),
             Phase::Committed(_) => Ok(ReserveOutcome::OtherAnswers),
+            // What has happened in the world was done for other answers: going on with these would mix two decisions.
             _ if standing.has_steps && !same_answers => Ok(ReserveOutcome::OtherAnswers),
             Phase::Held { fence, .. } => {
                 self.ended.push(fence);
@@ -147,6 +149,10 @@ impl Table<'_> {
         Ok(Reservation::new(token_use.key(), fence.cast_unsigned()))
     }
 
+    /// The row of a reservation that holds.
+    ///
+    /// The lease is not looked at. A round that is late and that no other has replaced may still say what it did:
+    /// losing that would leave an effect in doubt for nothing.
     fn held(&self, reservation: &Reservation, now: Timestamp) -> Result<i64, Failure> {
         let row = (number(reservation.fence()), *reservation.key().as_bytes(), millis(now));
         let id = self.connection.prepare_cached(HELD)?.query_row(row, |row| row.get(0)).optional()?;
@@ -175,7 +181,7 @@ impl Table<'_> {
     }
 }
 
-/// Whether a reservation is held, for whoever waits for its end.
+/// Whether a reservation is held, for callers that wait for its end.
 pub(super) fn is_held(connection: &Connection, reservation: &Reservation) -> rusqlite::Result<bool> {
     let row = (number(reservation.fence()), *reservation.key().as_bytes());
     connection.prepare_cached(IS_HELD)?.exists(row)
@@ -256,7 +262,7 @@ statements! {
     HAS_STEPS = "SELECT 1 FROM step WHERE redemption = ?1";
     RELEASE = "UPDATE redemption SET fence = NULL, lapses = NULL WHERE id = ?1";
     FORGET = "DELETE FROM redemption WHERE id = ?1";
-    // A reservation adds one entry at most: taking two away lets the file's rows become fewer again after a rush.
+    // Reserving adds one entry at most: taking two away lets the file's rows become fewer again after a rush.
     PURGE = "DELETE FROM redemption
              WHERE id IN (SELECT id FROM redemption WHERE keep_until <= ?1 ORDER BY keep_until LIMIT 2)
              RETURNING fence, issued, keep_until";

@@ -1,4 +1,4 @@
-//! Whoever waits for the end of a reservation, in this process or another.
+//! The callers that wait for the end of a reservation, which may be held in this process or another.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) struct Waiting {
     version: Option<i64>,
 }
 
-/// Those who wait for the end of one reservation.
+/// The callers that wait for the end of one reservation.
 struct Crowd {
     reservation: Reservation,
     waiters: Vec<oneshot::Sender<Result<(), SingleUseError>>>,
@@ -31,31 +31,31 @@ impl Waiting {
     pub(super) fn wait(
         &mut self,
         reservation: Reservation,
-        reply: oneshot::Sender<Result<(), SingleUseError>>,
+        caller: oneshot::Sender<Result<(), SingleUseError>>,
         connection: &Connection,
     ) {
-        let answer = match table::is_held(connection, &reservation) {
+        let result = match table::is_held(connection, &reservation) {
             Ok(true) => {
                 let crowd =
                     self.by_fence.entry(reservation.fence()).or_insert(Crowd { reservation, waiters: Vec::new() });
-                crowd.waiters.push(reply);
+                crowd.waiters.push(caller);
                 return;
             }
             Ok(false) => Ok(()),
             Err(error) => Err(store_error(error)),
         };
-        // Whoever no longer wants to know has dropped the other end.
-        drop(reply.send(answer));
+        // A caller that no longer wants to know has dropped the other end.
+        drop(caller.send(result));
     }
 
-    /// Tells those who wait for these reservations, by their fences, that they have ended.
+    /// Tells the callers that wait for these reservations, by their fences, that they have ended.
     pub(super) fn wake(&mut self, ended: &[u64]) {
         for waiter in ended.iter().filter_map(|fence| self.by_fence.remove(fence)).flat_map(|crowd| crowd.waiters) {
             drop(waiter.send(Ok(())));
         }
     }
 
-    /// Looks whether another process ended reservations, and forgets who has gone away.
+    /// Looks whether another process ended reservations, and forgets the callers that have gone away.
     pub(super) fn look_around(&mut self, connection: &Connection) {
         self.by_fence.retain(|_, crowd| {
             crowd.waiters.retain(|waiter| !waiter.is_closed());
@@ -95,11 +95,11 @@ impl Waiting {
 mod tests {
     use std::time::Duration;
 
-    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
+    use super::super::super::ReserveOutcome;
     use super::super::file;
     use super::super::table::Table;
     use super::*;
-    use crate::{AnswersDigest, Timestamp};
+    use crate::{AnswersDigest, Timestamp, TokenUse, UseKey};
 
     #[test]
     fn the_file_is_not_watched_once_nobody_waits_any_more() {

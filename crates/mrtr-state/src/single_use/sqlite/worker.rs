@@ -1,4 +1,7 @@
 //! The thread that owns the file: it carries out what is queued, many verbs in one transaction.
+//!
+//! What a verb has done must be on the disk before its caller is told. Waiting for the disk is what takes long, and it
+//! takes no longer for sixty verbs than for one. So what arrives while a transaction is written goes into the next one.
 
 use std::iter;
 use std::sync::Arc;
@@ -15,7 +18,7 @@ use super::waiting::Waiting;
 use super::write_command::WriteCommand;
 
 pub(super) enum Job {
-    Verb(Box<dyn WriteCommand>),
+    Write(Box<dyn WriteCommand>),
     Wait(Reservation, oneshot::Sender<Result<(), SingleUseError>>),
 }
 
@@ -30,7 +33,7 @@ impl Worker {
         Self { file, jobs, waiting: Waiting::default() }
     }
 
-    /// Works until nobody can send any more.
+    /// Works until the store is dropped, and with it the last sender.
     pub(super) fn run(mut self) {
         loop {
             match self.next() {
@@ -51,18 +54,20 @@ impl Worker {
         let mut waits = Vec::new();
         for job in iter::once(first).chain(self.jobs.try_iter()).take(LARGEST_BATCH) {
             match job {
-                Job::Verb(command) => verbs.push(command),
-                Job::Wait(reservation, reply) => waits.push((reservation, reply)),
+                Job::Write(command) => verbs.push(command),
+                Job::Wait(reservation, caller) => waits.push((reservation, caller)),
             }
         }
         if !verbs.is_empty() {
             self.carry_out(verbs);
         }
-        for (reservation, reply) in waits {
-            self.waiting.wait(reservation, reply, &self.file.connection);
+        for (reservation, caller) in waits {
+            self.waiting.wait(reservation, caller, &self.file.connection);
         }
     }
 
+    /// Writes all of them, and tells each caller afterwards: one that was told before the commit might act on what a
+    /// crash takes back.
     fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
         let failed = match self.write(&mut commands) {
             Ok(ended) => {
@@ -72,7 +77,7 @@ impl Worker {
             Err(error) => Some(Arc::new(error)),
         };
         for command in commands {
-            command.answer(failed.as_ref());
+            command.report(failed.as_ref());
         }
     }
 
@@ -89,22 +94,23 @@ impl Worker {
     }
 }
 
-/// How long another process's work may go unnoticed by those who wait for it.
+/// How long another process's work may go unnoticed by the callers that wait for it. SQLite tells no other process of a
+/// change, so the file is asked; a glance reads one number, and there is none while no caller waits.
 const GLANCE: Duration = Duration::from_millis(4);
 
-/// What one transaction carries: beyond this, verbs wait longer than they save.
+/// How many verbs one transaction carries: beyond this, the first ones wait longer than the last ones save.
 const LARGEST_BATCH: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
 
-    use super::super::super::{ReserveOutcome, TokenUse, UseKey};
+    use super::super::super::ReserveOutcome;
     use super::super::file;
     use super::super::table::Failure;
     use super::super::write_command::VerbCommand;
     use super::*;
-    use crate::{AnswersDigest, Timestamp};
+    use crate::{AnswersDigest, Timestamp, TokenUse, UseKey};
 
     #[test]
     fn old_entries_and_their_steps_are_purged_a_few_with_each_reservation() {

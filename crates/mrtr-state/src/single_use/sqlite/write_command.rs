@@ -1,4 +1,4 @@
-//! A verb on its way to the thread that owns the file, and its answer on the way back.
+//! A verb on its way to the thread that owns the file, and its result on the way back.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use super::super::SingleUseError;
 use super::store_error;
 use super::table::{Failure, Table};
 
-/// A verb, and where its answer goes once the transaction is through.
+/// A verb, and where its result goes once the transaction is through.
 pub(super) trait WriteCommand: Send {
-    /// Fails if the whole transaction has to. A refusal is an answer, and no failure.
+    /// Fails if the whole transaction has to. An error of the verb alone is a result like any other.
     fn run(&mut self, table: &mut Table<'_>) -> rusqlite::Result<()>;
 
     /// Says how it went: `failed` if the transaction did.
-    fn answer(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>);
+    fn report(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>);
 }
 
 pub(super) struct VerbCommand<Verb, T> {
     stage: Stage<Verb, T>,
-    reply: oneshot::Sender<Result<T, SingleUseError>>,
+    caller: oneshot::Sender<Result<T, SingleUseError>>,
 }
 
 enum Stage<Verb, T> {
@@ -33,8 +33,8 @@ impl<Verb, T> VerbCommand<Verb, T>
 where
     Verb: FnOnce(&mut Table<'_>) -> Result<T, Failure>,
 {
-    pub(super) fn new(verb: Verb, reply: oneshot::Sender<Result<T, SingleUseError>>) -> Self {
-        Self { stage: Stage::Queued(verb), reply }
+    pub(super) fn new(verb: Verb, caller: oneshot::Sender<Result<T, SingleUseError>>) -> Self {
+        Self { stage: Stage::Queued(verb), caller }
     }
 }
 
@@ -47,20 +47,20 @@ where
         if let Stage::Queued(verb) = std::mem::replace(&mut self.stage, Stage::Unknown) {
             self.stage = Stage::Done(match verb(table) {
                 Ok(value) => Ok(value),
-                Err(Failure::Refused(error)) => Err(error),
-                Err(Failure::Sqlite(error)) => return Err(error),
+                Err(Failure::Verb(error)) => Err(error),
+                Err(Failure::Transaction(error)) => return Err(error),
             });
         }
         Ok(())
     }
 
-    fn answer(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>) {
-        let answer = match (failed, self.stage) {
+    fn report(self: Box<Self>, failed: Option<&Arc<rusqlite::Error>>) {
+        let result = match (failed, self.stage) {
             (Some(error), _) => Err(store_error(Arc::clone(error))),
             (None, Stage::Done(outcome)) => outcome,
             (None, Stage::Queued(_) | Stage::Unknown) => Err(store_error("the verb was not carried out")),
         };
-        // Whoever no longer wants to know has dropped the other end.
-        drop(self.reply.send(answer));
+        // A caller that no longer wants to know has dropped the other end.
+        drop(self.caller.send(result));
     }
 }

@@ -1,9 +1,10 @@
-//! Why a state is not opened, and why one cannot be sealed.
+//! What can go wrong: a state that is refused or cannot be sealed, and keys, parameters or payloads that will not do.
+
+use std::error::Error;
 
 use mrtr_schema::{ErrorCode, ErrorObject};
 
-use crate::digest::DigestError;
-use crate::payload::PayloadError;
+use crate::keys::KeyId;
 
 /// Why a state was refused: for the log and the metrics. The client learns nothing but [`Refusal::to_error`].
 ///
@@ -116,7 +117,7 @@ impl Refusal {
     }
 }
 
-/// Why a state could not be sealed. We are to blame, or whoever wrote the handler.
+/// Why a state could not be sealed. This crate is to blame, or the author of the handler.
 ///
 /// ```
 /// use mrtr_state::SealError;
@@ -159,3 +160,130 @@ pub enum SealError {
     #[error("the payload cannot be written")]
     Payload(#[source] PayloadError),
 }
+
+/// What is wrong with keys as they were given. Never says what the secret is.
+///
+/// ```
+/// use mrtr_state::{Key, KeyError, KeyRing};
+///
+/// let error = Key::new("2026-11", [7; 16]).unwrap_err();
+/// assert_eq!(error.to_string(), "key 2026-11 has 16 bytes; at least 32 are needed");
+/// assert!(matches!("secret".parse::<KeyRing>(), Err(KeyError::NotAKey)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The name breaks the rules. It is not repeated: it may be a secret in the wrong place.
+    #[error("a key's name has 1 to 32 of A-Z a-z 0-9 _ -; this one has {length} bytes")]
+    BadId {
+        /// How long it is.
+        length: usize,
+    },
+    /// Two keys of one name.
+    #[error("the ring has two keys named {0}")]
+    DuplicateId(KeyId),
+    /// The secret is too short.
+    #[error("key {id} has {length} bytes; at least 32 are needed")]
+    TooShort {
+        /// The key.
+        id: KeyId,
+        /// How long it is.
+        length: usize,
+    },
+    /// The secret is not base64.
+    #[error("key {0} is not base64")]
+    NotBase64(KeyId),
+    /// The text does not say a key.
+    #[error("a key is written ID:BASE64, several with commas between them")]
+    NotAKey,
+    /// The text does not say which deployment the keys are for.
+    #[error("keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`")]
+    NoAudience,
+    /// The audience is empty or too long.
+    #[error("an audience has 1 to 255 bytes")]
+    BadAudience,
+    /// The environment variable is not set, or is no text.
+    #[error("the environment variable {0} is not set to text")]
+    NoVariable(String),
+    /// The file could not be read.
+    #[error("the key file {path} cannot be read")]
+    Unreadable {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The source of keys failed.
+    #[error("the source of keys failed")]
+    Source(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Why no digest could be made: two readers might read such values differently.
+///
+/// ```
+/// use mrtr_schema::RawMembers;
+/// use mrtr_state::{DigestError, ParamsDigest};
+///
+/// let twice = RawMembers::parse(r#"{"arguments": {"to": "Ann", "to": "Bob"}}"#)?;
+/// assert_eq!(ParamsDigest::of(&twice).unwrap_err(), DigestError::DuplicateKey);
+/// let half = RawMembers::parse(r#"{"name": "\ud83d"}"#)?;
+/// assert_eq!(ParamsDigest::of(&half).unwrap_err(), DigestError::NotText);
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DigestError {
+    /// An object has the same key twice.
+    #[error("an object has the same key twice")]
+    DuplicateKey,
+    /// Values are nested more deeply than any reader should follow.
+    #[error("values are nested too deeply")]
+    TooDeep,
+    /// A string is no text: half of a surrogate pair stands alone.
+    #[error("a string is not text")]
+    NotText,
+}
+
+/// Why a payload could not be written or read: any error will do.
+///
+/// ```
+/// use mrtr_state::{Payload, PayloadError};
+///
+/// struct Page(u8);
+///
+/// impl Payload for Page {
+///     const KIND: &'static str = "com.example/page";
+///
+///     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+///         out.push(self.0);
+///         Ok(())
+///     }
+///
+///     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+///         let [page] = bytes else { return Err("not one byte".into()) };
+///         Ok(Self(*page))
+///     }
+/// }
+///
+/// assert_eq!(Page::read(&[]).err().unwrap().to_string(), "not one byte");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct PayloadError(Box<dyn Error + Send + Sync>);
+
+macro_rules! payload_error_from {
+    ($($error:ty),*) => {$(
+        impl From<$error> for PayloadError {
+            fn from(error: $error) -> Self {
+                Self(error.into())
+            }
+        }
+    )*};
+}
+payload_error_from!(
+    serde_json::Error,
+    std::array::TryFromSliceError,
+    std::str::Utf8Error,
+    &'static str,
+    Box<dyn Error + Send + Sync>
+);

@@ -84,7 +84,7 @@ fn schema(about: &str, variants: &[Choice<'_>]) -> TokenStream {
         .iter()
         .map(|Choice { ty, exists, .. }| quote!(if #exists { choices.push(definitions.reference::<#ty>()); }));
     quote! {
-        fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+        fn schema(definitions: &mut crate::wire::schema::Definitions) -> ::schemars::Schema {
             let revision = definitions.dialect().revision;
             let mut choices = Vec::new();
             #(#choices)*

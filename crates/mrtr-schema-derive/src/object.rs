@@ -69,8 +69,8 @@ impl Code {
                 use ::proptest::strategy::Strategy;
                 let _ = revision;
                 #(let #idents = #strategies;)*
-                crate::arbitrary::nest!(#(#idents),*)
-                    .prop_map(|crate::arbitrary::nested!(#(#idents),*)| Self { #(#idents),* })
+                crate::wire::arbitrary::nest!(#(#idents),*)
+                    .prop_map(|crate::wire::arbitrary::nested!(#(#idents),*)| Self { #(#idents),* })
                     .boxed()
             },
         }
@@ -113,8 +113,8 @@ fn wire(input: &DeriveInput, attributes: &TypeAttributes, code: &Code) -> TokenS
                 crate::wire::write_object(self, revision, serializer)
             }
 
-            fn schema(definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
-                let mut object = crate::json_schema::ObjectSchema::new(#about);
+            fn schema(definitions: &mut crate::wire::schema::Definitions) -> ::schemars::Schema {
+                let mut object = crate::wire::schema::ObjectSchema::new(#about);
                 #properties
                 #open
                 object.finish()
@@ -175,8 +175,8 @@ fn part(ident: &Ident, code: &Code) -> TokenStream {
             }
 
             fn describe(
-                object: &mut crate::json_schema::ObjectSchema,
-                definitions: &mut crate::json_schema::Definitions,
+                object: &mut crate::wire::schema::ObjectSchema,
+                definitions: &mut crate::wire::schema::Definitions,
             ) {
                 #properties
             }
@@ -324,7 +324,7 @@ impl<'a> Member<'a> {
                 let revision = dialect.revision;
                 let _ = revision;
                 if #exists {
-                    let property = crate::json_schema::Property::of::<#ty>(definitions, #about) #format #or_null;
+                    let property = crate::wire::schema::Property::of::<#ty>(definitions, #about) #format #or_null;
                     object.property(#key, property, #required);
                 }
             }
@@ -334,14 +334,14 @@ impl<'a> Member<'a> {
     fn strategy(&self) -> TokenStream {
         let ty = self.ty;
         if self.attributes.extra {
-            return quote!(crate::arbitrary::extra_members());
+            return quote!(crate::wire::arbitrary::extra_members());
         }
         if self.attributes.flatten {
             return quote!(<#ty as crate::wire::Part>::any_value(revision));
         }
         let (exists, demanded) = (self.exists(), self.demanded());
         let present = if let Some(ty) = self.optional {
-            quote!(crate::arbitrary::optional::<#ty>(revision, #demanded))
+            quote!(crate::wire::arbitrary::optional::<#ty>(revision, #demanded))
         } else {
             quote!(<#ty as crate::wire::Wire>::any_value(revision))
         };

@@ -39,7 +39,7 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
                 serializer.serialize_str(self.as_str())
             }
 
-            fn schema(_definitions: &mut crate::json_schema::Definitions) -> ::schemars::Schema {
+            fn schema(_definitions: &mut crate::wire::schema::Definitions) -> ::schemars::Schema {
                 ::schemars::json_schema!({ "type": "string", "enum": [#(#words),*], "description": #about })
             }
 

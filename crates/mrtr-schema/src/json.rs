@@ -25,7 +25,6 @@ pub(crate) use split::{Key, elements, text};
 
 use crate::error::ReadError;
 use crate::printable::Printable;
-use crate::wire::serde_at_published_revision;
 
 /// Any JSON value, kept as text.
 ///
@@ -127,8 +126,6 @@ impl From<serde_json::Value> for Json {
     }
 }
 
-serde_at_published_revision!(Json);
-
 /// A free-form JSON object, kept as text.
 ///
 /// ```
@@ -226,8 +223,6 @@ impl From<JsonObject> for Json {
         object.0
     }
 }
-
-serde_at_published_revision!(JsonObject);
 
 /// Members of an object that its type does not name: kept, and written back as they came (TY-8).
 ///

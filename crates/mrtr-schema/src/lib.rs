@@ -10,8 +10,6 @@ mod revision;
 mod types;
 mod wire;
 
-#[cfg(feature = "proptest")]
-pub mod arbitrary;
 pub mod json_schema;
 pub mod registry;
 #[cfg(feature = "validate")]
@@ -94,4 +92,6 @@ pub use types::tools::{
 };
 #[cfg(feature = "validate")]
 pub use validate::{SchemaCheck, SchemaError, Violation, Violations};
+#[cfg(feature = "proptest")]
+pub use wire::arbitrary;
 pub use wire::{InRevision, Wire, WireObject};

@@ -15,8 +15,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::error::JsonPath;
-use crate::error::{LONGEST_REASON, shortened};
+use crate::error::{JsonPath, LONGEST_REASON, shortened};
 use crate::json::Json;
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.

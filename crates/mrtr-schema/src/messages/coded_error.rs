@@ -11,11 +11,11 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Json, Members, RawMembers};
-use crate::json_schema::{Definitions, ObjectSchema, Property};
 use crate::messages::jsonrpc::MESSAGE_MEMBERS;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::error_object::{ErrorCode, MissingCapabilityData, UnsupportedVersionData};
 use crate::types::request_id::RequestId;
+use crate::wire::schema::{Definitions, ObjectSchema, Property};
 use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_published_revision, write_object};
 
 /// A kind of error: its code, and the data that it carries.
@@ -233,8 +233,8 @@ impl<K: ErrorKind> Wire for CodedError<K> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        let data = crate::arbitrary::optional(revision, K::NEEDS_DATA);
-        (String::any_value(revision), data, crate::arbitrary::extra_members())
+        let data = crate::wire::arbitrary::optional(revision, K::NEEDS_DATA);
+        (String::any_value(revision), data, crate::wire::arbitrary::extra_members())
             .prop_map(|(message, data, extra)| Self { message, data, extra, kind: PhantomData })
             .boxed()
     }
@@ -333,8 +333,8 @@ impl<K: ErrorKind> Wire for CodedErrorResponse<K> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        let id = crate::arbitrary::optional(revision, false);
-        (id, CodedError::any_value(revision), crate::arbitrary::extra_members())
+        let id = crate::wire::arbitrary::optional(revision, false);
+        (id, CodedError::any_value(revision), crate::wire::arbitrary::extra_members())
             .prop_map(|(id, error, extra)| Self { id, error, extra })
             .boxed()
     }

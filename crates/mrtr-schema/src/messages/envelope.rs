@@ -6,8 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::error::ReadError;
-use crate::error::{LONGEST_REASON, shortened};
+use crate::error::{LONGEST_REASON, ReadError, shortened};
 use crate::json::{Key as Text, RawMembers};
 use crate::revision::{Dialect, Revision};
 use crate::types::error_object::ErrorCode;

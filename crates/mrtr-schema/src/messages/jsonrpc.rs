@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
-use crate::json_schema::{Definitions, ObjectSchema, Property};
 use crate::messages::methods::{NotificationMethod, RequestMethod};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::params::Params;
 use crate::types::request_id::RequestId;
 use crate::types::result::{AnyResult, InputRequiredResult};
+use crate::wire::schema::{Definitions, ObjectSchema, Property};
 use crate::wire::{InRevision, Wire, serde_at_published_revision};
 
 /// A request of one method.
@@ -81,7 +81,7 @@ impl<M: RequestMethod> Wire for Request<M> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (RequestId::any_value(revision), M::Params::any_value(revision), crate::arbitrary::extra_members())
+        (RequestId::any_value(revision), M::Params::any_value(revision), crate::wire::arbitrary::extra_members())
             .prop_map(|(id, params, extra)| Self { id, params, extra })
             .boxed()
     }
@@ -149,7 +149,7 @@ impl<M: NotificationMethod> Wire for Notification<M> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (M::Params::any_value(revision), crate::arbitrary::extra_members())
+        (M::Params::any_value(revision), crate::wire::arbitrary::extra_members())
             .prop_map(|(params, extra)| Self { params, extra })
             .boxed()
     }
@@ -234,7 +234,7 @@ impl<M: RequestMethod> Wire for Response<M> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        (RequestId::any_value(revision), M::Result::any_value(revision), crate::arbitrary::extra_members())
+        (RequestId::any_value(revision), M::Result::any_value(revision), crate::wire::arbitrary::extra_members())
             .prop_map(|(id, result, extra)| Self { id, result, extra })
             .boxed()
     }

@@ -8,13 +8,12 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::Members;
-use crate::json_schema::Definitions;
-use crate::revision::Feature;
-use crate::revision::{Dialect, Revision};
+use crate::revision::{Dialect, Feature, Revision};
 use crate::types::meta::{RequestMeta, ResultMeta};
 use crate::types::params::{RetryAnywhere, required_params};
 use crate::types::result::CompleteType;
 use crate::wire::Wire;
+use crate::wire::schema::Definitions;
 
 /// Parameters of `completion/complete`.
 ///

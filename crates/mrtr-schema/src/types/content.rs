@@ -8,10 +8,10 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Json, JsonObject, Members, Number, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::implementation::Icon;
 use crate::types::meta::Meta;
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
 
 /// Who said something, or whom it is for.

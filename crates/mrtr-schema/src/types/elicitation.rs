@@ -11,10 +11,10 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{self, JsonObject, Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::form::Form;
 use crate::types::meta::{Meta, RequestMeta};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
 
 pub use primitive::{
@@ -409,10 +409,10 @@ impl Wire for FormContent {
         let value = prop_oneof![
             String::any_value(revision).prop_map(|text| serde_json::Value::from(text).to_string()),
             any::<bool>().prop_map(|value| value.to_string()),
-            crate::arbitrary::number().prop_map(|value| value.to_string()),
+            crate::wire::arbitrary::number().prop_map(|value| value.to_string()),
             Vec::<String>::any_value(revision).prop_map(|list| serde_json::Value::from(list).to_string()),
         ];
-        crate::arbitrary::object_text(value)
+        crate::wire::arbitrary::object_text(value)
             .prop_map(|text| Self(JsonObject::parse(&text).expect("an object with unique keys")))
             .boxed()
     }

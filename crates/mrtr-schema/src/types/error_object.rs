@@ -9,11 +9,11 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Json, Members, integer};
-use crate::json_schema::Definitions;
 use crate::printable::Printable;
 use crate::revision::{Dialect, Revision};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::request_id::RequestId;
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
 /// A response that carries an error.

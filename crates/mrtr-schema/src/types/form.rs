@@ -18,10 +18,10 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{self, JsonObject, Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::printable::Printable;
 use crate::revision::{Dialect, Revision};
 use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
 pub use of_type::FormError;

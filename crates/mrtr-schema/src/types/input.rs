@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::elicitation::{ElicitRequest, ElicitResult};
 use crate::types::meta::RequestMeta;
@@ -17,6 +16,7 @@ use crate::types::namespaced::{Method, NamespacedInputRequest};
 use crate::types::request_state::RequestState;
 use crate::types::roots::{ListRootsRequest, ListRootsResult};
 use crate::types::sampling::{CreateMessageRequest, CreateMessageResult};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 
 /// One thing that a server asks for; `method` tells which kind it is.

@@ -11,12 +11,12 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Json, Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::capabilities::ClientCapabilities;
 use crate::types::implementation::Implementation;
 use crate::types::request_id::RequestId;
 use crate::types::tasks::RelatedTask;
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 
 /// Metadata on anything but a request, result or notification of the published revision.
@@ -67,7 +67,7 @@ impl Wire for Meta {
     #[cfg(feature = "proptest")]
     fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
-        crate::arbitrary::extra_members().prop_map(Self).boxed()
+        crate::wire::arbitrary::extra_members().prop_map(Self).boxed()
     }
 }
 

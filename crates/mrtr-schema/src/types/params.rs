@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::input::InputResponses;
 use crate::types::meta::{NotificationMeta, RequestMeta};
 use crate::types::request_state::RequestState;
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, write_object};
 
 /// The parameters of a request or notification.
@@ -87,7 +87,7 @@ impl<T: WireObject + Default> Wire for Optional<T> {
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::strategy::Strategy;
         let demanded = revision.has(Feature::RequestMetadata);
-        crate::arbitrary::optional(revision, demanded).prop_map(Self).boxed()
+        crate::wire::arbitrary::optional(revision, demanded).prop_map(Self).boxed()
     }
 }
 

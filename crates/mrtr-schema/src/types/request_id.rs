@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::integer;
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Revision};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
 /// The id of a request: a string or an integer.
@@ -82,7 +82,7 @@ impl Wire for RequestId {
     #[cfg(feature = "proptest")]
     fn any_value(_: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        prop_oneof![any::<i64>().prop_map(Self::Integer), crate::arbitrary::text().prop_map(Self::String)].boxed()
+        prop_oneof![any::<i64>().prop_map(Self::Integer), crate::wire::arbitrary::text().prop_map(Self::String)].boxed()
     }
 }
 

@@ -53,5 +53,5 @@ wire_text!(
     RequestState,
     |text| Ok(Self(text)),
     json_schema!({ "type": "string" }),
-    crate::arbitrary::text().prop_map(Self).boxed()
+    crate::wire::arbitrary::text().prop_map(Self).boxed()
 );

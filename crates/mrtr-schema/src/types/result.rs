@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::input::{InputRequest, InputRequests};
 use crate::types::meta::ResultMeta;
 use crate::types::request_state::RequestState;
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 
 /// What a result is. Open: an extension may define further kinds.
@@ -430,7 +430,7 @@ wire_text!(
     ExtensionType,
     Self::new,
     json_schema!({ "type": "string", "not": { "enum": [COMPLETE, INPUT_REQUIRED] } }),
-    crate::arbitrary::text().prop_map(Self).boxed()
+    crate::wire::arbitrary::text().prop_map(Self).boxed()
 );
 
 /// A result of which only the common members are known.

@@ -9,12 +9,12 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, Number};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
 use crate::types::meta::{Meta, RequestMeta};
 use crate::types::tools::Tool;
 use crate::wire::Wire;
+use crate::wire::schema::Definitions;
 
 /// Asks a model for a completion.
 ///

@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::Members;
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::input::InputResponses;
 use crate::types::meta::{NotificationMeta, RequestMeta, ResultMeta};
 use crate::types::params::required_params;
 use crate::types::request_state::RequestState;
 use crate::types::result::CompleteType;
+use crate::wire::schema::Definitions;
 use crate::wire::{LARGEST_COUNT, Wire};
 
 /// Where a task stands. `completed`, `failed` and `cancelled` are final.

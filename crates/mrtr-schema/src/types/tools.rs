@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::caching::CachingHints;
 use crate::types::content::{ContentBlock, StructuredContent};
@@ -19,6 +18,7 @@ use crate::types::params::required_params;
 use crate::types::request_state::RequestState;
 use crate::types::result::CompleteType;
 use crate::types::tasks::{TaskMetadata, ToolExecution};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
 /// A tool, as a server describes it.

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Members, Number, RawMembers};
-use crate::json_schema::Definitions;
 use crate::revision::{Dialect, Revision};
+use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
 
 /// Runs an expression for whichever schema a field has.

@@ -9,13 +9,13 @@ use serde_json::value::RawValue;
 use super::{Lifetime, TaskStatus};
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
-use crate::json_schema::{Definitions, ObjectSchema};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::error_object::ErrorObject;
 use crate::types::input::{InputRequests, InputResponses};
 use crate::types::meta::{NotificationMeta, RequestMeta, ResultMeta};
 use crate::types::params::required_params;
 use crate::types::result::CompleteType;
+use crate::wire::schema::{Definitions, ObjectSchema};
 use crate::wire::{Part, Wire, WireObject, serde_at_published_revision, write_object};
 
 /// The extension's name, under which both sides declare it.

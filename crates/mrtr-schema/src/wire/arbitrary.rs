@@ -110,13 +110,13 @@ pub(crate) fn object_text(value: impl Strategy<Value = String> + 'static) -> imp
 /// Strategies as one strategy of nested pairs: any number of fields, where tuples stop at twelve.
 macro_rules! nest {
     () => { ::proptest::strategy::Just(()) };
-    ($first:ident $(, $rest:ident)*) => { ($first, crate::arbitrary::nest!($($rest),*)) };
+    ($first:ident $(, $rest:ident)*) => { ($first, crate::wire::arbitrary::nest!($($rest),*)) };
 }
 pub(crate) use nest;
 
 /// The pattern that takes a nested value of [`nest!`] apart.
 macro_rules! nested {
     () => { () };
-    ($first:ident $(, $rest:ident)*) => { ($first, crate::arbitrary::nested!($($rest),*)) };
+    ($first:ident $(, $rest:ident)*) => { ($first, crate::wire::arbitrary::nested!($($rest),*)) };
 }
 pub(crate) use nested;

@@ -1,217 +1,131 @@
-//! Why a message could not be read, and where in it.
+//! What can go wrong: each error says why, and its docs say who is to blame.
+//!
+//! Two stand elsewhere: `EnvelopeError` beside the envelope, because it knows ids and codes, and nothing here imports
+//! types; `UnknownRevision` in `revision.rs`, which alone knows the names of revisions.
 
-use std::borrow::Cow;
-use std::fmt;
+mod read;
 
-use serde_json::value::RawValue;
+pub use read::{JsonPath, Problem, ReadError};
+pub(crate) use read::{LONGEST_REASON, shortened};
 
-use crate::printable::Printable;
-
-/// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
-///
-/// The peer that sent it is to blame.
+/// Why a text is not a key that an application may use.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, Revision, Wire};
+/// use mrtr_schema::{MetaKey, MetaKeyError};
 ///
-/// let error = CallToolParams::from_json(r#"{"name": 7}"#, Revision::Sep2322.strict()).unwrap_err();
-/// assert_eq!(error.to_string(), "$.name: expected a string, found a number");
+/// assert_eq!(MetaKey::new("tools.mcp.com/trace"), Err(MetaKeyError::Reserved));
+/// assert_eq!(MetaKey::new("com..example/trace"), Err(MetaKeyError::Prefix));
+/// assert_eq!(MetaKey::new("com.example/trace-"), Err(MetaKeyError::Name));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetaKeyError {
+    /// The part before the slash breaks the rules.
+    #[error(
+        "a prefix is labels joined by dots; a label begins with a letter, ends with a letter or digit, and holds hyphens only in between"
+    )]
+    Prefix,
+    /// The prefix is the protocol's own.
+    #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
+    Reserved,
+    /// The part after the slash breaks the rules.
+    #[error("a name begins and ends with a letter or digit, and holds hyphens, underscores and dots only in between")]
+    Name,
+}
+
+/// Why a text is not the method of an application's own input.
+///
+/// ```
+/// use mrtr_schema::{Method, MethodError};
+///
+/// assert_eq!(Method::new("sampling/createMessage"), Err(MethodError::NotNamespaced));
+/// assert_eq!(Method::new("dev.mcp/approval"), Err(MethodError::Reserved));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum MethodError {
+    /// It is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of this kind.
+    #[error("not a reverse-DNS prefix, a slash and a name, such as `com.example/approval`")]
+    NotNamespaced,
+    /// Its prefix is the protocol's own.
+    #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
+    Reserved,
+}
+
+/// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
+///
+/// ```
+/// use mrtr_schema::{Form, FormError};
+///
+/// #[derive(schemars::JsonSchema)]
+/// struct Order {
+///     lines: Vec<(String, u32)>,
+/// }
+///
+/// assert!(matches!(Form::of::<Order>(), Err(FormError::Field { field, .. }) if field == "lines"));
+/// assert!(matches!(Form::of::<String>(), Err(FormError::Type { .. })));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {problem}")]
-pub struct ReadError {
-    path: JsonPath,
-    problem: Problem,
-}
-
-/// What is wrong at a path.
-///
-/// ```
-/// use mrtr_schema::{Problem, Revision, Root, Wire};
-///
-/// let error = Root::from_json(r#"{"name": "Sources"}"#, Revision::Published.strict()).unwrap_err();
-/// assert_eq!(error.problem(), &Problem::Missing);
-/// assert_eq!(error.to_string(), "$.uri: required, but absent");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Problem {
-    /// The text is not JSON.
-    NotJson(String),
-    /// A required member is absent.
-    Missing,
-    /// An object has the same key twice.
-    Duplicate,
-    /// Another kind of JSON value was expected.
-    Mismatch {
-        /// What the type needs here, in words.
-        expected: &'static str,
-        /// What stands here, in words.
-        found: &'static str,
+pub enum FormError {
+    /// The type as a whole is of another kind.
+    #[error("`{type_name}` cannot be a form: {reason}")]
+    Type {
+        /// The Rust type.
+        type_name: &'static str,
+        /// What is wrong with it.
+        reason: String,
     },
-    /// The value is of the right kind but not an allowed one.
-    Refused(String),
+    /// One of its fields is of a kind that forms do not have.
+    #[error("field `{field}` of `{type_name}` cannot be in a form: {reason}")]
+    Field {
+        /// The Rust type.
+        type_name: &'static str,
+        /// The field, as it is called on the wire.
+        field: String,
+        /// What is wrong with it.
+        reason: String,
+    },
 }
 
-impl ReadError {
-    /// An error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) lead to it.
-    pub fn new(problem: Problem) -> Self {
-        let problem = match problem {
-            Problem::NotJson(reason) => Problem::NotJson(shortened(&reason, LONGEST_REASON)),
-            Problem::Refused(reason) => Problem::Refused(shortened(&reason, LONGEST_REASON)),
-            other => other,
-        };
-        Self { path: JsonPath::default(), problem }
-    }
-
-    /// A required member is absent.
-    pub fn missing(key: &'static str) -> Self {
-        Self::new(Problem::Missing).in_member(key)
-    }
-
-    /// The value is of the right kind but not an allowed one.
-    pub fn refused(reason: impl Into<String>) -> Self {
-        Self::new(Problem::Refused(reason.into()))
-    }
-
-    pub(crate) fn expected(expected: &'static str, found: &RawValue) -> Self {
-        Self::new(Problem::Mismatch { expected, found: kind(found) })
-    }
-
-    pub(crate) fn not_one_of(found: &str, allowed: &[&str]) -> Self {
-        Self::refused(format!("`{}` is not one of {}", quoted(found), allowed.join(", ")))
-    }
-
-    pub(crate) fn duplicate(key: &str) -> Self {
-        Self::new(Problem::Duplicate).in_member(key.to_owned())
-    }
-
-    /// Leads to the error from the object whose member `key` it is in.
-    ///
-    /// ```
-    /// use mrtr_schema::ReadError;
-    ///
-    /// let error = ReadError::refused("too small").in_member("amount").in_element(2).in_member("lines");
-    /// assert_eq!(error.to_string(), "$.lines[2].amount: too small");
-    /// ```
-    #[must_use]
-    pub fn in_member(mut self, key: impl Into<Cow<'static, str>>) -> Self {
-        let key = match key.into() {
-            Cow::Owned(key) => Cow::Owned(quoted(&key)), // a key that is not ours is the peer's
-            ours @ Cow::Borrowed(_) => ours,
-        };
-        self.path.0.push(Segment::Member(key));
-        self
-    }
-
-    /// Leads to the error from the array whose element it is in.
-    #[must_use]
-    pub fn in_element(mut self, index: usize) -> Self {
-        self.path.0.push(Segment::Element(index));
-        self
-    }
-
-    /// Where in the message.
-    pub fn path(&self) -> &JsonPath {
-        &self.path
-    }
-
-    /// What is wrong there.
-    pub fn problem(&self) -> &Problem {
-        &self.problem
-    }
-}
-
-impl From<serde_json::Error> for ReadError {
-    fn from(error: serde_json::Error) -> Self {
-        Self::new(Problem::NotJson(error.to_string()))
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotJson(reason) => write!(f, "not JSON: {reason}"),
-            Self::Missing => f.write_str("required, but absent"),
-            Self::Duplicate => f.write_str("stands twice in its object"),
-            Self::Mismatch { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::Refused(reason) => f.write_str(reason),
-        }
-    }
-}
-
-/// A path from the root of a message to one of its values, such as `$.params.content[0].type`.
+/// Why the tool uses and tool results of a conversation do not match.
 ///
 /// ```
-/// use mrtr_schema::{ListRootsResult, Revision, Wire};
+/// use mrtr_schema::{CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolUseContent};
 ///
-/// let roots = r#"{"roots": [{"uri": "file:///src"}, {"uri": null}]}"#;
-/// let error = ListRootsResult::from_json(roots, Revision::Published.strict()).unwrap_err();
-/// assert_eq!(error.path().to_string(), "$.roots[1].uri");
+/// let wants = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
+/// let params = CreateMessageParams::new([SamplingMessage::new(Role::Assistant, wants)], 100_u64);
+/// let error = params.check_tool_results().unwrap_err();
+/// assert_eq!(error.to_string(), "tool use `use-1` has no result in the message after it");
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct JsonPath(Vec<Segment>); // innermost first: errors travel outwards
-
-impl JsonPath {
-    /// The path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
-    ///
-    /// ```
-    /// assert_eq!(mrtr_schema::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
-    /// ```
-    pub fn from_pointer(pointer: &str) -> Self {
-        let segment = |text: &str| match text.parse() {
-            Ok(index) => Segment::Element(index),
-            Err(_) => Segment::Member(text.replace("~1", "/").replace("~0", "~").into()),
-        };
-        Self(pointer.split('/').skip(1).map(segment).collect::<Vec<_>>().into_iter().rev().collect())
-    }
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ToolResultsError {
+    /// A message holds results beside something else, or results or uses are on the wrong side.
+    #[error("tool uses are the assistant's; tool results are the user's, each once and beside nothing else")]
+    Mixed,
+    /// Two uses in one message have the same id.
+    #[error("two tool uses have the id `{0}`")]
+    Repeated(String),
+    /// A use has no result in the message that follows.
+    #[error("tool use `{0}` has no result in the message after it")]
+    Unanswered(String),
+    /// A result has no use in the message before.
+    #[error("tool result `{0}` has no use in the message before it")]
+    Unasked(String),
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Segment {
-    Member(Cow<'static, str>),
-    Element(usize),
-}
-
-impl fmt::Display for JsonPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("$")?;
-        for segment in self.0.iter().rev() {
-            match segment {
-                Segment::Member(key) if is_plain(key) => write!(f, ".{key}")?,
-                Segment::Member(key) => write!(f, "[{key:?}]")?,
-                Segment::Element(index) => write!(f, "[{index}]")?,
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_plain(key: &str) -> bool {
-    !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'))
-}
-
-fn kind(value: &RawValue) -> &'static str {
-    match value.get().as_bytes().first() {
-        Some(b'{') => "an object",
-        Some(b'[') => "an array",
-        Some(b'"') => "a string",
-        Some(b't' | b'f') => "a boolean",
-        Some(b'n') => "null",
-        _ => "a number",
-    }
-}
-
-/// A peer's text is quoted in an error, but not at any length.
-pub(crate) fn quoted(text: &str) -> String {
-    shortened(text, LONGEST_QUOTE)
-}
-
-/// The text as it may be shown, or its beginning and a sign that there was more.
-pub(crate) fn shortened(text: &str, longest: usize) -> String {
-    Printable::line(text).up_to(longest).into_text().into_owned()
-}
-
-pub(crate) const LONGEST_REASON: usize = 400;
-
-const LONGEST_QUOTE: usize = 64;
+/// Why a document is not a schema that values can be checked against.
+///
+/// ```
+/// use mrtr_schema::{Json, SchemaCheck};
+///
+/// let elsewhere = Json::parse(r#"{"$ref": "https://example.com/schema.json"}"#)?;
+/// let error = SchemaCheck::new(elsewhere.as_raw()).unwrap_err();
+/// assert!(error.to_string().starts_with("not a usable JSON Schema: "), "nothing is ever fetched");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[cfg(feature = "validate")]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a usable JSON Schema: {0}")]
+pub struct SchemaError(pub(crate) String);

@@ -15,7 +15,9 @@ pub mod registry;
 #[cfg(feature = "validate")]
 mod validate;
 
-pub use error::{JsonPath, Problem, ReadError};
+#[cfg(feature = "validate")]
+pub use error::SchemaError;
+pub use error::{FormError, JsonPath, MetaKeyError, MethodError, Problem, ReadError, ToolResultsError};
 pub use json::{Json, JsonObject, Members, Number, RawMembers};
 pub use messages::coded_error::{
     CodedError, CodedErrorResponse, ErrorKind, HeaderMismatch, InternalError, InvalidParams, InvalidRequest,
@@ -53,16 +55,14 @@ pub use types::error_object::{
     ErrorCode, ErrorData, ErrorObject, ErrorResponse, MissingCapabilityData, ResourceNotFoundData,
     UnsupportedVersionData,
 };
-pub use types::form::{Form, FormError};
+pub use types::form::Form;
 pub use types::implementation::{Icon, IconTheme, Implementation};
 pub use types::input::{
     Answer, InputRequest, InputRequests, InputResponse, InputResponses, NamespacedInputResponse, RetryParams,
     UnknownInputRequest,
 };
-pub use types::meta::{
-    LoggingLevel, Meta, MetaKey, MetaKeyError, NotificationMeta, ProgressToken, RequestMeta, ResultMeta,
-};
-pub use types::namespaced::{Method, MethodError, NamespacedInput, NamespacedInputRequest};
+pub use types::meta::{LoggingLevel, Meta, MetaKey, NotificationMeta, ProgressToken, RequestMeta, ResultMeta};
+pub use types::namespaced::{Method, NamespacedInput, NamespacedInputRequest};
 pub use types::notifications::{
     CancelledParams, ElicitationCompleteParams, LoggingMessageParams, ProgressParams, SetLevelParams,
 };
@@ -80,8 +80,7 @@ pub use types::result::{
 pub use types::roots::{ListRootsParams, ListRootsRequest, ListRootsResult, Root};
 pub use types::sampling::{
     CreateMessageParams, CreateMessageRequest, CreateMessageResult, IncludeContext, ModelHint, ModelPreferences,
-    OneOrMany, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolResultContent, ToolResultsError,
-    ToolUseContent,
+    OneOrMany, SamplingContent, SamplingMessage, ToolChoice, ToolChoiceMode, ToolResultContent, ToolUseContent,
 };
 pub use types::subscriptions::{
     ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
@@ -91,7 +90,7 @@ pub use types::tools::{
     CallToolParams, CallToolResult, InputSchema, ListToolsResult, OutputSchema, Tool, ToolAnnotations,
 };
 #[cfg(feature = "validate")]
-pub use validate::{SchemaCheck, SchemaError, Violation, Violations};
+pub use validate::{SchemaCheck, Violation, Violations};
 #[cfg(feature = "proptest")]
 pub use wire::arbitrary;
 pub use wire::{InRevision, Wire, WireObject};

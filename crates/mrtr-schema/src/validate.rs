@@ -15,7 +15,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::error::{JsonPath, LONGEST_REASON, shortened};
+use crate::error::{JsonPath, LONGEST_REASON, SchemaError, shortened};
 use crate::json::Json;
 
 /// A JSON Schema, compiled: 2020-12 unless it says otherwise, formats checked, references to elsewhere refused.
@@ -105,20 +105,6 @@ impl fmt::Debug for SchemaCheck {
         f.write_str("SchemaCheck")
     }
 }
-
-/// Why a document is not a schema that values can be checked against.
-///
-/// ```
-/// use mrtr_schema::{Json, SchemaCheck};
-///
-/// let elsewhere = Json::parse(r#"{"$ref": "https://example.com/schema.json"}"#)?;
-/// let error = SchemaCheck::new(elsewhere.as_raw()).unwrap_err();
-/// assert!(error.to_string().starts_with("not a usable JSON Schema: "), "nothing is ever fetched");
-/// # Ok::<(), mrtr_schema::ReadError>(())
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not a usable JSON Schema: {0}")]
-pub struct SchemaError(String);
 
 /// Everything that is wrong with a value, up to a bound.
 ///

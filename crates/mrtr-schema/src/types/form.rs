@@ -24,8 +24,6 @@ use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
 
-pub use of_type::FormError;
-
 /// The fields of a question, flat and in order. Cheap to clone, and rendered once.
 ///
 /// ```
@@ -64,7 +62,7 @@ struct Inner {
     fields: Fields,
     rendered: Box<RawValue>,
     #[cfg(feature = "validate")]
-    check: std::sync::OnceLock<Result<crate::validate::SchemaCheck, crate::validate::SchemaError>>,
+    check: std::sync::OnceLock<Result<crate::validate::SchemaCheck, crate::error::SchemaError>>,
 }
 
 /// The members of a `requestedSchema`.

@@ -9,7 +9,7 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
-use crate::error::ReadError;
+use crate::error::{MetaKeyError, ReadError};
 use crate::json::{Json, Members, RawMembers};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::capabilities::ClientCapabilities;
@@ -293,31 +293,6 @@ impl fmt::Display for MetaKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// Why a text is not a key that an application may use.
-///
-/// ```
-/// use mrtr_schema::{MetaKey, MetaKeyError};
-///
-/// assert_eq!(MetaKey::new("tools.mcp.com/trace"), Err(MetaKeyError::Reserved));
-/// assert_eq!(MetaKey::new("com..example/trace"), Err(MetaKeyError::Prefix));
-/// assert_eq!(MetaKey::new("com.example/trace-"), Err(MetaKeyError::Name));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MetaKeyError {
-    /// The part before the slash breaks the rules.
-    #[error(
-        "a prefix is labels joined by dots; a label begins with a letter, ends with a letter or digit, and holds hyphens only in between"
-    )]
-    Prefix,
-    /// The prefix is the protocol's own.
-    #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
-    Reserved,
-    /// The part after the slash breaks the rules.
-    #[error("a name begins and ends with a letter or digit, and holds hyphens, underscores and dots only in between")]
-    Name,
 }
 
 /// Labels joined by dots.

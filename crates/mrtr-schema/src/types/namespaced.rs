@@ -8,7 +8,7 @@ use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::error::ReadError;
+use crate::error::{MethodError, ReadError};
 use crate::json::{JsonObject, Members};
 use crate::revision::Feature;
 use crate::types::meta::{is_name, is_prefix, is_reserved};
@@ -99,25 +99,6 @@ impl fmt::Display for Method {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
-}
-
-/// Why a text is not the method of an application's own input.
-///
-/// ```
-/// use mrtr_schema::{Method, MethodError};
-///
-/// assert_eq!(Method::new("sampling/createMessage"), Err(MethodError::NotNamespaced));
-/// assert_eq!(Method::new("dev.mcp/approval"), Err(MethodError::Reserved));
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum MethodError {
-    /// It is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of this kind.
-    #[error("not a reverse-DNS prefix, a slash and a name, such as `com.example/approval`")]
-    NotNamespaced,
-    /// Its prefix is the protocol's own.
-    #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
-    Reserved,
 }
 
 wire_text!(

@@ -7,7 +7,7 @@ use schemars::Schema;
 use serde::Serializer;
 use serde_json::value::RawValue;
 
-use crate::error::ReadError;
+use crate::error::{ReadError, ToolResultsError};
 use crate::json::{JsonObject, Members, Number};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
@@ -116,33 +116,6 @@ impl CreateMessageParams {
         }
         open.into_iter().next().map_or(Ok(()), |id| Err(ToolResultsError::Unanswered(id.to_owned())))
     }
-}
-
-/// Why the tool uses and tool results of a conversation do not match.
-///
-/// ```
-/// use mrtr_schema::{CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolUseContent};
-///
-/// let wants = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
-/// let params = CreateMessageParams::new([SamplingMessage::new(Role::Assistant, wants)], 100_u64);
-/// let error = params.check_tool_results().unwrap_err();
-/// assert_eq!(error.to_string(), "tool use `use-1` has no result in the message after it");
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ToolResultsError {
-    /// A message holds results beside something else, or results or uses are on the wrong side.
-    #[error("tool uses are the assistant's; tool results are the user's, each once and beside nothing else")]
-    Mixed,
-    /// Two uses in one message have the same id.
-    #[error("two tool uses have the id `{0}`")]
-    Repeated(String),
-    /// A use has no result in the message that follows.
-    #[error("tool use `{0}` has no result in the message after it")]
-    Unanswered(String),
-    /// A result has no use in the message before.
-    #[error("tool result `{0}` has no use in the message before it")]
-    Unasked(String),
 }
 
 /// One message of a conversation with a model.

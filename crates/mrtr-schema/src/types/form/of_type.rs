@@ -10,46 +10,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::{Fields, Form};
+use crate::error::FormError;
 use crate::json::Members;
 use crate::revision::Revision;
 use crate::types::elicitation::PrimitiveSchema;
 use crate::wire::Wire;
-
-/// Why a Rust type cannot be asked for by a form. The author of the type is to blame.
-///
-/// ```
-/// use mrtr_schema::{Form, FormError};
-///
-/// #[derive(schemars::JsonSchema)]
-/// struct Order {
-///     lines: Vec<(String, u32)>,
-/// }
-///
-/// assert!(matches!(Form::of::<Order>(), Err(FormError::Field { field, .. }) if field == "lines"));
-/// assert!(matches!(Form::of::<String>(), Err(FormError::Type { .. })));
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum FormError {
-    /// The type as a whole is of another kind.
-    #[error("`{type_name}` cannot be a form: {reason}")]
-    Type {
-        /// The Rust type.
-        type_name: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// One of its fields is of a kind that forms do not have.
-    #[error("field `{field}` of `{type_name}` cannot be in a form: {reason}")]
-    Field {
-        /// The Rust type.
-        type_name: &'static str,
-        /// The field, as it is called on the wire.
-        field: String,
-        /// What is wrong with it.
-        reason: String,
-    },
-}
 
 impl Form {
     /// The form that asks for a `T`, built once per type.

@@ -30,7 +30,9 @@ fn registered() -> BTreeSet<String> {
     }
 
     let mut paths = Paths(BTreeSet::new());
-    Revision::ALL.into_iter().for_each(|revision| visit_types(revision, &mut paths));
+    for revision in Revision::ALL {
+        visit_types(revision, &mut paths);
+    }
     paths.0
 }
 

@@ -6,7 +6,10 @@ use anyhow::{Context, Result, bail};
 use clap::Parser;
 use mrtr_client::{Client, FormRequest, QuestionContext};
 use mrtr_http::HttpTransport;
-use mrtr_schema::{CreateMessageParams, CreateMessageResult, JsonObject, Role, Root, SamplingContent, TextContent};
+use mrtr_schema::JsonObject;
+use mrtr_schema::content::{Role, TextContent};
+use mrtr_schema::roots::Root;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -44,7 +47,7 @@ async fn main() -> Result<()> {
     }
 }
 
-async fn confirm(form: FormRequest) -> Result<mrtr_schema::ElicitResult> {
+async fn confirm(form: FormRequest) -> Result<mrtr_schema::elicitation::ElicitResult> {
     Ok(form.accept(&json!({ "confirmed": true }))?)
 }
 

@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
-use mrtr_schema::{
-    Answer, CallTool, ElicitFormParams, ElicitRequest, Form, InputRequest, InputRequiredResult, InputResponses,
-    RequestState, Response, Revision, Wire,
-};
+use mrtr_schema::elicitation::{ElicitFormParams, ElicitRequest};
+use mrtr_schema::input::Answer;
+use mrtr_schema::jsonrpc::Response;
+use mrtr_schema::methods::CallTool;
+use mrtr_schema::{Form, InputRequest, InputRequiredResult, InputResponses, RequestState, Revision, Wire};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

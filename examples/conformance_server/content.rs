@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use mrtr_schema::{AudioContent, ContentBlock, EmbeddedResource, ImageContent};
+use mrtr_schema::ContentBlock;
+use mrtr_schema::content::{AudioContent, EmbeddedResource, ImageContent};
 use mrtr_server::{Builder, Flow, Tool, ToolError};
 
 use crate::samples::{SILENCE, embedded, picture};

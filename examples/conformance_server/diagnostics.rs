@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use anyhow::Result;
-use mrtr_schema::{InputSchema, LoggingLevel};
+use mrtr_schema::LoggingLevel;
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::{Builder, Failure, Flow, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,6 +1,6 @@
 //! Tools that ask before they finish: one input of each standard kind, several at once, and one after another.
 
-use mrtr_schema::{CreateMessageParams, SamplingMessage};
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_server::{Builder, Failure, Flow, StatePolicy, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;

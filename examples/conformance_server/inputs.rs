@@ -1,6 +1,8 @@
 //! Inputs beyond plain forms: a URL to visit, an application's own kind, and a model that calls tools.
 
-use mrtr_schema::{CreateMessageParams, InputSchema, JsonObject, Method, NamespacedInput, SamplingMessage};
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{JsonObject, Method, NamespacedInput};
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::{Builder, Failure, Flow, Tool, ToolError};
 use schemars::JsonSchema;

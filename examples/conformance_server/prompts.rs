@@ -2,7 +2,9 @@
 
 use std::convert::Infallible;
 
-use mrtr_schema::{ContentBlock, PromptMessage, Role};
+use mrtr_schema::ContentBlock;
+use mrtr_schema::content::Role;
+use mrtr_schema::prompts::PromptMessage;
 use mrtr_server::handler::Completing;
 use mrtr_server::{Builder, Failure, Flow, Prompt};
 use schemars::JsonSchema;

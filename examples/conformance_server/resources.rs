@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use mrtr_schema::{BlobResourceContents, ResourceContents};
+use mrtr_schema::content::{BlobResourceContents, ResourceContents};
 use mrtr_server::{Builder, Failure, Flow, Resource, ResourceTemplate};
 use schemars::JsonSchema;
 use serde::Deserialize;

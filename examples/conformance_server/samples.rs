@@ -1,6 +1,6 @@
 //! The smallest picture and a very short silence, as base64.
 
-use mrtr_schema::{EmbeddedResource, ImageContent, ResourceContents, TextResourceContents};
+use mrtr_schema::content::{EmbeddedResource, ImageContent, ResourceContents, TextResourceContents};
 
 /// A PNG of one red pixel.
 pub(crate) const PIXEL: &str =

@@ -5,7 +5,7 @@ mod program;
 
 use mrtr_client::{Client, FormRequest};
 use mrtr_http::HttpTransport;
-use mrtr_schema::ElicitResult;
+use mrtr_schema::elicitation::ElicitResult;
 use program::Program;
 use serde_json::json;
 

@@ -11,10 +11,10 @@ use http::HeaderValue;
 use http::header::AUTHORIZATION;
 use mrtr_client::{Builder, CallError, Client, FormRequest, PendingCall, QuestionContext, RoundOutcome, UrlRequest};
 use mrtr_http::HttpTransport;
-use mrtr_schema::{
-    CallToolResult, CreateMessageParams, CreateMessageResult, ElicitResult, ErrorCode, InputResponse, JsonObject,
-    Method, NamespacedInput, Revision, Role, SamplingContent, TextContent, ToolUseContent,
-};
+use mrtr_schema::content::{Role, TextContent};
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, ToolUseContent};
+use mrtr_schema::{CallToolResult, ErrorCode, InputResponse, JsonObject, Method, NamespacedInput, Revision};
 use program::Program;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

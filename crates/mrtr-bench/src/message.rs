@@ -4,7 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 
-use mrtr_schema::{CallToolParams, Envelope, Revision};
+use mrtr_schema::tools::CallToolParams;
+use mrtr_schema::{Envelope, Revision};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 

@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mrtr_schema::{
-    CreateMessageResult, ElicitAction, ElicitParams, ElicitResult, Form, FormContent, InputRequest, InputResponse,
-    JsonObject, ListRootsResult, Printable, RawMembers, ReadError, Revision, SamplingContent, Violations, Wire,
-};
+use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult, FormContent};
+use mrtr_schema::roots::ListRootsResult;
+use mrtr_schema::sampling::{CreateMessageResult, SamplingContent};
+use mrtr_schema::validate::Violations;
+use mrtr_schema::{Form, InputRequest, InputResponse, JsonObject, Printable, RawMembers, ReadError, Revision, Wire};
 
 use crate::raw::RawObject;
 
@@ -14,7 +15,7 @@ use crate::raw::RawObject;
 ///
 /// ```
 /// use mrtr_client::{AnswerError, PendingCall};
-/// use mrtr_schema::ElicitResult;
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let saved = r#"{"format": 1, "revision": "2026-07-28", "method": "tools/call", "params": {},
 ///     "asked": {"who": {"method": "roots/list"}}}"#;

@@ -26,7 +26,8 @@ use reply::ReplyKind;
 ///
 /// ```
 /// use mrtr_client::{Action, Call, Limits, CallOutcome};
-/// use mrtr_schema::{Json, JsonObject, ListRootsResult, Revision};
+/// use mrtr_schema::{Json, JsonObject, Revision};
+/// use mrtr_schema::roots::ListRootsResult;
 ///
 /// let params = JsonObject::parse(r#"{"name": "greet"}"#)?;
 /// let mut call = Call::new(Revision::Published, "tools/call", params, Limits::default(), 1);

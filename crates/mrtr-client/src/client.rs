@@ -44,7 +44,7 @@ use message::DeclaredMeta;
 /// #             .result(json!({ "resultType": "complete", "content": [{ "type": "text", "text": "resolved" }] })))
 /// #     }
 /// # }
-/// # async fn ask_the_user(form: FormRequest) -> mrtr_schema::ElicitResult { form.accept(&json!({ "how": "x" })).unwrap() }
+/// # async fn ask_the_user(form: FormRequest) -> mrtr_schema::elicitation::ElicitResult { form.accept(&json!({ "how": "x" })).unwrap() }
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = Client::builder(HttpTransport::new("http://localhost:8000/mcp")?)
 ///     .on_elicit(|form| async move { ask_the_user(form).await })

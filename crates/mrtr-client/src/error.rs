@@ -5,7 +5,8 @@
 
 use std::fmt;
 
-use mrtr_schema::{ErrorObject, MissingCapabilityData, Printable, ReadError};
+use mrtr_schema::error_object::MissingCapabilityData;
+use mrtr_schema::{ErrorObject, Printable, ReadError};
 
 pub use crate::answer::AnswerError;
 pub use crate::call::Stop;

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mrtr_schema::{Json, LoggingMessageParams, ProgressParams};
+use mrtr_schema::Json;
+use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
 
 /// Something that happened during a call.
 ///

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
-use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitFormParams, ElicitParams, ElicitUrlParams,
-    ElicitationCapability, InputRequest, InputResponse, JsonObject, ListRootsResult, NamespacedInput, Revision, Root,
-    RootsCapability, SamplingCapability, tasks,
-};
+use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use mrtr_schema::elicitation::{ElicitFormParams, ElicitParams, ElicitUrlParams};
+use mrtr_schema::roots::{ListRootsResult, Root};
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
+use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
 
 pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
 
@@ -21,7 +21,7 @@ pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
 /// ```
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{QuestionContext, Client};
-/// use mrtr_schema::Root;
+/// use mrtr_schema::roots::Root;
 /// use serde_json::json;
 ///
 /// async fn roots(context: QuestionContext) -> Result<Vec<Root>, String> {

@@ -8,9 +8,10 @@ use std::fmt;
 use std::time::Duration;
 
 use indexmap::IndexMap;
+use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
-    ElicitResult, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput,
-    Printable, RawMembers, ReadError, RequestState, Revision, Wire,
+    Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput, Printable,
+    RawMembers, ReadError, RequestState, Revision, Wire,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -259,8 +260,8 @@ impl PendingCall {
 
     /// Answers a question now; the others may be answered later. An answer that does not fit is not taken.
     ///
-    /// The answer is an [`ElicitResult`], a [`CreateMessageResult`](mrtr_schema::CreateMessageResult), a
-    /// [`ListRootsResult`](mrtr_schema::ListRootsResult), or, for an application's own input, a [`JsonObject`].
+    /// The answer is an [`ElicitResult`], a [`CreateMessageResult`](mrtr_schema::sampling::CreateMessageResult), a
+    /// [`ListRootsResult`](mrtr_schema::roots::ListRootsResult), or, for an application's own input, a [`JsonObject`].
     pub fn answer<A: Wire>(&mut self, key: &str, answer: &A) -> Result<(), AnswerError> {
         let question = self.question(key).ok_or_else(|| AnswerError::NotAsked(key.to_owned()))?;
         let answer = InputResponse::of(answer, self.revision)

@@ -3,7 +3,7 @@
 //! ```
 //! use mrtr_client::Client;
 //! use mrtr_client::testing::Script;
-//! use mrtr_schema::Root;
+//! use mrtr_schema::roots::Root;
 //! use serde_json::json;
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {

@@ -129,7 +129,7 @@ impl Proxy {
 }
 
 /// An answer that says what it answers.
-async fn answer(form: FormRequest) -> mrtr_schema::ElicitResult {
+async fn answer(form: FormRequest) -> mrtr_schema::elicitation::ElicitResult {
     let said = form.message().replace(' ', "_");
     form.accept(&json!({ "text": said })).unwrap()
 }

@@ -11,7 +11,8 @@ pub(crate) use read::{LONGEST_REASON, shortened};
 /// Why a text is not a key that an application may use.
 ///
 /// ```
-/// use mrtr_schema::{MetaKey, MetaKeyError};
+/// use mrtr_schema::error::MetaKeyError;
+/// use mrtr_schema::meta::MetaKey;
 ///
 /// assert_eq!(MetaKey::new("tools.mcp.com/trace"), Err(MetaKeyError::Reserved));
 /// assert_eq!(MetaKey::new("com..example/trace"), Err(MetaKeyError::Prefix));
@@ -36,7 +37,8 @@ pub enum MetaKeyError {
 /// Why a text is not the method of an application's own input.
 ///
 /// ```
-/// use mrtr_schema::{Method, MethodError};
+/// use mrtr_schema::Method;
+/// use mrtr_schema::error::MethodError;
 ///
 /// assert_eq!(Method::new("sampling/createMessage"), Err(MethodError::NotNamespaced));
 /// assert_eq!(Method::new("dev.mcp/approval"), Err(MethodError::Reserved));
@@ -91,7 +93,9 @@ pub enum FormError {
 /// Why the tool uses and tool results of a conversation do not match.
 ///
 /// ```
-/// use mrtr_schema::{CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolUseContent};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::content::Role;
+/// use mrtr_schema::sampling::{CreateMessageParams, SamplingContent, SamplingMessage, ToolUseContent};
 ///
 /// let wants = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
 /// let params = CreateMessageParams::new([SamplingMessage::new(Role::Assistant, wants)], 100_u64);

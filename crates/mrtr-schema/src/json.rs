@@ -227,7 +227,8 @@ impl From<JsonObject> for Json {
 /// Members of an object that its type does not name: kept, and written back as they came (TY-8).
 ///
 /// ```
-/// use mrtr_schema::{Revision, Root, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::roots::Root;
 ///
 /// let root = Root::from_json(r#"{"uri": "file:///src", "x-colour": "red"}"#, Revision::Published.strict())?;
 /// assert_eq!(root.extra.get("x-colour").unwrap().as_text().unwrap(), "red");
@@ -248,7 +249,8 @@ impl Members {
     /// Puts a value under a key, in place of the one that was there.
     ///
     /// ```
-    /// use mrtr_schema::{Json, Root};
+    /// use mrtr_schema::Json;
+    /// use mrtr_schema::roots::Root;
     ///
     /// let mut root = Root::new("file:///src");
     /// root.extra.set("x-colour", Json::of("red").unwrap());

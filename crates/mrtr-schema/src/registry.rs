@@ -4,7 +4,11 @@ use crate::messages::coded_error::{ErrorKindVisitor, visit_error_kinds};
 use crate::messages::methods::{NotificationVisitor, RequestVisitor, visit_notifications, visit_requests};
 use crate::types::tasks::extension;
 #[allow(clippy::wildcard_imports, reason = "every type, and nothing else")]
-use crate::*;
+use crate::{
+    capabilities::*, coded_error::*, completion::*, content::*, discovery::*, elicitation::*, error_object::*,
+    implementation::*, input::*, jsonrpc::*, meta::*, methods::*, namespaced::*, notifications::*, params::*,
+    prompts::*, resources::*, result::*, roots::*, sampling::*, subscriptions::*, tasks, tools::*, *,
+};
 
 /// Is shown each type in turn.
 ///

@@ -42,7 +42,8 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     /// What a revision calls it, if it has a type of that name.
     ///
     /// ```
-    /// use mrtr_schema::{InputRequiredResult, ListRootsRequest, Revision, Wire};
+    /// use mrtr_schema::{InputRequiredResult, Revision, Wire};
+    /// use mrtr_schema::roots::ListRootsRequest;
     ///
     /// assert_eq!(InputRequiredResult::name_in(Revision::Draft202602), Some("IncompleteResult"));
     /// assert_eq!(ListRootsRequest::name_in(Revision::Draft202602), None, "roots were no input yet");
@@ -79,7 +80,8 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
 /// A wire type that is an object, and so can be read from members that were already taken apart.
 ///
 /// ```
-/// use mrtr_schema::{RawMembers, Revision, Root, WireObject};
+/// use mrtr_schema::{RawMembers, Revision, WireObject};
+/// use mrtr_schema::roots::Root;
 ///
 /// let members = RawMembers::parse(r#"{"uri": "file:///src"}"#)?;
 /// assert!(members.get("uri").is_some(), "looked at before it is read");
@@ -127,7 +129,8 @@ pub(crate) fn write_object<T: WireObject, S: Serializer>(
 /// A wire type paired with the revision in which serde is to write it.
 ///
 /// ```
-/// use mrtr_schema::{InRevision, Revision, Role};
+/// use mrtr_schema::{InRevision, Revision};
+/// use mrtr_schema::content::Role;
 ///
 /// assert_eq!(serde_json::to_string(&InRevision::new(&Role::User, Revision::Sep2322)).unwrap(), r#""user""#);
 /// ```

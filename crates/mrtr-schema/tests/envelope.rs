@@ -1,7 +1,8 @@
 //! Bytes from a stranger: told apart, or refused with the right code and, where it can be read, the id.
 #![cfg(feature = "proptest")]
 
-use mrtr_schema::{CallToolParams, Envelope, EnvelopeError, ErrorCode, RequestId, Revision};
+use mrtr_schema::tools::CallToolParams;
+use mrtr_schema::{Envelope, EnvelopeError, ErrorCode, RequestId, Revision};
 use proptest::prelude::*;
 
 fn refused(text: &str) -> (i64, Option<RequestId>) {

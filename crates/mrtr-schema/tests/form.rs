@@ -232,7 +232,8 @@ fn what_a_form_cannot_hold_is_named() {
 
 #[cfg(feature = "validate")]
 mod answers {
-    use mrtr_schema::{ElicitAction, ElicitResult, Form, JsonObject, Revision, SchemaCheck, Wire};
+    use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
+    use mrtr_schema::{Form, JsonObject, Revision, SchemaCheck, Wire};
     use schemars::JsonSchema;
     use serde::Deserialize;
     use serde_json::Value;

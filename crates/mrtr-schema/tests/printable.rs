@@ -1,7 +1,8 @@
 //! A peer's text as it is shown: nothing in it acts, and it has an end.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-use mrtr_schema::{CallToolParams, ErrorCode, ErrorObject, Printable, Revision, Wire};
+use mrtr_schema::tools::CallToolParams;
+use mrtr_schema::{ErrorCode, ErrorObject, Printable, Revision, Wire};
 use proptest::prelude::*;
 
 /// What a terminal or a dialog would do something about, other than to show it.

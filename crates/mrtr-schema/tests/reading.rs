@@ -1,12 +1,21 @@
 //! What reading promises: nothing lost, nothing guessed, nothing ambiguous, and errors that name their path.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
+use mrtr_schema::content::Annotations;
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::error_object::ErrorResponse;
+use mrtr_schema::jsonrpc::{Request, Response};
+use mrtr_schema::meta::RequestMeta;
+use mrtr_schema::methods::{CallTool, ListTools};
+use mrtr_schema::params::PaginatedParams;
+use mrtr_schema::result::ResultType;
+use mrtr_schema::roots::ListRootsRequest;
+use mrtr_schema::sampling::SamplingMessage;
 use mrtr_schema::tasks::{self, TaskInputResponseParams};
+use mrtr_schema::tools::{CallToolParams, OutputSchema};
 use mrtr_schema::{
-    Annotations, CallTool, CallToolParams, CallToolResult, ClientCapabilities, ContentBlock, ElicitResult,
-    ErrorResponse, InputRequest, InputRequests, InputRequiredResult, InputResponses, Json, JsonObject,
-    ListRootsRequest, ListTools, MethodResult, Number, OutputSchema, PaginatedParams, Request, RequestId, RequestMeta,
-    RequestState, Response, ResultType, Revision, SamplingMessage, Tool, Wire,
+    CallToolResult, ClientCapabilities, ContentBlock, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    Json, JsonObject, MethodResult, Number, RequestId, RequestState, Revision, Tool, Wire,
 };
 
 const DRAFT: Revision = Revision::Draft202602;

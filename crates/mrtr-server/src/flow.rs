@@ -16,9 +16,9 @@ use std::future::pending;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use mrtr_schema::sampling::CreateMessageParams;
 use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, InputResponse, Json, JsonObject, LoggingLevel, NamespacedInput, Number,
-    Revision,
+    ClientCapabilities, InputResponse, Json, JsonObject, LoggingLevel, NamespacedInput, Number, Revision,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -111,7 +111,7 @@ impl Flow {
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow};
-    /// use mrtr_schema::{CreateMessageParams, SamplingMessage};
+    /// use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
     ///
     /// async fn capital(flow: Flow) -> Result<String, Failure> {
     ///     let question = CreateMessageParams::new([SamplingMessage::user("What is the capital of France?")], 100_u64);
@@ -130,7 +130,9 @@ impl Flow {
     /// ```
     /// # use mrtr_server::{Failure, Flow};
     /// # use mrtr_server::flow::SamplingTools;
-    /// use mrtr_schema::{CreateMessageParams, InputSchema, SamplingMessage, Tool};
+    /// use mrtr_schema::Tool;
+    /// use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
+    /// use mrtr_schema::tools::InputSchema;
     ///
     /// async fn weather(flow: Flow) -> Result<String, Failure> {
     ///     let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);

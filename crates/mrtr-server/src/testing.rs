@@ -30,10 +30,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, Feature, InRevision, JsonObject, LoggingLevel, ProgressToken,
-    RequestMeta, Revision, RootsCapability, SamplingCapability, SubscriptionFilter, Wire,
-};
+use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use mrtr_schema::meta::{ProgressToken, RequestMeta};
+use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::{ClientCapabilities, Feature, InRevision, JsonObject, LoggingLevel, Revision, Wire};
 use serde_json::{Map, Value, json};
 
 pub use clock::FixedClock;

@@ -4,7 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mrtr_schema::{ElicitRequest, ElicitUrlParams, ListRootsRequest, ListRootsResult, Url};
+use mrtr_schema::elicitation::{ElicitRequest, ElicitUrlParams, Url};
+use mrtr_schema::roots::{ListRootsRequest, ListRootsResult};
 use mrtr_server::handler::{IntoOutput, Output};
 use mrtr_server::testing::Client;
 use mrtr_server::{Failure, Flow, InputRequired, Server, StatePolicy, Tool};

@@ -210,7 +210,10 @@ async fn a_flow_becomes_a_task_halfway_and_keeps_what_it_knows() {
 async fn optional_questions_and_those_by_hand_are_kept_like_any_other() {
     let handler = async |flow: Flow| {
         if flow.given("roots").is_none() {
-            return InputRequired::new().ask("roots", mrtr_schema::ListRootsRequest::new()).carry(&7)?.into_output();
+            return InputRequired::new()
+                .ask("roots", mrtr_schema::roots::ListRootsRequest::new())
+                .carry(&7)?
+                .into_output();
         }
         let name = flow.elicit::<Name>("name", "Who?").optional().await;
         format!("{:?} {:?}", flow.carried::<u8>(), name.map(|name| name.name)).into_output()

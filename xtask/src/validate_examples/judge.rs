@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use jsonschema::{Validator, ValidatorMap};
+use mrtr_schema::error::JsonPath;
 use mrtr_schema::registry::{TypeVisitor, visit_types};
-use mrtr_schema::{Dialect, Json, JsonPath, ReadError, Revision, Wire, json_schema};
+use mrtr_schema::{Dialect, Json, ReadError, Revision, Wire, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 

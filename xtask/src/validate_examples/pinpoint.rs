@@ -2,7 +2,7 @@
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
-use mrtr_schema::JsonPath;
+use mrtr_schema::error::JsonPath;
 
 /// One thing that is wrong, and the path to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

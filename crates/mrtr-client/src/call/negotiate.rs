@@ -1,6 +1,7 @@
 //! A server that does not have the version: another that both know is tried, once each.
 
-use mrtr_schema::{ErrorObject, Revision, UnsupportedVersionData};
+use mrtr_schema::error_object::UnsupportedVersionData;
+use mrtr_schema::{ErrorObject, Revision};
 
 use super::{Call, CallOutcome, Phase, Sending};
 
@@ -20,7 +21,8 @@ impl Call {
     ///
     /// ```
     /// use mrtr_client::{Action, Call, Limits};
-    /// use mrtr_schema::{ErrorObject, Json, JsonObject, Revision, UnsupportedVersionData};
+    /// use mrtr_schema::{ErrorObject, Json, JsonObject, Revision};
+    /// use mrtr_schema::error_object::UnsupportedVersionData;
     ///
     /// let mut call = Call::new(Revision::Published, "tools/list", JsonObject::default(), Limits::default(), 1);
     /// let data = UnsupportedVersionData::new("2026-07-28", ["sep-2322".to_owned(), "2020-01-01".to_owned()]);

@@ -1,8 +1,9 @@
 //! What a reply is: complete, interim, or a task.
 
+use mrtr_schema::result::ResultType;
 use mrtr_schema::tasks::{self, extension};
 use mrtr_schema::{
-    Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, RequestState, ResultType, Wire, WireObject,
+    Feature, InputRequiredResult, Json, JsonObject, RawMembers, ReadError, RequestState, Wire, WireObject,
 };
 use serde_json::value::RawValue;
 

@@ -1,7 +1,8 @@
 //! A call that has become a task: polled, answered, and followed to its end.
 
+use mrtr_schema::result::AnyResult;
 use mrtr_schema::tasks::{self, TaskStatus, extension};
-use mrtr_schema::{AnyResult, Feature, Json, JsonObject, MethodResult, ReadError, Wire};
+use mrtr_schema::{Feature, Json, JsonObject, MethodResult, ReadError, Wire};
 use serde_json::json;
 use serde_json::value::RawValue;
 

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
-use mrtr_schema::{
-    CreateMessageParams, CreateMessageResult, Implementation, LoggingLevel, NamespacedInput, Revision, Root,
-};
+use mrtr_schema::roots::Root;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
+use mrtr_schema::{Implementation, LoggingLevel, NamespacedInput, Revision};
 
 use super::cache::Cache;
 use super::event_queues::EventQueues;
@@ -21,7 +21,10 @@ use crate::{Limits, Transport};
 /// use std::io;
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{Client, Limits};
-/// use mrtr_schema::{CreateMessageResult, LoggingLevel, Role, Root, SamplingContent, TextContent};
+/// use mrtr_schema::LoggingLevel;
+/// use mrtr_schema::content::{Role, TextContent};
+/// use mrtr_schema::roots::Root;
+/// use mrtr_schema::sampling::{CreateMessageResult, SamplingContent};
 ///
 /// let client = Client::builder(Script::new())
 ///     .info("my-agent", "1.0.0")

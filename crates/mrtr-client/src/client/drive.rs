@@ -18,7 +18,7 @@ use crate::{
 /// ```
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{Client, RoundOutcome};
-/// use mrtr_schema::{ListRootsResult, Root};
+/// use mrtr_schema::roots::{ListRootsResult, Root};
 /// use serde_json::json;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -89,7 +89,7 @@ impl Client {
     /// ```
     /// use mrtr_client::testing::Script;
     /// use mrtr_client::{Client, PendingCall};
-    /// use mrtr_schema::Root;
+    /// use mrtr_schema::roots::Root;
     /// use serde_json::json;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

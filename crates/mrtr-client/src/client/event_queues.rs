@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use futures_core::Stream;
-use mrtr_schema::{LoggingMessageParams, ProgressParams, Revision, Wire};
+use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
+use mrtr_schema::{Revision, Wire};
 
 use crate::{CallEvent, EventKind, Limits, ServerNotification};
 

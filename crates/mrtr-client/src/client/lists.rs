@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use mrtr_schema::{
-    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, Prompt, ReadError, Resource,
-    ResourceTemplate, Tool, Wire,
-};
+use mrtr_schema::prompts::{ListPromptsResult, Prompt};
+use mrtr_schema::resources::{ListResourceTemplatesResult, ListResourcesResult, Resource, ResourceTemplate};
+use mrtr_schema::tools::ListToolsResult;
+use mrtr_schema::{ReadError, Tool, Wire};
 
 use super::Client;
 use crate::raw::text_members;

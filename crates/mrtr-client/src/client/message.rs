@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use mrtr_schema::{ProgressToken, RawMembers, RequestId, RequestMeta, Revision, Wire};
+use mrtr_schema::meta::{ProgressToken, RequestMeta};
+use mrtr_schema::{RawMembers, RequestId, Revision, Wire};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;

@@ -1,9 +1,10 @@
 //! The methods of the protocol, one by one.
 
-use mrtr_schema::{
-    CallToolResult, CompleteParams, CompleteResult, DiscoverResult, Feature, GetPromptResult, Json, JsonObject,
-    ReadResourceResult, Revision, Wire, tasks,
-};
+use mrtr_schema::completion::{CompleteParams, CompleteResult};
+use mrtr_schema::discovery::DiscoverResult;
+use mrtr_schema::prompts::GetPromptResult;
+use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::{CallToolResult, Feature, Json, JsonObject, Revision, Wire, tasks};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -141,7 +142,7 @@ impl Client {
     /// ```
     /// use mrtr_client::Client;
     /// use mrtr_client::testing::Script;
-    /// use mrtr_schema::{CompleteParams, CompletionArgument, PromptReference};
+    /// use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
     /// use serde_json::json;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {

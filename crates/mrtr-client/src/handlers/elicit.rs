@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use mrtr_schema::{
-    ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Form, Json, JsonObject, PrimitiveSchema, Printable,
-};
+use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, PrimitiveSchema};
+use mrtr_schema::{Form, Json, JsonObject, Printable};
 use serde::Serialize;
 
 use super::QuestionContext;
@@ -18,7 +17,7 @@ use crate::answer::{self, AnswerError};
 /// ```
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{AnswerError, Client, FormRequest};
-/// use mrtr_schema::ElicitResult;
+/// use mrtr_schema::elicitation::ElicitResult;
 /// use serde_json::json;
 ///
 /// #[derive(serde::Serialize)]
@@ -154,7 +153,7 @@ impl Field<'_> {
 /// ```
 /// use mrtr_client::testing::Script;
 /// use mrtr_client::{Client, UrlRequest};
-/// use mrtr_schema::ElicitResult;
+/// use mrtr_schema::elicitation::ElicitResult;
 /// use serde_json::json;
 ///
 /// async fn ask_the_user(request: UrlRequest) -> ElicitResult {
@@ -235,7 +234,7 @@ fn shown(message: &str) -> Option<String> {
 ///
 /// ```
 /// use mrtr_client::IntoElicitResult;
-/// use mrtr_schema::ElicitResult;
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// assert!(ElicitResult::decline().into_elicit_result().is_ok(), "a person said no");
 /// assert!(Err::<ElicitResult, _>("there is no screen").into_elicit_result().is_err(), "nobody was asked");

@@ -9,7 +9,8 @@ use mrtr_client::testing::Script;
 use mrtr_client::{
     CallError, Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
 };
-use mrtr_schema::{CacheScope, CachingHints, CompleteParams, CompletionArgument, PromptReference, Revision};
+use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
+use mrtr_schema::{CacheScope, CachingHints, Revision};
 use mrtr_server::handler::Completing;
 use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool};
 use schemars::JsonSchema;

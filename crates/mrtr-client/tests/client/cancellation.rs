@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mrtr_client::testing::Script;
 use mrtr_client::{CallError, Client, Limits};
-use mrtr_schema::ElicitResult;
+use mrtr_schema::elicitation::ElicitResult;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
 use tokio::sync::Notify;

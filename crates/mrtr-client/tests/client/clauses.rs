@@ -8,10 +8,11 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
 use mrtr_client::{AnswerError, CallError, Client, EventKind, RoundOutcome, Stop};
-use mrtr_schema::{
-    CompleteParams, CompletionArgument, CreateMessageResult, ElicitResult, JsonObject, Method, NamespacedInput,
-    PromptReference, Revision, Role, SamplingContent, TextContent, ToolUseContent,
-};
+use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
+use mrtr_schema::content::{Role, TextContent};
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::sampling::{CreateMessageResult, SamplingContent, ToolUseContent};
+use mrtr_schema::{JsonObject, Method, NamespacedInput, Revision};
 use mrtr_server::flow::Answered;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
@@ -71,11 +72,11 @@ async fn cl_1_nothing_is_sent_by_hand_while_one_of_two_questions_is_open() {
     let RoundOutcome::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else {
         panic!("it asks")
     };
-    pending.answer("b", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    pending.answer("b", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
     let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is open") };
     assert_eq!(script.sent().len(), 1);
     assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["a"]);
-    pending.answer("a", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    pending.answer("a", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
     assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Complete(_)));
     assert_eq!(calls(&script)[1].1["inputResponses"].as_object().unwrap().len(), 2);
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{CallError, Client, Limits, Stop};
-use mrtr_schema::{ElicitResult, Revision};
+use mrtr_schema::Revision;
+use mrtr_schema::elicitation::ElicitResult;
 use mrtr_server::extend::{Load, Shedder};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;

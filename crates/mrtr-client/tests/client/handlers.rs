@@ -2,10 +2,10 @@
 
 use mrtr_client::testing::Script;
 use mrtr_client::{CallError, Client, QuestionContext};
-use mrtr_schema::{
-    CreateMessageParams, CreateMessageResult, Method, NamespacedInput, Role, Root, SamplingContent, SamplingMessage,
-    TextContent,
-};
+use mrtr_schema::content::{Role, TextContent};
+use mrtr_schema::roots::Root;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
+use mrtr_schema::{Method, NamespacedInput};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

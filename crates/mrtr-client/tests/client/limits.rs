@@ -7,7 +7,8 @@ use mrtr_client::{
     Action, Call, CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
     TransportResponse,
 };
-use mrtr_schema::{ElicitResult, Json, JsonObject, Revision};
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::{Json, JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -2,7 +2,8 @@
 
 use mrtr_client::testing::Script;
 use mrtr_client::{CallError, Client};
-use mrtr_schema::{ErrorCode, ErrorObject, Revision, UnsupportedVersionData};
+use mrtr_schema::error_object::UnsupportedVersionData;
+use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use serde_json::{Value, json};
 
 use super::common::{InMemory, asks_roots, calls, complete, greeter, rooted, sent, text};

@@ -5,7 +5,8 @@ use std::process::Command;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{AnswerError, CallError, Client, PendingCall, RoundOutcome, Stop};
-use mrtr_schema::{ElicitResult, JsonObject, Revision};
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::{JsonObject, Revision};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Key, KeyRing, Sealer};
 use proptest::prelude::*;
@@ -281,7 +282,7 @@ async fn a_question_left_out_by_hand_is_left_out() {
         panic!("it asks")
     };
     pending.skip("own").unwrap();
-    pending.answer("r", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    pending.answer("r", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
     assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Complete(_)));
     assert_eq!(calls(&script)[1].1["inputResponses"], json!({ "r": { "roots": [] } }));
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use mrtr_client::{
     CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest, TransportResponse,
 };
-use mrtr_schema::{JsonObject, Revision, UnsupportedVersionData};
+use mrtr_schema::error_object::UnsupportedVersionData;
+use mrtr_schema::{JsonObject, Revision};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

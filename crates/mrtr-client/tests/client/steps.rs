@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{Client, RoundOutcome};
-use mrtr_schema::ListRootsResult;
+use mrtr_schema::roots::ListRootsResult;
 use serde_json::{Value, json};
 
 use super::common::{asks_roots, calls, complete, state_only};

@@ -154,7 +154,7 @@ async fn a_task_is_driven_by_hand_as_well() {
     };
     assert_eq!(pause, Duration::from_millis(500));
     let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("it asks") };
-    pending.answer("a", &mrtr_schema::ListRootsResult::new([])).unwrap();
+    pending.answer("a", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
     let RoundOutcome::Task(pending, _) = client.advance(pending).await.unwrap() else { panic!("it goes on") };
     let RoundOutcome::Complete(result) = client.advance(pending).await.unwrap() else { panic!("it is done") };
     assert!(result.as_str().contains("done"));

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_schema::{
-    ClientCapabilities, ElicitationCapability, JsonObject, Revision, RootsCapability, SamplingCapability,
-};
+use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use mrtr_schema::{ClientCapabilities, JsonObject, Revision};
 use tokio::sync::Semaphore;
 
 use super::authenticate::Authenticator;

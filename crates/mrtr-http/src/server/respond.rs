@@ -1,7 +1,8 @@
 //! Replies and rejections as responses: the one place that maps codes to statuses.
 
 use http::{HeaderValue, Response, StatusCode, Version, header};
-use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, Feature, Revision};
+use mrtr_schema::error_object::ErrorResponse;
+use mrtr_schema::{ErrorCode, ErrorObject, Feature, Revision};
 use mrtr_server::Reply;
 use mrtr_server::transport::Stage;
 

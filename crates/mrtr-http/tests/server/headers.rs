@@ -1,6 +1,6 @@
 //! Headers that say what the body says: compared with it, decoded, and refused where they differ.
 
-use mrtr_schema::InputSchema;
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::{Server, Tool};
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use http::request::Parts;
 use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
-use mrtr_schema::InputSchema;
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::{Caller, Failure, Flow, Prompt, Server, Tool};
 use serde_json::{Value, json};
 

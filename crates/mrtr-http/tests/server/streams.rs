@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use mrtr_http::{Endpoint, Serve};
-use mrtr_schema::{CallToolResult, StructuredContent};
+use mrtr_schema::CallToolResult;
+use mrtr_schema::content::StructuredContent;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::single_use::MemorySingleUse;
 use serde_json::{Value, json};

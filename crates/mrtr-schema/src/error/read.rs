@@ -12,7 +12,8 @@ use crate::printable::Printable;
 /// The peer that sent it is to blame.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// let error = CallToolParams::from_json(r#"{"name": 7}"#, Revision::Sep2322.strict()).unwrap_err();
 /// assert_eq!(error.to_string(), "$.name: expected a string, found a number");
@@ -27,7 +28,9 @@ pub struct ReadError {
 /// What is wrong at a path.
 ///
 /// ```
-/// use mrtr_schema::{Problem, Revision, Root, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::error::Problem;
+/// use mrtr_schema::roots::Root;
 ///
 /// let error = Root::from_json(r#"{"name": "Sources"}"#, Revision::Published.strict()).unwrap_err();
 /// assert_eq!(error.problem(), &Problem::Missing);
@@ -143,7 +146,8 @@ impl fmt::Display for Problem {
 /// A path from the root of a message to one of its values, such as `$.params.content[0].type`.
 ///
 /// ```
-/// use mrtr_schema::{ListRootsResult, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::roots::ListRootsResult;
 ///
 /// let roots = r#"{"roots": [{"uri": "file:///src"}, {"uri": null}]}"#;
 /// let error = ListRootsResult::from_json(roots, Revision::Published.strict()).unwrap_err();
@@ -156,7 +160,7 @@ impl JsonPath {
     /// The path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
     ///
     /// ```
-    /// assert_eq!(mrtr_schema::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
+    /// assert_eq!(mrtr_schema::error::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
     /// ```
     pub fn from_pointer(pointer: &str) -> Self {
         let segment = |text: &str| match text.parse() {

@@ -21,7 +21,8 @@ use crate::wire::{InRevision, Wire, WireObject, missing_member, serde_at_publish
 /// A kind of error: its code, and the data that it carries.
 ///
 /// ```
-/// use mrtr_schema::{CodedError, ErrorCode, ErrorKind, InvalidParams};
+/// use mrtr_schema::ErrorCode;
+/// use mrtr_schema::coded_error::{CodedError, ErrorKind, InvalidParams};
 ///
 /// assert_eq!(InvalidParams::CODE, ErrorCode::INVALID_PARAMS);
 /// let other_code = r#"{"code": -32601, "message": "There is no such method"}"#;
@@ -82,7 +83,7 @@ error_kinds! {
     /// The text is not JSON.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, ParseError};
+    /// use mrtr_schema::coded_error::{CodedError, ParseError};
     ///
     /// let error = CodedError::<ParseError>::new("Not JSON");
     /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32700,"message":"Not JSON"}"#);
@@ -92,7 +93,7 @@ error_kinds! {
     /// The JSON is not a request.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, InvalidRequest};
+    /// use mrtr_schema::coded_error::{CodedError, InvalidRequest};
     ///
     /// let error = CodedError::<InvalidRequest>::new("Not a request");
     /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32600,"message":"Not a request"}"#);
@@ -102,7 +103,7 @@ error_kinds! {
     /// There is no such method.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, MethodNotFound};
+    /// use mrtr_schema::coded_error::{CodedError, MethodNotFound};
     ///
     /// let error = CodedError::<MethodNotFound>::new("No such method");
     /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32601,"message":"No such method"}"#);
@@ -112,7 +113,8 @@ error_kinds! {
     /// The parameters are wrong.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, InvalidParams, Json};
+    /// use mrtr_schema::Json;
+    /// use mrtr_schema::coded_error::{CodedError, InvalidParams};
     ///
     /// let error = CodedError::<InvalidParams>::new("Unknown tool").with_data(Json::of("fly").unwrap());
     /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32602,"message":"Unknown tool","data":"fly"}"#);
@@ -122,7 +124,7 @@ error_kinds! {
     /// It is the server's fault.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, InternalError};
+    /// use mrtr_schema::coded_error::{CodedError, InternalError};
     ///
     /// let error = CodedError::<InternalError>::new("Something broke");
     /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32603,"message":"Something broke"}"#);
@@ -132,7 +134,8 @@ error_kinds! {
     /// A header does not match the body.
     ///
     /// ```
-    /// use mrtr_schema::{CodedErrorResponse, ErrorKind, HeaderMismatch, Revision, Wire};
+    /// use mrtr_schema::{Revision, Wire};
+    /// use mrtr_schema::coded_error::{CodedErrorResponse, ErrorKind, HeaderMismatch};
     ///
     /// assert_eq!(HeaderMismatch::CODE.as_i64(), -32020);
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Published), Some("HeaderMismatchError"));
@@ -142,7 +145,9 @@ error_kinds! {
     /// The client did not declare what the request needs.
     ///
     /// ```
-    /// use mrtr_schema::{ClientCapabilities, CodedError, MissingCapabilityData, MissingRequiredClientCapability};
+    /// use mrtr_schema::ClientCapabilities;
+    /// use mrtr_schema::coded_error::{CodedError, MissingRequiredClientCapability};
+    /// use mrtr_schema::error_object::MissingCapabilityData;
     ///
     /// let error = CodedError::<MissingRequiredClientCapability>::new("Forms are needed");
     /// assert!(serde_json::to_string(&error).is_err(), "it must say what the client would have had to declare");
@@ -156,7 +161,8 @@ error_kinds! {
     /// The protocol version is not one of the server's.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, UnsupportedProtocolVersion, UnsupportedVersionData};
+    /// use mrtr_schema::coded_error::{CodedError, UnsupportedProtocolVersion};
+    /// use mrtr_schema::error_object::UnsupportedVersionData;
     ///
     /// let data = UnsupportedVersionData::new("2024-11-05", ["2026-07-28".to_owned()]);
     /// let error = CodedError::<UnsupportedProtocolVersion>::new("Unsupported").with_data(data);
@@ -170,7 +176,7 @@ error_kinds! {
 /// An error of one kind.
 ///
 /// ```
-/// use mrtr_schema::{CodedError, MethodNotFound};
+/// use mrtr_schema::coded_error::{CodedError, MethodNotFound};
 ///
 /// let error = CodedError::<MethodNotFound>::new("Prompts are not supported");
 /// assert_eq!(serde_json::to_string(&error)?, r#"{"code":-32601,"message":"Prompts are not supported"}"#);
@@ -197,7 +203,8 @@ impl<K: ErrorKind> CodedError<K> {
     /// Gives the error its data.
     ///
     /// ```
-    /// use mrtr_schema::{CodedError, InternalError, Json};
+    /// use mrtr_schema::Json;
+    /// use mrtr_schema::coded_error::{CodedError, InternalError};
     ///
     /// let error = CodedError::<InternalError>::new("Something broke").with_data(Json::of("report-1").unwrap());
     /// assert!(serde_json::to_string(&error)?.ends_with(r#""data":"report-1"}"#));
@@ -272,7 +279,7 @@ serde_at_published_revision!(CodedError<K: ErrorKind>);
 /// A response that carries an error of one kind.
 ///
 /// ```
-/// use mrtr_schema::{CodedError, CodedErrorResponse, HeaderMismatch};
+/// use mrtr_schema::coded_error::{CodedError, CodedErrorResponse, HeaderMismatch};
 ///
 /// let error = CodedError::<HeaderMismatch>::new("Mcp-Method says otherwise");
 /// assert_eq!(

@@ -16,7 +16,8 @@ use crate::wire::{Wire, WireObject};
 /// A JSON-RPC message, borrowed from the bytes it came in.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, Envelope, Revision};
+/// use mrtr_schema::{Envelope, Revision};
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_time"}}"#;
 /// let Envelope::Request { id, method, params } = Envelope::parse(bytes)? else { panic!("a request") };

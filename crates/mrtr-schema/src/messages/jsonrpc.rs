@@ -19,7 +19,10 @@ use crate::wire::{InRevision, Wire, serde_at_published_revision};
 /// A request of one method.
 ///
 /// ```
-/// use mrtr_schema::{CallTool, CallToolParams, Request, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Request;
+/// use mrtr_schema::methods::CallTool;
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// let request = Request::<CallTool>::new(1, CallToolParams::new("get_time"));
 /// assert_eq!(
@@ -92,7 +95,9 @@ serde_at_published_revision!(Request<M: RequestMethod>);
 /// A notification of one method.
 ///
 /// ```
-/// use mrtr_schema::{Notification, Optional, ToolListChanged};
+/// use mrtr_schema::jsonrpc::Notification;
+/// use mrtr_schema::methods::ToolListChanged;
+/// use mrtr_schema::params::Optional;
 ///
 /// let notification = Notification::<ToolListChanged>::new(Optional::absent());
 /// assert_eq!(
@@ -179,7 +184,9 @@ fn describe_params<P: Params>(object: &mut ObjectSchema, definitions: &mut Defin
 /// A response that carries the result of one method.
 ///
 /// ```
-/// use mrtr_schema::{CallTool, InputRequiredResult, RequestState, Response};
+/// use mrtr_schema::{InputRequiredResult, RequestState};
+/// use mrtr_schema::jsonrpc::Response;
+/// use mrtr_schema::methods::CallTool;
 ///
 /// let response = Response::<CallTool>::new(1, InputRequiredResult::carry(RequestState::new("sealed")));
 /// assert!(serde_json::to_string(&response).unwrap().contains(r#""id":1,"result":{"#));
@@ -245,7 +252,8 @@ serde_at_published_revision!(Response<M: RequestMethod>);
 /// A response that carries a result of any method.
 ///
 /// ```
-/// use mrtr_schema::{AnyResponse, ResultType};
+/// use mrtr_schema::jsonrpc::AnyResponse;
+/// use mrtr_schema::result::ResultType;
 ///
 /// let response = r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"sealed"}}"#;
 /// let response: AnyResponse = serde_json::from_str(response)?;
@@ -268,7 +276,8 @@ pub struct AnyResponse {
 /// A response that carries an interim result: a type of its own where nothing else tells it apart.
 ///
 /// ```
-/// use mrtr_schema::{InputRequiredResult, InterimResponse, RequestState, Revision, Wire};
+/// use mrtr_schema::{InputRequiredResult, RequestState, Revision, Wire};
+/// use mrtr_schema::jsonrpc::InterimResponse;
 ///
 /// let response = InterimResponse::new(1, InputRequiredResult::carry(RequestState::new("sealed")));
 /// assert_eq!(
@@ -293,7 +302,7 @@ pub struct InterimResponse {
 /// A request of any method.
 ///
 /// ```
-/// use mrtr_schema::AnyRequest;
+/// use mrtr_schema::jsonrpc::AnyRequest;
 ///
 /// let request: AnyRequest = serde_json::from_str(r#"{"jsonrpc": "2.0", "id": "a-1", "method": "tools/list"}"#)?;
 /// assert_eq!(request.method, "tools/list");
@@ -318,7 +327,7 @@ pub struct AnyRequest {
 /// A notification of any method.
 ///
 /// ```
-/// use mrtr_schema::AnyNotification;
+/// use mrtr_schema::jsonrpc::AnyNotification;
 ///
 /// let initialized = AnyNotification::new("notifications/initialized");
 /// assert_eq!(serde_json::to_string(&initialized)?, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);

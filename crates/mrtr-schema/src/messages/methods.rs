@@ -18,7 +18,7 @@ pub use requests::*;
 /// A method that one side calls and the other answers.
 ///
 /// ```
-/// use mrtr_schema::{RequestMethod, CallTool};
+/// use mrtr_schema::methods::{RequestMethod, CallTool};
 ///
 /// assert_eq!(CallTool::METHOD, "tools/call");
 /// ```
@@ -40,7 +40,7 @@ pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
 /// A method that wants no answer.
 ///
 /// ```
-/// use mrtr_schema::{NotificationMethod, Progress};
+/// use mrtr_schema::methods::{NotificationMethod, Progress};
 ///
 /// assert_eq!(Progress::METHOD, "notifications/progress");
 /// ```

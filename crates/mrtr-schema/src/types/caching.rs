@@ -40,7 +40,8 @@ impl CachingHints {
 /// For whom a result may be kept.
 ///
 /// ```
-/// use mrtr_schema::{CacheScope, CachingHints, DiscoverResult, ServerCapabilities};
+/// use mrtr_schema::{CacheScope, CachingHints, ServerCapabilities};
+/// use mrtr_schema::discovery::DiscoverResult;
 ///
 /// let mut offer = DiscoverResult::new(["2026-07-28".to_owned()], ServerCapabilities::new());
 /// offer.caching = CachingHints::keep(60_000, CacheScope::Public);

@@ -10,7 +10,8 @@ use crate::types::namespaced::Method;
 /// What a client can do: which inputs a server may ask it for (SV-8).
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, ElicitationCapability};
+/// use mrtr_schema::ClientCapabilities;
+/// use mrtr_schema::capabilities::ElicitationCapability;
 ///
 /// let mut client = ClientCapabilities::new();
 /// client.elicitation = Some(ElicitationCapability::new());
@@ -132,7 +133,8 @@ pub struct SamplingCapability {
 /// How a client lists its roots.
 ///
 /// ```
-/// use mrtr_schema::{Revision, RootsCapability, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::capabilities::RootsCapability;
 ///
 /// let mut roots = RootsCapability::new();
 /// roots.list_changed = Some(true);
@@ -154,7 +156,8 @@ pub struct RootsCapability {
 /// What a server offers.
 ///
 /// ```
-/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+/// use mrtr_schema::ServerCapabilities;
+/// use mrtr_schema::capabilities::ListChangedCapability;
 ///
 /// let mut server = ServerCapabilities::new();
 /// server.tools = Some(ListChangedCapability::new());
@@ -190,7 +193,8 @@ pub struct ServerCapabilities {
 /// A list that the server offers.
 ///
 /// ```
-/// use mrtr_schema::{ListChangedCapability, ServerCapabilities};
+/// use mrtr_schema::ServerCapabilities;
+/// use mrtr_schema::capabilities::ListChangedCapability;
 ///
 /// let mut prompts = ListChangedCapability::new();
 /// prompts.list_changed = Some(true);
@@ -212,7 +216,7 @@ pub struct ListChangedCapability {
 /// Resources that the server offers.
 ///
 /// ```
-/// use mrtr_schema::ResourcesCapability;
+/// use mrtr_schema::capabilities::ResourcesCapability;
 ///
 /// let mut resources = ResourcesCapability::new();
 /// resources.subscribe = Some(true);
@@ -258,7 +262,7 @@ pub struct ServerTasksCapability {
 /// Which requests a server runs as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ServerTaskRequests, ToolTaskRequests};
+/// use mrtr_schema::capabilities::{ServerTaskRequests, ToolTaskRequests};
 ///
 /// let mut requests = ServerTaskRequests::new();
 /// requests.tools = Some(ToolTaskRequests::new());
@@ -278,7 +282,8 @@ pub struct ServerTaskRequests {
 /// Which requests about tools a server runs as tasks.
 ///
 /// ```
-/// use mrtr_schema::{JsonObject, ToolTaskRequests};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::capabilities::ToolTaskRequests;
 ///
 /// let mut tools = ToolTaskRequests::new();
 /// tools.call = Some(JsonObject::default());
@@ -322,7 +327,7 @@ pub struct ClientTasksCapability {
 /// Which requests a client runs as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ClientTaskRequests, ElicitationTaskRequests};
+/// use mrtr_schema::capabilities::{ClientTaskRequests, ElicitationTaskRequests};
 ///
 /// let mut requests = ClientTaskRequests::new();
 /// requests.elicitation = Some(ElicitationTaskRequests::new());
@@ -344,7 +349,8 @@ pub struct ClientTaskRequests {
 /// Which requests about elicitation a client runs as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ElicitationTaskRequests, JsonObject};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::capabilities::ElicitationTaskRequests;
 ///
 /// let mut elicitation = ElicitationTaskRequests::new();
 /// elicitation.create = Some(JsonObject::default());
@@ -364,7 +370,8 @@ pub struct ElicitationTaskRequests {
 /// Which requests about sampling a client runs as tasks.
 ///
 /// ```
-/// use mrtr_schema::{JsonObject, SamplingTaskRequests};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::capabilities::SamplingTaskRequests;
 ///
 /// let mut sampling = SamplingTaskRequests::new();
 /// sampling.create_message = Some(JsonObject::default());

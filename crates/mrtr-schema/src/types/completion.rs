@@ -18,7 +18,7 @@ use crate::wire::schema::Definitions;
 /// Parameters of `completion/complete`.
 ///
 /// ```
-/// use mrtr_schema::{CompleteParams, CompletionArgument, PromptReference};
+/// use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
 ///
 /// let typed = CompletionArgument::new("language", "py");
 /// let params = CompleteParams::new(PromptReference::new("code_review"), typed);
@@ -50,7 +50,7 @@ required_params!(CompleteParams);
 /// What an argument belongs to.
 ///
 /// ```
-/// use mrtr_schema::CompletionReference;
+/// use mrtr_schema::completion::CompletionReference;
 ///
 /// let reference: CompletionReference = serde_json::from_str(r#"{"type": "ref/prompt", "name": "code_review"}"#)?;
 /// assert!(matches!(reference, CompletionReference::Prompt(prompt) if prompt.name == "code_review"));
@@ -71,7 +71,7 @@ pub enum CompletionReference {
 /// A prompt, by name.
 ///
 /// ```
-/// use mrtr_schema::PromptReference;
+/// use mrtr_schema::completion::PromptReference;
 ///
 /// let prompt = PromptReference::new("code_review");
 /// assert_eq!(serde_json::to_string(&prompt)?, r#"{"type":"ref/prompt","name":"code_review"}"#);
@@ -93,7 +93,7 @@ pub struct PromptReference {
 /// A resource or a family of resources, by URI.
 ///
 /// ```
-/// use mrtr_schema::ResourceTemplateReference;
+/// use mrtr_schema::completion::ResourceTemplateReference;
 ///
 /// let logs = ResourceTemplateReference::new("file:///logs/{date}");
 /// assert_eq!(serde_json::to_string(&logs)?, r#"{"type":"ref/resource","uri":"file:///logs/{date}"}"#);
@@ -114,7 +114,7 @@ pub struct ResourceTemplateReference {
 /// An argument, as far as it is typed.
 ///
 /// ```
-/// use mrtr_schema::CompletionArgument;
+/// use mrtr_schema::completion::CompletionArgument;
 ///
 /// let typed = CompletionArgument::new("language", "py");
 /// assert_eq!(serde_json::to_string(&typed)?, r#"{"name":"language","value":"py"}"#);
@@ -135,7 +135,7 @@ pub struct CompletionArgument {
 /// What is known when an argument is typed.
 ///
 /// ```
-/// use mrtr_schema::CompletionContext;
+/// use mrtr_schema::completion::CompletionContext;
 ///
 /// let known: CompletionContext = serde_json::from_str(r#"{"arguments": {"language": "python"}}"#)?;
 /// assert_eq!(known.arguments.unwrap()["language"], "python");
@@ -154,7 +154,7 @@ pub struct CompletionContext {
 /// What may follow.
 ///
 /// ```
-/// use mrtr_schema::{CompleteResult, Completion, CompletionValues};
+/// use mrtr_schema::completion::{CompleteResult, Completion, CompletionValues};
 ///
 /// let result = CompleteResult::new(Completion::new(CompletionValues::first_of(["python"])));
 /// assert_eq!(
@@ -183,7 +183,7 @@ pub struct CompleteResult {
 /// What may follow.
 ///
 /// ```
-/// use mrtr_schema::{Completion, CompletionValues};
+/// use mrtr_schema::completion::{Completion, CompletionValues};
 ///
 /// let mut some = Completion::new(CompletionValues::first_of(["python", "pytorch"]));
 /// some.total = Some(10);
@@ -208,7 +208,7 @@ pub struct Completion {
 /// The values that may follow: a hundred at most.
 ///
 /// ```
-/// use mrtr_schema::CompletionValues;
+/// use mrtr_schema::completion::CompletionValues;
 ///
 /// assert_eq!(CompletionValues::first_of(["python", "pytorch"]).as_slice().len(), 2);
 /// assert_eq!(CompletionValues::first_of(vec!["x"; 500]).as_slice().len(), 100);

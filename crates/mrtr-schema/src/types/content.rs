@@ -17,7 +17,7 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision};
 /// Who said something, or whom it is for.
 ///
 /// ```
-/// use mrtr_schema::Role;
+/// use mrtr_schema::content::Role;
 ///
 /// assert_eq!(serde_json::from_str::<Role>(r#""assistant""#)?, Role::Assistant);
 /// assert!(serde_json::from_str::<Role>(r#""system""#).is_err());
@@ -73,7 +73,8 @@ impl ContentBlock {
 /// Text.
 ///
 /// ```
-/// use mrtr_schema::{ContentBlock, TextContent};
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_schema::content::TextContent;
 ///
 /// let text = TextContent::new("Hello");
 /// assert_eq!(serde_json::to_string(&text)?, r#"{"type":"text","text":"Hello"}"#);
@@ -99,7 +100,7 @@ pub struct TextContent {
 /// An image.
 ///
 /// ```
-/// use mrtr_schema::ImageContent;
+/// use mrtr_schema::content::ImageContent;
 ///
 /// let image = ImageContent::new("iVBORw0KGgo=", "image/png");
 /// assert_eq!(serde_json::to_string(&image)?, r#"{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}"#);
@@ -127,7 +128,8 @@ pub struct ImageContent {
 /// Sound.
 ///
 /// ```
-/// use mrtr_schema::{AudioContent, ContentBlock};
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_schema::content::AudioContent;
 ///
 /// let sound = r#"{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}"#;
 /// assert_eq!(serde_json::from_str::<ContentBlock>(sound)?, AudioContent::new("UklGRg==", "audio/wav").into());
@@ -155,7 +157,7 @@ pub struct AudioContent {
 /// A resource that the client can read or subscribe to.
 ///
 /// ```
-/// use mrtr_schema::ResourceLink;
+/// use mrtr_schema::content::ResourceLink;
 ///
 /// let mut link = ResourceLink::new("file:///src/main.rs", "main.rs");
 /// link.size = Some(1024);
@@ -197,7 +199,7 @@ pub struct ResourceLink {
 /// A resource, embedded.
 ///
 /// ```
-/// use mrtr_schema::{EmbeddedResource, ResourceContents, TextResourceContents};
+/// use mrtr_schema::content::{EmbeddedResource, ResourceContents, TextResourceContents};
 ///
 /// let text = TextResourceContents::new("file:///README.md", "# Read me");
 /// let embedded = EmbeddedResource::new(ResourceContents::Text(text));
@@ -226,7 +228,7 @@ pub struct EmbeddedResource {
 /// What a resource holds: told apart by which of `text` and `blob` is there, since nothing else says.
 ///
 /// ```
-/// use mrtr_schema::ResourceContents;
+/// use mrtr_schema::content::ResourceContents;
 ///
 /// let text: ResourceContents = serde_json::from_str(r#"{"uri": "file:///a", "text": "Hello"}"#)?;
 /// assert!(matches!(text, ResourceContents::Text(_)));
@@ -284,7 +286,7 @@ serde_at_published_revision!(ResourceContents);
 /// A resource that is text.
 ///
 /// ```
-/// use mrtr_schema::TextResourceContents;
+/// use mrtr_schema::content::TextResourceContents;
 ///
 /// let mut readme = TextResourceContents::new("file:///README.md", "# Read me");
 /// readme.mime_type = Some("text/markdown".into());
@@ -313,7 +315,7 @@ pub struct TextResourceContents {
 /// A resource that is bytes.
 ///
 /// ```
-/// use mrtr_schema::BlobResourceContents;
+/// use mrtr_schema::content::BlobResourceContents;
 ///
 /// let picture = BlobResourceContents::new("file:///logo.png", "iVBORw0KGgo=");
 /// assert_eq!(serde_json::to_string(&picture)?, r#"{"uri":"file:///logo.png","blob":"iVBORw0KGgo="}"#);
@@ -342,7 +344,7 @@ pub struct BlobResourceContents {
 /// Hints for the client that shows or uses something.
 ///
 /// ```
-/// use mrtr_schema::{Annotations, Fraction, Role};
+/// use mrtr_schema::content::{Annotations, Fraction, Role};
 ///
 /// let mut hints = Annotations::new();
 /// hints.audience = Some(vec![Role::User]);
@@ -367,7 +369,7 @@ pub struct Annotations {
 /// A number from 0 to 1.
 ///
 /// ```
-/// use mrtr_schema::Fraction;
+/// use mrtr_schema::content::Fraction;
 ///
 /// assert_eq!(Fraction::try_from(0.8)?.as_f64(), 0.8);
 /// assert!(Fraction::try_from(1.5).is_err());
@@ -423,7 +425,7 @@ impl Wire for Fraction {
 /// What a tool returns for programs: an object, or in later revisions any value.
 ///
 /// ```
-/// use mrtr_schema::StructuredContent;
+/// use mrtr_schema::content::StructuredContent;
 ///
 /// let forecast = StructuredContent::of(&serde_json::json!({ "temperature": 22.5 }))?;
 /// assert_eq!(forecast.as_json().as_str(), r#"{"temperature":22.5}"#);

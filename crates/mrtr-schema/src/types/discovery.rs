@@ -14,7 +14,8 @@ use crate::types::result::CompleteType;
 /// What a server is and offers.
 ///
 /// ```
-/// use mrtr_schema::{CacheScope, CachingHints, DiscoverResult, ServerCapabilities};
+/// use mrtr_schema::{CacheScope, CachingHints, ServerCapabilities};
+/// use mrtr_schema::discovery::DiscoverResult;
 ///
 /// let mut offer = DiscoverResult::new(["2026-07-28".to_owned()], ServerCapabilities::new());
 /// offer.caching = CachingHints::keep(3_600_000, CacheScope::Public);
@@ -46,7 +47,8 @@ pub struct DiscoverResult {
 /// Parameters of `initialize`, which opens a session.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, Implementation, InitializeParams, Revision, Wire};
+/// use mrtr_schema::{ClientCapabilities, Implementation, Revision, Wire};
+/// use mrtr_schema::discovery::InitializeParams;
 ///
 /// let client = Implementation::new("editor", "2.1.0");
 /// let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), client);
@@ -80,7 +82,8 @@ required_params!(InitializeParams);
 /// What a server answers to the opening of a session.
 ///
 /// ```
-/// use mrtr_schema::{Implementation, InitializeResult, Revision, ServerCapabilities, Wire};
+/// use mrtr_schema::{Implementation, Revision, ServerCapabilities, Wire};
+/// use mrtr_schema::discovery::InitializeResult;
 ///
 /// let server = Implementation::new("tracker", "1.4.0");
 /// let mut result = InitializeResult::new("2025-11-25", ServerCapabilities::new(), server);

@@ -26,7 +26,8 @@ pub use primitive::{
 /// Asks a person something.
 ///
 /// ```
-/// use mrtr_schema::{ElicitFormParams, ElicitRequest, Form};
+/// use mrtr_schema::Form;
+/// use mrtr_schema::elicitation::{ElicitFormParams, ElicitRequest};
 ///
 /// let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}"#)?;
 /// let request = ElicitRequest::new(ElicitFormParams::ask("Please provide your GitHub username", form));
@@ -47,7 +48,7 @@ pub struct ElicitRequest {
 /// A form, or a URL: told apart by `mode`, which a form may leave out.
 ///
 /// ```
-/// use mrtr_schema::ElicitParams;
+/// use mrtr_schema::elicitation::ElicitParams;
 ///
 /// let form = r#"{"message": "Your name?", "requestedSchema": {"type": "object", "properties": {}}}"#;
 /// assert!(matches!(serde_json::from_str(form)?, ElicitParams::Form(_)), "a form may leave `mode` out");
@@ -136,7 +137,8 @@ serde_at_published_revision!(ElicitParams);
 /// A form to fill in. Not for secrets: those go by URL (EL-1).
 ///
 /// ```
-/// use mrtr_schema::{ElicitFormParams, Form};
+/// use mrtr_schema::Form;
+/// use mrtr_schema::elicitation::ElicitFormParams;
 ///
 /// let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#)?;
 /// let params = ElicitFormParams::ask("Your name?", form);
@@ -171,7 +173,8 @@ impl ElicitFormParams {
 /// The mode of a form.
 ///
 /// ```
-/// use mrtr_schema::{ElicitFormParams, Form, FormMode};
+/// use mrtr_schema::Form;
+/// use mrtr_schema::elicitation::{ElicitFormParams, FormMode};
 ///
 /// let form = Form::parse(r#"{"type": "object", "properties": {}}"#)?;
 /// assert_eq!(ElicitFormParams::ask("Go on?", form.clone()).mode, Some(FormMode::Form));
@@ -188,7 +191,7 @@ pub enum FormMode {
 /// A URL to visit. An accept is consent, not completion (EL-4).
 ///
 /// ```
-/// use mrtr_schema::{ElicitUrlParams, Url};
+/// use mrtr_schema::elicitation::{ElicitUrlParams, Url};
 ///
 /// let params = ElicitUrlParams::new("Connect your account", Url::new("https://example.com/connect")?);
 /// assert_eq!(params.url.as_str(), "https://example.com/connect");
@@ -216,7 +219,7 @@ pub struct ElicitUrlParams {
 /// An absolute URL, checked against RFC 3986: a person is going to open it.
 ///
 /// ```
-/// use mrtr_schema::Url;
+/// use mrtr_schema::elicitation::Url;
 ///
 /// assert!(Url::new("https://example.com/connect?id=1").is_ok());
 /// assert!(Url::new("/connect").is_err());
@@ -255,7 +258,8 @@ wire_text!(
 /// The person's answer.
 ///
 /// ```
-/// use mrtr_schema::{ElicitAction, ElicitResult, JsonObject};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
 ///
 /// let answer = ElicitResult::accept(JsonObject::parse(r#"{"name": "octocat"}"#)?);
 /// assert_eq!(answer.action, ElicitAction::Accept);
@@ -289,7 +293,7 @@ impl ElicitResult {
     /// The person said no.
     ///
     /// ```
-    /// let no = mrtr_schema::ElicitResult::decline();
+    /// let no = mrtr_schema::elicitation::ElicitResult::decline();
     /// assert_eq!(serde_json::to_string(&no)?, r#"{"action":"decline"}"#);
     /// # Ok::<(), serde_json::Error>(())
     /// ```
@@ -306,7 +310,7 @@ impl ElicitResult {
 /// What the person did with the question.
 ///
 /// ```
-/// use mrtr_schema::{ElicitAction, ElicitResult};
+/// use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
 ///
 /// let said = |answer: ElicitResult| match answer.action {
 ///     ElicitAction::Accept => "yes",
@@ -330,7 +334,7 @@ pub enum ElicitAction {
 /// A form as filled in: strings, numbers, booleans and lists of strings, by field.
 ///
 /// ```
-/// use mrtr_schema::ElicitResult;
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let answer: ElicitResult = serde_json::from_str(r#"{"action": "accept", "content": {"tags": ["a", "b"]}}"#)?;
 /// assert_eq!(answer.content.unwrap().as_object().as_str(), r#"{"tags": ["a", "b"]}"#);
@@ -344,7 +348,8 @@ impl FormContent {
     /// Takes an object whose values are all such as forms hold.
     ///
     /// ```
-    /// use mrtr_schema::{FormContent, JsonObject};
+    /// use mrtr_schema::JsonObject;
+    /// use mrtr_schema::elicitation::FormContent;
     ///
     /// assert!(FormContent::new(JsonObject::parse(r#"{"tags": ["a", "b"]}"#)?).is_ok());
     /// assert!(FormContent::new(JsonObject::parse(r#"{"tags": {}}"#)?).is_err());

@@ -19,7 +19,8 @@ use crate::wire::{Wire, serde_at_published_revision};
 /// A response that carries an error.
 ///
 /// ```
-/// use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse};
+/// use mrtr_schema::{ErrorCode, ErrorObject};
+/// use mrtr_schema::error_object::ErrorResponse;
 ///
 /// let mut response = ErrorResponse::new(ErrorObject::new(ErrorCode::PARSE_ERROR, "Not JSON"));
 /// response.id = None; // it could not be read
@@ -43,7 +44,8 @@ pub struct ErrorResponse {
 /// An error, as JSON-RPC carries it.
 ///
 /// ```
-/// use mrtr_schema::{ErrorCode, ErrorObject, UnsupportedVersionData};
+/// use mrtr_schema::{ErrorCode, ErrorObject};
+/// use mrtr_schema::error_object::UnsupportedVersionData;
 ///
 /// let error = ErrorObject::with_data("unsupported version", &UnsupportedVersionData::new("v9", ["2026-07-28".to_owned()]));
 /// assert_eq!(error.code, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
@@ -93,7 +95,8 @@ impl fmt::Debug for ErrorObject {
 /// Data that an error of one code carries.
 ///
 /// ```
-/// use mrtr_schema::{ErrorData, ErrorObject, ResourceNotFoundData};
+/// use mrtr_schema::ErrorObject;
+/// use mrtr_schema::error_object::{ErrorData, ResourceNotFoundData};
 ///
 /// let error = ErrorObject::with_data("Not found", &ResourceNotFoundData::new("file:///gone"));
 /// assert_eq!(error.code, ResourceNotFoundData::CODE);
@@ -181,7 +184,7 @@ impl Wire for ErrorCode {
 /// Data of -32022: which versions would have done.
 ///
 /// ```
-/// use mrtr_schema::UnsupportedVersionData;
+/// use mrtr_schema::error_object::UnsupportedVersionData;
 ///
 /// let data = UnsupportedVersionData::new("2024-11-05", ["2026-07-28".to_owned()]);
 /// assert_eq!(serde_json::to_string(&data)?, r#"{"requested":"2024-11-05","supported":["2026-07-28"]}"#);
@@ -206,7 +209,8 @@ impl ErrorData for UnsupportedVersionData {
 /// Data of -32021: what the client would have had to declare.
 ///
 /// ```
-/// use mrtr_schema::{ErrorObject, MissingCapabilityData};
+/// use mrtr_schema::ErrorObject;
+/// use mrtr_schema::error_object::MissingCapabilityData;
 ///
 /// let error = r#"{"code": -32021, "message": "-", "data": {"requiredCapabilities": {"sampling": {}}}}"#;
 /// let error: ErrorObject = serde_json::from_str(error)?;
@@ -231,7 +235,8 @@ impl ErrorData for MissingCapabilityData {
 /// Data of an error about a resource that is not there.
 ///
 /// ```
-/// use mrtr_schema::{ErrorCode, ErrorObject, ResourceNotFoundData};
+/// use mrtr_schema::{ErrorCode, ErrorObject};
+/// use mrtr_schema::error_object::ResourceNotFoundData;
 ///
 /// let error = ErrorObject::with_data("Not found", &ResourceNotFoundData::new("file:///gone"));
 /// assert_eq!(error.code, ErrorCode::INVALID_PARAMS);

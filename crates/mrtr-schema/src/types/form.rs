@@ -201,13 +201,13 @@ impl Form {
     /// assert_eq!(violations.to_string(), "$.age: 7 is less than the minimum of 18");
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
-    pub fn check(&self, content: &JsonObject) -> Result<(), crate::Violations> {
+    pub fn check(&self, content: &JsonObject) -> Result<(), crate::validate::Violations> {
         if self.plainly_fits(content) { Ok(()) } else { self.compiled()?.check(&self.known_content(content)) }
     }
 
-    fn compiled(&self) -> Result<&crate::SchemaCheck, crate::Violations> {
-        let check = self.0.check.get_or_init(|| crate::SchemaCheck::new(&self.0.fields.known()));
-        check.as_ref().map_err(|error| crate::Violations::of(error.to_string()))
+    fn compiled(&self) -> Result<&crate::validate::SchemaCheck, crate::validate::Violations> {
+        let check = self.0.check.get_or_init(|| crate::validate::SchemaCheck::new(&self.0.fields.known()));
+        check.as_ref().map_err(|error| crate::validate::Violations::of(error.to_string()))
     }
 }
 

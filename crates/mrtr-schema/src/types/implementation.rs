@@ -38,7 +38,8 @@ pub struct Implementation {
 /// A picture for user interfaces.
 ///
 /// ```
-/// use mrtr_schema::{Icon, IconTheme};
+/// use mrtr_schema::Icon;
+/// use mrtr_schema::implementation::IconTheme;
 ///
 /// let mut icon = Icon::new("https://example.com/weather.png");
 /// icon.theme = Some(IconTheme::Dark);
@@ -64,7 +65,8 @@ pub struct Icon {
 /// The background an icon was drawn for.
 ///
 /// ```
-/// use mrtr_schema::{Icon, IconTheme};
+/// use mrtr_schema::Icon;
+/// use mrtr_schema::implementation::IconTheme;
 ///
 /// let icon: Icon = serde_json::from_str(r#"{"src": "https://example.com/sun.png", "theme": "light"}"#)?;
 /// assert_eq!(icon.theme, Some(IconTheme::Light));

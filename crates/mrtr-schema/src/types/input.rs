@@ -189,7 +189,8 @@ pub struct UnknownInputRequest {
 /// Everything that a server asks for in one round, under keys of its choice (TY-1).
 ///
 /// ```
-/// use mrtr_schema::{InputRequests, ListRootsRequest};
+/// use mrtr_schema::InputRequests;
+/// use mrtr_schema::roots::ListRootsRequest;
 ///
 /// let mut requests = InputRequests::default();
 /// requests.insert("client_roots", ListRootsRequest::new());
@@ -201,7 +202,8 @@ pub struct InputRequests(IndexMap<String, InputRequest>);
 /// Everything that a client answers in one retry: each answer directly under the key of its request (TY-1).
 ///
 /// ```
-/// use mrtr_schema::{ElicitResult, InputResponse, InputResponses, Revision};
+/// use mrtr_schema::{InputResponse, InputResponses, Revision};
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let mut responses = InputResponses::default();
 /// responses.insert("github_login", InputResponse::of(&ElicitResult::decline(), Revision::Published)?);
@@ -296,7 +298,8 @@ keyed_map!(InputResponses, InputResponse, "InputResponses");
 /// guesses; see [`answering`](Self::answering).
 ///
 /// ```
-/// use mrtr_schema::{ElicitResult, InputResponse, Revision};
+/// use mrtr_schema::{InputResponse, Revision};
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let answer = InputResponse::of(&ElicitResult::cancel(), Revision::Published)?;
 /// assert_eq!(serde_json::to_string(&answer)?, r#"{"action":"cancel"}"#);
@@ -326,7 +329,9 @@ impl InputResponse {
     /// Reads it as an answer to `request`.
     ///
     /// ```
-    /// use mrtr_schema::{Answer, InputRequest, InputResponse, JsonObject, ListRootsRequest, Revision};
+    /// use mrtr_schema::{InputRequest, InputResponse, JsonObject, Revision};
+    /// use mrtr_schema::input::Answer;
+    /// use mrtr_schema::roots::ListRootsRequest;
     ///
     /// let dialect = Revision::Published.strict();
     /// let asked = InputRequest::from(ListRootsRequest::new());
@@ -350,7 +355,9 @@ impl InputResponse {
 /// An answer, read as what was asked for.
 ///
 /// ```
-/// use mrtr_schema::{Answer, CreateMessageParams, CreateMessageRequest, InputResponse, Revision, SamplingMessage};
+/// use mrtr_schema::{InputResponse, Revision};
+/// use mrtr_schema::input::Answer;
+/// use mrtr_schema::sampling::{CreateMessageParams, CreateMessageRequest, SamplingMessage};
 ///
 /// let asked = CreateMessageRequest::new(CreateMessageParams::new([SamplingMessage::user("Hello")], 10_u64)).into();
 /// let said = r#"{"role": "assistant", "content": {"type": "text", "text": "Hi"}, "model": "m"}"#;
@@ -422,7 +429,8 @@ serde_at_published_revision!(InputResponse);
 /// An answer that an application defines: any object.
 ///
 /// ```
-/// use mrtr_schema::{Json, NamespacedInputResponse};
+/// use mrtr_schema::Json;
+/// use mrtr_schema::input::NamespacedInputResponse;
 ///
 /// let mut decision = NamespacedInputResponse::new();
 /// decision.extra.set("approved", Json::parse("true").unwrap());
@@ -441,7 +449,8 @@ pub struct NamespacedInputResponse {
 /// The parameters that turn a request into a retry (TY-6).
 ///
 /// ```
-/// use mrtr_schema::{RequestState, RetryParams};
+/// use mrtr_schema::RequestState;
+/// use mrtr_schema::input::RetryParams;
 ///
 /// let mut retry = RetryParams::new();
 /// retry.request_state = Some(RequestState::new("sealed"));

@@ -22,7 +22,8 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 /// Metadata on anything but a request, result or notification of the published revision.
 ///
 /// ```
-/// use mrtr_schema::{Json, Meta, MetaKey};
+/// use mrtr_schema::Json;
+/// use mrtr_schema::meta::{Meta, MetaKey};
 ///
 /// let mut meta = Meta::default();
 /// meta.set(MetaKey::new("com.example/trace")?, Json::of("abc")?);
@@ -86,7 +87,8 @@ serde_at_published_revision!(Meta);
 /// Metadata of a request: in the published revision, all that a server needs to know of its client (HT-7).
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, RequestMeta, Revision};
+/// use mrtr_schema::{ClientCapabilities, Revision};
+/// use mrtr_schema::meta::RequestMeta;
 ///
 /// let meta = RequestMeta::declaring(Revision::Published, ClientCapabilities::new());
 /// assert_eq!(meta.protocol_version.as_deref(), Some("2026-07-28"));
@@ -136,7 +138,8 @@ impl RequestMeta {
 /// Metadata of a result.
 ///
 /// ```
-/// use mrtr_schema::{Implementation, ResultMeta};
+/// use mrtr_schema::Implementation;
+/// use mrtr_schema::meta::ResultMeta;
 ///
 /// let mut meta = ResultMeta::new();
 /// meta.server_info = Some(Implementation::new("tracker", "1.4.0"));
@@ -164,7 +167,7 @@ pub struct ResultMeta {
 /// Metadata of a notification.
 ///
 /// ```
-/// use mrtr_schema::NotificationMeta;
+/// use mrtr_schema::meta::NotificationMeta;
 ///
 /// let mut meta = NotificationMeta::new();
 /// meta.subscription_id = Some(7.into());
@@ -217,7 +220,7 @@ pub enum LoggingLevel {
 /// A token that ties progress notifications to a request: a string or an integer, chosen by the client.
 ///
 /// ```
-/// use mrtr_schema::{ProgressToken, RequestMeta};
+/// use mrtr_schema::meta::{ProgressToken, RequestMeta};
 ///
 /// let meta: RequestMeta = serde_json::from_str(r#"{
 ///     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -259,7 +262,7 @@ serde_at_published_revision!(ProgressToken);
 /// Prefixes whose second label is `modelcontextprotocol` or `mcp` are the protocol's own.
 ///
 /// ```
-/// use mrtr_schema::MetaKey;
+/// use mrtr_schema::meta::MetaKey;
 ///
 /// assert!(MetaKey::new("com.example/build-id").is_ok());
 /// assert!(MetaKey::new("io.modelcontextprotocol/anything").is_err());

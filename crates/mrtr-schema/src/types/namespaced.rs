@@ -17,7 +17,8 @@ use crate::wire::wire_text;
 /// A kind of input that an application defines: its method, what is asked and what is answered (NS-1).
 ///
 /// ```
-/// use mrtr_schema::{InputRequest, Method, NamespacedInput, NamespacedInputRequest};
+/// use mrtr_schema::{InputRequest, Method, NamespacedInput};
+/// use mrtr_schema::namespaced::NamespacedInputRequest;
 /// use schemars::JsonSchema;
 /// use serde::{Deserialize, Serialize};
 ///
@@ -116,7 +117,8 @@ wire_text!(
 /// Asks a client for an input that an application defines. Only for clients that declared its method (NS-2).
 ///
 /// ```
-/// use mrtr_schema::{JsonObject, Method, NamespacedInputRequest, Revision, Wire};
+/// use mrtr_schema::{JsonObject, Method, Revision, Wire};
+/// use mrtr_schema::namespaced::NamespacedInputRequest;
 ///
 /// let mut request = NamespacedInputRequest::new(Method::from_static("com.example/approval"));
 /// request.params = Some(JsonObject::parse(r#"{"approver":"Ada"}"#).unwrap());
@@ -147,7 +149,8 @@ impl NamespacedInputRequest {
     /// that does not know it passes over it.
     ///
     /// ```
-    /// use mrtr_schema::{Method, NamespacedInputRequest};
+    /// use mrtr_schema::Method;
+    /// use mrtr_schema::namespaced::NamespacedInputRequest;
     ///
     /// let request = NamespacedInputRequest::new(Method::from_static("com.example/seat")).because("row 31 is taken");
     /// assert_eq!(request.reason().as_deref(), Some("row 31 is taken"));

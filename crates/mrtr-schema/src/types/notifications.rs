@@ -11,7 +11,8 @@ use crate::types::request_id::RequestId;
 /// Says how far a request has come.
 ///
 /// ```
-/// use mrtr_schema::{ProgressParams, ProgressToken};
+/// use mrtr_schema::meta::ProgressToken;
+/// use mrtr_schema::notifications::ProgressParams;
 ///
 /// let mut halfway = ProgressParams::new(ProgressToken("upload".into()), 50);
 /// halfway.total = Some(100.into());
@@ -39,7 +40,8 @@ pub struct ProgressParams {
 /// A log message.
 ///
 /// ```
-/// use mrtr_schema::{Json, LoggingLevel, LoggingMessageParams};
+/// use mrtr_schema::{Json, LoggingLevel};
+/// use mrtr_schema::notifications::LoggingMessageParams;
 ///
 /// let message = LoggingMessageParams::new(LoggingLevel::Warning, Json::of("The disk is nearly full").unwrap());
 /// assert_eq!(serde_json::to_string(&message)?, r#"{"level":"warning","data":"The disk is nearly full"}"#);
@@ -66,7 +68,8 @@ pub struct LoggingMessageParams {
 /// Says that the result of a request is no longer wanted.
 ///
 /// ```
-/// use mrtr_schema::{CancelledParams, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::notifications::CancelledParams;
 ///
 /// let mut params = CancelledParams::new();
 /// assert!(params.to_json(Revision::Published).is_err(), "it must say which request");
@@ -94,7 +97,8 @@ pub struct CancelledParams {
 /// Parameters of `logging/setLevel`, in sessions.
 ///
 /// ```
-/// use mrtr_schema::{LoggingLevel, Revision, SetLevelParams, Wire};
+/// use mrtr_schema::{LoggingLevel, Revision, Wire};
+/// use mrtr_schema::notifications::SetLevelParams;
 ///
 /// let params = SetLevelParams::new(LoggingLevel::Error);
 /// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"level":"error"}"#);
@@ -120,7 +124,10 @@ pub struct SetLevelParams {
 /// Says that what a person did at a URL is done, in sessions.
 ///
 /// ```
-/// use mrtr_schema::{ElicitationComplete, ElicitationCompleteParams, Notification, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Notification;
+/// use mrtr_schema::methods::ElicitationComplete;
+/// use mrtr_schema::notifications::ElicitationCompleteParams;
 ///
 /// let done = Notification::<ElicitationComplete>::new(ElicitationCompleteParams::new("e-1"));
 /// assert!(done.to_json(Revision::Sep2322)?.ends_with(r#""params":{"elicitationId":"e-1"}}"#));

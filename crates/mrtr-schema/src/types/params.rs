@@ -18,7 +18,9 @@ use crate::wire::{Wire, WireObject, write_object};
 /// The parameters of a request or notification.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, Optional, PaginatedParams, Params, Revision};
+/// use mrtr_schema::Revision;
+/// use mrtr_schema::params::{Optional, PaginatedParams, Params};
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// assert_eq!(CallToolParams::absent_in(Revision::Sep2322), None, "a call must name its tool");
 /// assert!(Optional::<PaginatedParams>::absent_in(Revision::Sep2322).is_some());
@@ -32,7 +34,10 @@ pub trait Params: WireObject {
 /// Parameters that may be left out, unless they must carry metadata.
 ///
 /// ```
-/// use mrtr_schema::{ListTools, Optional, PaginatedParams, Request, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Request;
+/// use mrtr_schema::methods::ListTools;
+/// use mrtr_schema::params::{Optional, PaginatedParams};
 ///
 /// let request = Request::<ListTools>::new(1, Optional::absent());
 /// assert_eq!(request.to_json(Revision::Sep2322)?, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
@@ -134,7 +139,8 @@ pub(crate) use required_params;
 /// What turns any request into a retry, in the draft (TY-5). Later revisions have it only where a server may ask.
 ///
 /// ```
-/// use mrtr_schema::{PaginatedParams, RequestState, Revision, Wire};
+/// use mrtr_schema::{RequestState, Revision, Wire};
+/// use mrtr_schema::params::PaginatedParams;
 ///
 /// let mut retry = PaginatedParams::new();
 /// retry.retry.request_state = Some(RequestState::new("sealed"));
@@ -157,7 +163,9 @@ pub struct RetryAnywhere {
 /// Parameters of a request that has nothing but metadata.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, RequestMeta, RequestParams, Revision};
+/// use mrtr_schema::{ClientCapabilities, Revision};
+/// use mrtr_schema::meta::RequestMeta;
+/// use mrtr_schema::params::RequestParams;
 ///
 /// let mut params = RequestParams::new();
 /// assert!(serde_json::to_string(&params).is_err(), "the published revision demands metadata");
@@ -186,7 +194,8 @@ required_params!(RequestParams);
 /// Parameters of a request for one page of a list.
 ///
 /// ```
-/// use mrtr_schema::{PaginatedParams, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::params::PaginatedParams;
 ///
 /// let mut next = PaginatedParams::new();
 /// next.cursor = Some("page-2".into());
@@ -215,7 +224,8 @@ impl RequestOnly for PaginatedParams {}
 /// Parameters of a notification that has nothing but metadata.
 ///
 /// ```
-/// use mrtr_schema::{NotificationMeta, NotificationParams};
+/// use mrtr_schema::meta::NotificationMeta;
+/// use mrtr_schema::params::NotificationParams;
 ///
 /// let mut params = NotificationParams::new();
 /// params.meta.get_or_insert_with(NotificationMeta::new).subscription_id = Some("s-1".into());

@@ -17,7 +17,7 @@ use crate::types::result::CompleteType;
 /// A prompt, as a server describes it.
 ///
 /// ```
-/// use mrtr_schema::{Prompt, PromptArgument};
+/// use mrtr_schema::prompts::{Prompt, PromptArgument};
 ///
 /// let mut prompt = Prompt::new("code_review");
 /// prompt.arguments = Some(vec![PromptArgument::new("code")]);
@@ -47,7 +47,7 @@ pub struct Prompt {
 /// An argument of a prompt.
 ///
 /// ```
-/// use mrtr_schema::PromptArgument;
+/// use mrtr_schema::prompts::PromptArgument;
 ///
 /// let mut code = PromptArgument::new("code");
 /// code.required = Some(true);
@@ -74,7 +74,9 @@ pub struct PromptArgument {
 /// One message of a prompt.
 ///
 /// ```
-/// use mrtr_schema::{ContentBlock, PromptMessage, Role};
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_schema::content::Role;
+/// use mrtr_schema::prompts::PromptMessage;
 ///
 /// let message = PromptMessage::new(Role::User, ContentBlock::text("Review this."));
 /// assert_eq!(
@@ -99,7 +101,8 @@ pub struct PromptMessage {
 /// Parameters of `prompts/get`, first attempts and retries alike.
 ///
 /// ```
-/// use mrtr_schema::{GetPromptParams, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::prompts::GetPromptParams;
 ///
 /// let mut params = GetPromptParams::new("code_review");
 /// params.arguments.get_or_insert_default().insert("language".into(), "python".into());
@@ -131,7 +134,9 @@ required_params!(GetPromptParams);
 /// A prompt, filled in.
 ///
 /// ```
-/// use mrtr_schema::{ContentBlock, GetPromptResult, PromptMessage, Role};
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_schema::content::Role;
+/// use mrtr_schema::prompts::{GetPromptResult, PromptMessage};
 ///
 /// let message = PromptMessage::new(Role::User, ContentBlock::text("Review this."));
 /// let result = GetPromptResult::new([message]);
@@ -160,7 +165,8 @@ pub struct GetPromptResult {
 /// One page of a server's prompts.
 ///
 /// ```
-/// use mrtr_schema::{CachingHints, ListPromptsResult, Prompt};
+/// use mrtr_schema::CachingHints;
+/// use mrtr_schema::prompts::{ListPromptsResult, Prompt};
 ///
 /// let mut page = ListPromptsResult::new([Prompt::new("code_review")]);
 /// assert!(serde_json::to_string(&page).is_err(), "it must say whether it may be kept");

@@ -16,7 +16,7 @@ use crate::types::result::CompleteType;
 /// A resource, as a server describes it.
 ///
 /// ```
-/// use mrtr_schema::Resource;
+/// use mrtr_schema::resources::Resource;
 ///
 /// let mut resource = Resource::new("file:///src/main.rs", "main.rs");
 /// resource.mime_type = Some("text/x-rust".into());
@@ -53,7 +53,7 @@ pub struct Resource {
 /// A family of resources, as a server describes it.
 ///
 /// ```
-/// use mrtr_schema::ResourceTemplate;
+/// use mrtr_schema::resources::ResourceTemplate;
 ///
 /// let logs = ResourceTemplate::new("file:///logs/{date}", "logs");
 /// assert_eq!(serde_json::to_string(&logs)?, r#"{"uriTemplate":"file:///logs/{date}","name":"logs"}"#);
@@ -89,7 +89,8 @@ pub struct ResourceTemplate {
 /// Parameters of `resources/read`, first attempts and retries alike.
 ///
 /// ```
-/// use mrtr_schema::{ReadResourceParams, RequestState, Revision, Wire};
+/// use mrtr_schema::{RequestState, Revision, Wire};
+/// use mrtr_schema::resources::ReadResourceParams;
 ///
 /// let mut retry = ReadResourceParams::new("file:///secret");
 /// retry.request_state = Some(RequestState::new("sealed"));
@@ -118,7 +119,9 @@ pub struct ReadResourceParams {
 /// What a resource holds, and for how long that may be kept.
 ///
 /// ```
-/// use mrtr_schema::{CachingHints, ReadResourceResult, ResourceContents, TextResourceContents};
+/// use mrtr_schema::CachingHints;
+/// use mrtr_schema::content::{ResourceContents, TextResourceContents};
+/// use mrtr_schema::resources::ReadResourceResult;
 ///
 /// let contents = ResourceContents::Text(TextResourceContents::new("file:///a", "Hello"));
 /// let mut result = ReadResourceResult::new([contents]);
@@ -149,7 +152,7 @@ pub struct ReadResourceResult {
 /// One page of a server's resources.
 ///
 /// ```
-/// use mrtr_schema::ListResourcesResult;
+/// use mrtr_schema::resources::ListResourcesResult;
 ///
 /// let page = r#"{"resources": [{"uri": "file:///a", "name": "a"}], "nextCursor": "page-2"}"#;
 /// let page: ListResourcesResult = serde_json::from_str(page)?;
@@ -182,7 +185,8 @@ pub struct ListResourcesResult {
 /// One page of a server's families of resources.
 ///
 /// ```
-/// use mrtr_schema::{ListResourceTemplatesResult, ResourceTemplate, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::resources::{ListResourceTemplatesResult, ResourceTemplate};
 ///
 /// let page = ListResourceTemplatesResult::new([ResourceTemplate::new("file:///logs/{date}", "logs")]);
 /// assert!(page.to_json(Revision::Draft202602)?.starts_with(r#"{"resourceTemplates":[{"uriTemplate":"#));
@@ -213,7 +217,8 @@ pub struct ListResourceTemplatesResult {
 /// Parameters of `resources/subscribe`, in sessions.
 ///
 /// ```
-/// use mrtr_schema::{Revision, SubscribeParams, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::resources::SubscribeParams;
 ///
 /// let params = SubscribeParams::new("file:///a");
 /// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"uri":"file:///a"}"#);
@@ -241,7 +246,10 @@ pub struct SubscribeParams {
 /// Parameters of `resources/unsubscribe`, in sessions.
 ///
 /// ```
-/// use mrtr_schema::{Request, Revision, Unsubscribe, UnsubscribeParams, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Request;
+/// use mrtr_schema::methods::Unsubscribe;
+/// use mrtr_schema::resources::UnsubscribeParams;
 ///
 /// let request = Request::<Unsubscribe>::new(2, UnsubscribeParams::new("file:///a"));
 /// assert!(request.to_json(Revision::Sep2322)?.contains(r#""method":"resources/unsubscribe""#));
@@ -268,7 +276,9 @@ pub struct UnsubscribeParams {
 /// Says which resource changed.
 ///
 /// ```
-/// use mrtr_schema::{Notification, ResourceUpdated, ResourceUpdatedParams};
+/// use mrtr_schema::jsonrpc::Notification;
+/// use mrtr_schema::methods::ResourceUpdated;
+/// use mrtr_schema::resources::ResourceUpdatedParams;
 ///
 /// let changed = Notification::<ResourceUpdated>::new(ResourceUpdatedParams::new("file:///a"));
 /// assert!(serde_json::to_string(&changed)?.ends_with(r#""params":{"uri":"file:///a"}}"#));

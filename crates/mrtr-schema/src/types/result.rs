@@ -18,7 +18,7 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 /// What a result is. Open: an extension may define further kinds.
 ///
 /// ```
-/// use mrtr_schema::ResultType;
+/// use mrtr_schema::result::ResultType;
 ///
 /// let task: ResultType = serde_json::from_str(r#""task""#)?;
 /// assert!(matches!(task, ResultType::Extension(word) if word.as_str() == "task"));
@@ -40,7 +40,8 @@ impl ResultType {
     /// What a result is, by its members: nothing else of it is read.
     ///
     /// ```
-    /// use mrtr_schema::{RawMembers, ResultType, Revision};
+    /// use mrtr_schema::{RawMembers, Revision};
+    /// use mrtr_schema::result::ResultType;
     ///
     /// let result = RawMembers::parse(r#"{"requestState": "sealed"}"#)?;
     /// assert_eq!(ResultType::of(&result, Revision::Draft202602.strict())?, ResultType::InputRequired);
@@ -115,7 +116,8 @@ serde_at_published_revision!(ResultType);
 /// The `resultType` of a result that is complete.
 ///
 /// ```
-/// use mrtr_schema::{CallToolResult, CompleteType};
+/// use mrtr_schema::CallToolResult;
+/// use mrtr_schema::result::CompleteType;
 ///
 /// let result: CallToolResult = serde_json::from_str(r#"{"content": []}"#)?;
 /// assert_eq!(result.result_type, CompleteType::Complete, "what an absent `resultType` means");
@@ -141,7 +143,8 @@ enum InputRequiredType {
 /// An interim result: what the server needs, what it wants carried, or both; never neither (TY-3).
 ///
 /// ```
-/// use mrtr_schema::{InputRequiredResult, ListRootsRequest, RequestState};
+/// use mrtr_schema::{InputRequiredResult, RequestState};
+/// use mrtr_schema::roots::ListRootsRequest;
 ///
 /// let interim = InputRequiredResult::ask("client_roots", ListRootsRequest::new()).and_carry(RequestState::new("sealed"));
 /// assert_eq!(interim.input_requests().count(), 1);
@@ -401,7 +404,7 @@ pub struct ExtensionResult {
 /// A `resultType` that an extension defines.
 ///
 /// ```
-/// use mrtr_schema::ExtensionType;
+/// use mrtr_schema::result::ExtensionType;
 ///
 /// assert_eq!(ExtensionType::new("task")?.as_str(), "task");
 /// assert!(ExtensionType::new("complete").is_err(), "the protocol's own");
@@ -436,7 +439,8 @@ wire_text!(
 /// A result of which only the common members are known.
 ///
 /// ```
-/// use mrtr_schema::{AnyResult, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::result::AnyResult;
 ///
 /// assert_eq!(AnyResult::new().to_json(Revision::Draft202602)?, "{}");
 /// assert_eq!(AnyResult::new().to_json(Revision::Published)?, r#"{"resultType":"complete"}"#);

@@ -9,7 +9,7 @@ use crate::types::meta::Meta;
 /// Asks a client for its roots.
 ///
 /// ```
-/// use mrtr_schema::ListRootsRequest;
+/// use mrtr_schema::roots::ListRootsRequest;
 ///
 /// assert_eq!(serde_json::to_string(&ListRootsRequest::new())?, r#"{"method":"roots/list"}"#);
 /// # Ok::<(), serde_json::Error>(())
@@ -28,7 +28,7 @@ pub struct ListRootsRequest {
 /// Parameters of a request for roots: nothing but metadata.
 ///
 /// ```
-/// use mrtr_schema::{ListRootsParams, ListRootsRequest};
+/// use mrtr_schema::roots::{ListRootsParams, ListRootsRequest};
 ///
 /// let mut request = ListRootsRequest::new();
 /// request.params = Some(ListRootsParams::new());
@@ -49,7 +49,7 @@ pub struct ListRootsParams {
 /// The client's roots.
 ///
 /// ```
-/// use mrtr_schema::{ListRootsResult, Root};
+/// use mrtr_schema::roots::{ListRootsResult, Root};
 ///
 /// let roots = ListRootsResult::new([Root::new("file:///home/user/project")]);
 /// assert_eq!(serde_json::to_string(&roots)?, r#"{"roots":[{"uri":"file:///home/user/project"}]}"#);
@@ -72,7 +72,7 @@ pub struct ListRootsResult {
 /// A folder or file that a server may work on.
 ///
 /// ```
-/// use mrtr_schema::Root;
+/// use mrtr_schema::roots::Root;
 ///
 /// let mut root = Root::new("file:///home/ada/engine");
 /// root.name = Some("The engine".into());

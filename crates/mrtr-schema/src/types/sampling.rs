@@ -19,7 +19,8 @@ use crate::wire::schema::Definitions;
 /// Asks a model for a completion.
 ///
 /// ```
-/// use mrtr_schema::{CreateMessageParams, CreateMessageRequest, InputRequest, SamplingMessage};
+/// use mrtr_schema::InputRequest;
+/// use mrtr_schema::sampling::{CreateMessageParams, CreateMessageRequest, SamplingMessage};
 ///
 /// let params = CreateMessageParams::new([SamplingMessage::user("Name a colour.")], 10_u64);
 /// let request = InputRequest::from(CreateMessageRequest::new(params));
@@ -39,7 +40,7 @@ pub struct CreateMessageRequest {
 /// What a model is asked.
 ///
 /// ```
-/// use mrtr_schema::{CreateMessageParams, SamplingMessage};
+/// use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 ///
 /// let mut params = CreateMessageParams::new([SamplingMessage::user("What is the capital of France?")], 100_u64);
 /// params.system_prompt = Some("You are a helpful assistant.".into());
@@ -81,9 +82,9 @@ impl CreateMessageParams {
     /// results and nothing else.
     ///
     /// ```
-    /// use mrtr_schema::{
-    ///     CreateMessageParams, JsonObject, Role, SamplingContent, SamplingMessage, ToolResultContent, ToolUseContent,
-    /// };
+    /// use mrtr_schema::JsonObject;
+    /// use mrtr_schema::content::Role;
+    /// use mrtr_schema::sampling::{CreateMessageParams, SamplingContent, SamplingMessage, ToolResultContent, ToolUseContent};
     ///
     /// let uses = SamplingContent::ToolUse(ToolUseContent::new("use-1", "get_weather", JsonObject::default()));
     /// let answers = SamplingContent::ToolResult(ToolResultContent::new("use-1", Vec::new()));
@@ -121,7 +122,7 @@ impl CreateMessageParams {
 /// One message of a conversation with a model.
 ///
 /// ```
-/// use mrtr_schema::SamplingMessage;
+/// use mrtr_schema::sampling::SamplingMessage;
 ///
 /// let message = SamplingMessage::user("Name a colour.");
 /// assert_eq!(
@@ -161,7 +162,7 @@ impl SamplingMessage {
 /// One piece of a conversation with a model.
 ///
 /// ```
-/// use mrtr_schema::SamplingContent;
+/// use mrtr_schema::sampling::SamplingContent;
 ///
 /// let block = r#"{"type": "tool_use", "id": "use-1", "name": "get_weather", "input": {"city": "Paris"}}"#;
 /// assert!(matches!(serde_json::from_str(block)?, SamplingContent::ToolUse(_)));
@@ -202,7 +203,8 @@ impl SamplingContent {
 /// The model wants a tool called.
 ///
 /// ```
-/// use mrtr_schema::{JsonObject, ToolUseContent};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::sampling::ToolUseContent;
 ///
 /// let wanted = ToolUseContent::new("use-1", "get_weather", JsonObject::parse(r#"{"city":"Paris"}"#).unwrap());
 /// assert_eq!(
@@ -232,7 +234,8 @@ pub struct ToolUseContent {
 /// What a tool returned to the model.
 ///
 /// ```
-/// use mrtr_schema::{ContentBlock, ToolResultContent};
+/// use mrtr_schema::ContentBlock;
+/// use mrtr_schema::sampling::ToolResultContent;
 ///
 /// let result = ToolResultContent::new("use-1", [ContentBlock::text("Sunny")]);
 /// assert_eq!(
@@ -264,7 +267,8 @@ pub struct ToolResultContent {
 /// What kind of model a server would like; the client decides.
 ///
 /// ```
-/// use mrtr_schema::{Fraction, ModelPreferences};
+/// use mrtr_schema::content::Fraction;
+/// use mrtr_schema::sampling::ModelPreferences;
 ///
 /// let mut fast = ModelPreferences::new();
 /// fast.speed_priority = Some(Fraction::try_from(0.9)?);
@@ -292,7 +296,7 @@ pub struct ModelPreferences {
 /// A model by name.
 ///
 /// ```
-/// use mrtr_schema::{ModelHint, ModelPreferences};
+/// use mrtr_schema::sampling::{ModelHint, ModelPreferences};
 ///
 /// let mut sonnet = ModelHint::new();
 /// sonnet.name = Some("sonnet".into());
@@ -315,7 +319,7 @@ pub struct ModelHint {
 /// Whether the model must use a tool.
 ///
 /// ```
-/// use mrtr_schema::{ToolChoice, ToolChoiceMode};
+/// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
 ///
 /// let mut choice = ToolChoice::new();
 /// assert_eq!(serde_json::to_string(&choice)?, "{}", "the model decides");
@@ -337,7 +341,7 @@ pub struct ToolChoice {
 /// Whether the model must use a tool.
 ///
 /// ```
-/// use mrtr_schema::{ToolChoice, ToolChoiceMode};
+/// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
 ///
 /// let choice: ToolChoice = serde_json::from_str(r#"{"mode": "none"}"#)?;
 /// assert_eq!(choice.mode, Some(ToolChoiceMode::None));
@@ -357,7 +361,7 @@ pub enum ToolChoiceMode {
 /// Context of which servers to add to a sampling request.
 ///
 /// ```
-/// use mrtr_schema::IncludeContext;
+/// use mrtr_schema::sampling::IncludeContext;
 ///
 /// assert_eq!(serde_json::to_string(&IncludeContext::ThisServer)?, r#""thisServer""#);
 /// # Ok::<(), serde_json::Error>(())
@@ -376,7 +380,8 @@ pub enum IncludeContext {
 /// What the model said.
 ///
 /// ```
-/// use mrtr_schema::{CreateMessageResult, Role, SamplingContent, TextContent};
+/// use mrtr_schema::content::{Role, TextContent};
+/// use mrtr_schema::sampling::{CreateMessageResult, SamplingContent};
 ///
 /// let text = TextContent::new("The capital of France is Paris.");
 /// let result = CreateMessageResult::new(Role::Assistant, SamplingContent::Text(text), "claude-3-sonnet-20240307");
@@ -417,7 +422,7 @@ impl CreateMessageResult {
 /// One value, or a list of them: remembers which, so that it is written as it was read.
 ///
 /// ```
-/// use mrtr_schema::OneOrMany;
+/// use mrtr_schema::sampling::OneOrMany;
 ///
 /// let one = OneOrMany::One("a".to_owned());
 /// let many = OneOrMany::Many(vec!["a".to_owned(), "b".to_owned()]);

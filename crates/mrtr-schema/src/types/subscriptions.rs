@@ -13,7 +13,7 @@ use crate::types::result::CompleteType;
 /// Which notifications a client wants to hear.
 ///
 /// ```
-/// use mrtr_schema::SubscriptionFilter;
+/// use mrtr_schema::subscriptions::SubscriptionFilter;
 ///
 /// let mut filter = SubscriptionFilter::new();
 /// filter.tools_list_changed = Some(true);
@@ -41,7 +41,9 @@ pub struct SubscriptionFilter {
 /// Parameters of `subscriptions/listen`.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, ListenParams, RequestMeta, Revision, SubscriptionFilter};
+/// use mrtr_schema::{ClientCapabilities, Revision};
+/// use mrtr_schema::meta::RequestMeta;
+/// use mrtr_schema::subscriptions::{ListenParams, SubscriptionFilter};
 ///
 /// let mut filter = SubscriptionFilter::new();
 /// filter.resource_subscriptions = Some(vec!["file:///a".into()]);
@@ -67,7 +69,7 @@ pub struct ListenParams {
 /// Says what the client is going to hear: the first message on the stream.
 ///
 /// ```
-/// use mrtr_schema::{SubscriptionFilter, SubscriptionsAcknowledgedParams};
+/// use mrtr_schema::subscriptions::{SubscriptionFilter, SubscriptionsAcknowledgedParams};
 ///
 /// let params = SubscriptionsAcknowledgedParams::new(SubscriptionFilter::new());
 /// assert_eq!(serde_json::to_string(&params)?, r#"{"notifications":{}}"#, "the server took nothing on");
@@ -92,7 +94,7 @@ required_params!(ListenParams, SubscriptionsAcknowledgedParams);
 /// Says that the server has ended the subscription.
 ///
 /// ```
-/// use mrtr_schema::{ListenResult, ListenResultMeta};
+/// use mrtr_schema::subscriptions::{ListenResult, ListenResultMeta};
 ///
 /// let end = ListenResult::new(ListenResultMeta::new(7));
 /// assert_eq!(
@@ -119,7 +121,7 @@ pub struct ListenResult {
 /// Metadata of the end of a subscription.
 ///
 /// ```
-/// use mrtr_schema::ListenResultMeta;
+/// use mrtr_schema::subscriptions::ListenResultMeta;
 ///
 /// assert_eq!(ListenResultMeta::new("s-1").subscription_id, "s-1".into());
 /// assert!(serde_json::from_str::<ListenResultMeta>("{}").is_err(), "it must say which subscription");

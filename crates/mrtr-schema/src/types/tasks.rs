@@ -58,7 +58,8 @@ impl TaskStatus {
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskMetadata;
-/// use mrtr_schema::{CallToolParams, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// let mut call = CallToolParams::new("train_model");
 /// call.task.get_or_insert_with(TaskMetadata::new).ttl = Some(60_000);
@@ -80,7 +81,8 @@ pub struct TaskMetadata {
 ///
 /// ```
 /// use mrtr_schema::tasks::RelatedTask;
-/// use mrtr_schema::{ResultMeta, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::meta::ResultMeta;
 ///
 /// let mut meta = ResultMeta::new();
 /// meta.related_task = Some(RelatedTask::new("t-1"));
@@ -273,7 +275,9 @@ pub struct CreateTaskResult {
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskParams;
-/// use mrtr_schema::{GetTask, Request, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Request;
+/// use mrtr_schema::methods::GetTask;
 ///
 /// let request = Request::<GetTask>::new(2, TaskParams::new("t-1"));
 /// assert_eq!(
@@ -418,7 +422,8 @@ pub struct ListTasksResult {
 ///
 /// ```
 /// use mrtr_schema::tasks::{RelatedTask, TaskInputResponseParams};
-/// use mrtr_schema::{InputResponses, RequestMeta};
+/// use mrtr_schema::InputResponses;
+/// use mrtr_schema::meta::RequestMeta;
 ///
 /// let mut params = TaskInputResponseParams::new(InputResponses::default());
 /// assert!(params.task().is_err(), "it names no task");
@@ -463,7 +468,9 @@ impl TaskInputResponseParams {
 ///
 /// ```
 /// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus, TaskStatusParams};
-/// use mrtr_schema::{Notification, Revision, TaskStatusChanged, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::jsonrpc::Notification;
+/// use mrtr_schema::methods::TaskStatusChanged;
 ///
 /// let now = "2026-01-27T03:32:48Z";
 /// let state = TaskState::new("t-1", TaskStatus::Completed, now, now, Lifetime::Unlimited);

@@ -24,7 +24,8 @@ use crate::wire::{Wire, serde_at_published_revision};
 /// A tool, as a server describes it.
 ///
 /// ```
-/// use mrtr_schema::{InputSchema, Tool};
+/// use mrtr_schema::Tool;
+/// use mrtr_schema::tools::InputSchema;
 ///
 /// let mut tool = Tool::new("get_time", InputSchema::parse(r#"{"type": "object"}"#)?);
 /// tool.description = Some("Tells the time".into());
@@ -62,7 +63,7 @@ pub struct Tool {
 /// Hints on how a tool behaves. A client must not rely on those of a server that it does not trust.
 ///
 /// ```
-/// use mrtr_schema::ToolAnnotations;
+/// use mrtr_schema::tools::ToolAnnotations;
 ///
 /// let mut hints = ToolAnnotations::new();
 /// hints.read_only_hint = Some(true);
@@ -91,7 +92,7 @@ pub struct ToolAnnotations {
 /// The JSON Schema of a tool's arguments, kept as its author wrote it. The arguments are an object, and it says so.
 ///
 /// ```
-/// use mrtr_schema::InputSchema;
+/// use mrtr_schema::tools::InputSchema;
 ///
 /// let schema = InputSchema::parse(r#"{"type": "object", "x-order": 1.50}"#)?;
 /// assert_eq!(schema.as_object().as_str(), r#"{"type": "object", "x-order": 1.50}"#);
@@ -123,7 +124,8 @@ impl InputSchema {
 /// The JSON Schema of a tool's structured content, kept as its author wrote it.
 ///
 /// ```
-/// use mrtr_schema::{OutputSchema, Revision, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::tools::OutputSchema;
 ///
 /// let list = OutputSchema::parse(r#"{"type":"array"}"#).unwrap();
 /// assert_eq!(list.to_json(Revision::Published)?, r#"{"type":"array"}"#);
@@ -239,7 +241,8 @@ serde_at_published_revision!(OutputSchema);
 /// Parameters of `tools/call`, first attempts and retries alike.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, JsonObject};
+/// use mrtr_schema::JsonObject;
+/// use mrtr_schema::tools::CallToolParams;
 ///
 /// let mut params = CallToolParams::new("get_weather");
 /// params.arguments = Some(JsonObject::parse(r#"{"location": "New York"}"#)?);
@@ -306,7 +309,8 @@ pub struct CallToolResult {
 /// One page of a server's tools.
 ///
 /// ```
-/// use mrtr_schema::{CacheScope, CachingHints, ListToolsResult, Tool};
+/// use mrtr_schema::{CacheScope, CachingHints, Tool};
+/// use mrtr_schema::tools::ListToolsResult;
 ///
 /// let mut page = ListToolsResult::new(Vec::<Tool>::new());
 /// page.caching = CachingHints::keep(60_000, CacheScope::Public);

@@ -74,7 +74,8 @@ pub fn json() -> BoxedStrategy<Json> {
 /// Any JSON object.
 ///
 /// ```
-/// use mrtr_schema::{CallToolParams, Revision, Wire, arbitrary};
+/// use mrtr_schema::{Revision, Wire, arbitrary};
+/// use mrtr_schema::tools::CallToolParams;
 /// use proptest::{prop_assert_eq, proptest};
 ///
 /// proptest!(|(arguments in arbitrary::json_object())| {

@@ -12,7 +12,8 @@ use crate::revision::Dialect;
 ///
 /// ```
 /// use mrtr_schema::json_schema::Definitions;
-/// use mrtr_schema::{Revision, Role, Wire};
+/// use mrtr_schema::{Revision, Wire};
+/// use mrtr_schema::content::Role;
 ///
 /// let mut definitions = Definitions::new(Revision::Published.strict());
 /// assert_eq!(definitions.reference::<Role>().get("$ref").unwrap(), "#/$defs/Role");

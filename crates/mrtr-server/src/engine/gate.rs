@@ -1,10 +1,11 @@
 //! Whether a client may be asked something: only what it declared for this very request.
 
 use indexmap::IndexMap;
-use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, ElicitParams, ElicitationCapability, ErrorCode, ErrorObject, Feature,
-    IncludeContext, InputRequest, JsonObject, MissingCapabilityData, Revision, RootsCapability, SamplingCapability,
-};
+use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::error_object::MissingCapabilityData;
+use mrtr_schema::sampling::{CreateMessageParams, IncludeContext};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision};
 
 use crate::engine::Question;
 

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use mrtr_schema::{ElicitParams, InputRequest};
+use mrtr_schema::InputRequest;
+use mrtr_schema::elicitation::ElicitParams;
 
 use super::journal::{Asked, Journal};
 use crate::error::Failure;

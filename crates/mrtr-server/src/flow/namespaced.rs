@@ -5,9 +5,8 @@ use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
 
-use mrtr_schema::{
-    ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, NamespacedInput, Url, Wire,
-};
+use mrtr_schema::elicitation::{ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, Url};
+use mrtr_schema::{InputRequest, NamespacedInput, Wire};
 
 use super::ask::Ask;
 use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};

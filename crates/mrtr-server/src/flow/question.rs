@@ -4,11 +4,11 @@ use std::any::TypeId;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::marker::PhantomData;
 
-use mrtr_schema::{
-    CreateMessageParams, CreateMessageRequest, CreateMessageResult, Dialect, ElicitAction, ElicitFormParams,
-    ElicitRequest, ElicitResult, FormError, InputRequest, ListRootsRequest, ListRootsResult, NamespacedInput,
-    NamespacedInputRequest, Root, SchemaCheck, Wire,
-};
+use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitRequest, ElicitResult};
+use mrtr_schema::namespaced::NamespacedInputRequest;
+use mrtr_schema::roots::{ListRootsRequest, ListRootsResult, Root};
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageRequest, CreateMessageResult};
+use mrtr_schema::{Dialect, FormError, InputRequest, NamespacedInput, SchemaCheck, Wire};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -151,7 +151,7 @@ impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQue
 /// A question to a model.
 ///
 /// ```
-/// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
+/// # use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 /// # use mrtr_server::Flow;
 /// # use mrtr_server::flow::{Ask, SamplingQuestion};
 /// fn capital(flow: &Flow) -> Ask<'_, SamplingQuestion> {

@@ -96,7 +96,7 @@ race_of_tuples! {
 /// ```
 /// # use mrtr_server::Flow;
 /// # use mrtr_server::flow::{Race2, Racing};
-/// # use mrtr_schema::Root;
+/// # use mrtr_schema::roots::Root;
 /// fn either(flow: &Flow) -> Racing<'_, Race2<Vec<Root>, Vec<Root>>> {
 ///     flow.race((flow.roots("mine"), flow.roots("yours")))
 /// }

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::pin::Pin;
 
-use mrtr_schema::{
-    ContentBlock, CreateMessageParams, CreateMessageResult, JsonObject, Role, SamplingContent, SamplingMessage, Tool,
-    ToolResultContent, ToolUseContent,
+use mrtr_schema::content::Role;
+use mrtr_schema::sampling::{
+    CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage, ToolResultContent, ToolUseContent,
 };
+use mrtr_schema::{ContentBlock, JsonObject, Tool};
 
 use super::Flow;
 use crate::error::{Failure, FailureKind, FlowError};
@@ -16,7 +17,8 @@ use crate::support::echo;
 /// The tools that a model may call while it is asked.
 ///
 /// ```
-/// use mrtr_schema::{InputSchema, Tool};
+/// use mrtr_schema::Tool;
+/// use mrtr_schema::tools::InputSchema;
 /// use mrtr_server::flow::SamplingTools;
 ///
 /// let weather = Tool::new("weather", InputSchema::parse(r#"{"type": "object"}"#)?);
@@ -125,7 +127,7 @@ impl fmt::Debug for SamplingTools<'_> {
 /// A model being asked, with tools to call.
 ///
 /// ```
-/// # use mrtr_schema::{CreateMessageParams, SamplingMessage};
+/// # use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 /// # use mrtr_server::Flow;
 /// # use mrtr_server::flow::{SamplingTools, ToolLoop};
 /// fn asking<'a, 'b>(flow: &'a Flow, tools: &'a SamplingTools<'b>) -> ToolLoop<'a, 'b> {

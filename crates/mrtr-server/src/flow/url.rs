@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
-use mrtr_schema::{Dialect, ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, InputRequest, Url, Wire};
+use mrtr_schema::elicitation::{ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, Url};
+use mrtr_schema::{Dialect, InputRequest, Wire};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 

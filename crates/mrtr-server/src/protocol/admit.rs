@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use mrtr_schema::error_object::UnsupportedVersionData;
+use mrtr_schema::meta::RequestMeta;
 use mrtr_schema::{
-    Envelope, ErrorCode, ErrorObject, Feature, MethodInfo, RawParams, ReadError, RequestId, RequestMeta, Revision,
-    UnsupportedVersionData, WireObject,
+    Envelope, ErrorCode, ErrorObject, Feature, MethodInfo, RawParams, ReadError, RequestId, Revision, WireObject,
 };
 
 use super::client_meta::{self, ClientMeta};

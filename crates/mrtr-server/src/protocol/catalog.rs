@@ -1,11 +1,13 @@
 //! What a server has: its lists, page by page, and what it says of itself.
 
 use indexmap::IndexMap;
-use mrtr_schema::{
-    AnyResult, DiscoverResult, ErrorObject, Feature, InitializeParams, InitializeResult, JsonObject,
-    ListChangedCapability, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    ResourcesCapability, Revision, ServerCapabilities,
-};
+use mrtr_schema::capabilities::{ListChangedCapability, ResourcesCapability};
+use mrtr_schema::discovery::{DiscoverResult, InitializeParams, InitializeResult};
+use mrtr_schema::prompts::ListPromptsResult;
+use mrtr_schema::resources::{ListResourceTemplatesResult, ListResourcesResult};
+use mrtr_schema::result::AnyResult;
+use mrtr_schema::tools::ListToolsResult;
+use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities};
 
 use crate::error::{ProtocolError, invalid_params};
 use crate::register::parts::Parts;

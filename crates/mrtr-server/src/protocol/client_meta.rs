@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use mrtr_schema::{ClientCapabilities, LoggingLevel, ProgressToken, RequestMeta};
+use mrtr_schema::meta::{ProgressToken, RequestMeta};
+use mrtr_schema::{ClientCapabilities, LoggingLevel};
 
 /// What a request declares, as far as the server goes by it.
 #[derive(Debug, Clone, Default)]

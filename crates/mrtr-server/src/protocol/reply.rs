@@ -7,7 +7,8 @@ use std::task::{Context, Poll};
 use futures_core::Stream;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{ErrorCode, ErrorObject, ErrorResponse, InRevision, RequestId, Revision};
+use mrtr_schema::error_object::ErrorResponse;
+use mrtr_schema::{ErrorCode, ErrorObject, InRevision, RequestId, Revision};
 use tokio::sync::mpsc;
 
 /// What a server answers.

@@ -2,12 +2,18 @@
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
-use mrtr_schema::{
-    ErrorObject, ListenParams, ListenResult, ListenResultMeta, Notification, NotificationMeta, NotificationMethod,
-    NotificationParams, Optional, PromptListChanged, RequestId, ResourceListChanged, ResourceUpdated,
-    ResourceUpdatedParams, Revision, SubscriptionFilter, SubscriptionsAcknowledged, SubscriptionsAcknowledgedParams,
-    ToolListChanged, Wire,
+use mrtr_schema::jsonrpc::Notification;
+use mrtr_schema::meta::NotificationMeta;
+use mrtr_schema::methods::{
+    NotificationMethod, PromptListChanged, ResourceListChanged, ResourceUpdated, SubscriptionsAcknowledged,
+    ToolListChanged,
 };
+use mrtr_schema::params::{NotificationParams, Optional};
+use mrtr_schema::resources::ResourceUpdatedParams;
+use mrtr_schema::subscriptions::{
+    ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+};
+use mrtr_schema::{ErrorObject, RequestId, Revision, Wire};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 

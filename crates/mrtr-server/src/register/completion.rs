@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mrtr_schema::{CompleteParams, CompleteResult};
+use mrtr_schema::completion::{CompleteParams, CompleteResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
-use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
+use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision};
 use mrtr_state::{FlowProgress, Sealer};
 
 use crate::engine::RunReport;

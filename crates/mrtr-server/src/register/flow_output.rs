@@ -2,10 +2,11 @@
 
 use std::error::Error;
 
-use mrtr_schema::{
-    CallToolResult, CompleteResult, ContentBlock, ErrorCode, ErrorObject, GetPromptResult, ReadResourceResult,
-    ResultMeta, Wire,
-};
+use mrtr_schema::completion::CompleteResult;
+use mrtr_schema::meta::ResultMeta;
+use mrtr_schema::prompts::GetPromptResult;
+use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::{CallToolResult, ContentBlock, ErrorCode, ErrorObject, Wire};
 use serde_json::json;
 
 use crate::engine::shared::Shared;

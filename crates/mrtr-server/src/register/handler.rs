@@ -6,7 +6,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mrtr_schema::{CallToolResult, JsonObject, OutputSchema, ReadError};
+use mrtr_schema::tools::OutputSchema;
+use mrtr_schema::{CallToolResult, JsonObject, ReadError};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use futures_util::stream::BoxStream;
-use mrtr_schema::{Json, SubscriptionFilter};
+use mrtr_schema::Json;
+use mrtr_schema::subscriptions::SubscriptionFilter;
 
 /// A notification of an extension's, for a subscriber.
 ///
@@ -26,7 +27,7 @@ pub struct ExtensionNotice {
 ///
 /// ```
 /// use futures_util::{StreamExt, stream};
-/// use mrtr_schema::SubscriptionFilter;
+/// use mrtr_schema::subscriptions::SubscriptionFilter;
 /// use mrtr_server::extend::{ExtensionNotice, ExtensionNotices};
 ///
 /// let params = serde_json::json!({ "kelvin": 290 }).into();

@@ -2,12 +2,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use mrtr_schema::{
-    AudioContent, BlobResourceContents, CallToolResult, CompleteResult, Completion, CompletionValues, ContentBlock,
-    EmbeddedResource, GetPromptResult, ImageContent, InputRequest, InputRequests, Json, JsonObject, OutputSchema,
-    PromptMessage, ReadError, ReadResourceResult, ResourceContents, ResourceLink, Role, StructuredContent,
-    TextResourceContents,
+use mrtr_schema::completion::{CompleteResult, Completion, CompletionValues};
+use mrtr_schema::content::{
+    AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceContents, ResourceLink, Role,
+    StructuredContent, TextResourceContents,
 };
+use mrtr_schema::prompts::{GetPromptResult, PromptMessage};
+use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::tools::OutputSchema;
+use mrtr_schema::{CallToolResult, ContentBlock, InputRequest, InputRequests, Json, JsonObject, ReadError};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -159,7 +162,7 @@ impl<T: Serialize + JsonSchema> IntoOutput for Structured<T> {
 /// ```
 /// # use mrtr_server::{Failure, Flow, InputRequired};
 /// # use mrtr_server::handler::{IntoOutput, Output};
-/// use mrtr_schema::ListRootsRequest;
+/// use mrtr_schema::roots::ListRootsRequest;
 ///
 /// async fn count(flow: Flow) -> Result<Output, Failure> {
 ///     if flow.given("roots").is_none() {

@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use mrtr_schema::{CachingHints, Implementation, ResultMeta};
+use mrtr_schema::meta::ResultMeta;
+use mrtr_schema::{CachingHints, Implementation};
 
 use super::extension::Extension;
 use super::middleware::Middleware;

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use mrtr_schema::{GetPromptResult, Icon, JsonObject, ReadError};
+use mrtr_schema::prompts::GetPromptResult;
+use mrtr_schema::{Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use super::text_members::TextMembers;
@@ -33,7 +34,7 @@ use crate::register::settings::{FlowSettings, StatePolicy};
 /// let prompt = Prompt::new("review", review).description("Reviews code");
 /// ```
 pub struct Prompt {
-    definition: mrtr_schema::Prompt,
+    definition: mrtr_schema::prompts::Prompt,
     schema: Result<JsonObject, ReadError>,
     settings: FlowSettings,
     handler: Handler<GetPromptResult>,
@@ -45,7 +46,7 @@ impl Prompt {
     pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M, GetPromptResult>) -> Self {
         let erased = handler.erase();
         Self {
-            definition: mrtr_schema::Prompt::new(name),
+            definition: mrtr_schema::prompts::Prompt::new(name),
             schema: erased.input_schema,
             settings: FlowSettings::default(),
             handler: erased.handler,
@@ -73,7 +74,7 @@ impl Prompt {
 
     /// Changes anything else in its definition.
     #[must_use]
-    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::Prompt)) -> Self {
+    pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::prompts::Prompt)) -> Self {
         change(&mut self.definition);
         self
     }
@@ -131,7 +132,7 @@ impl fmt::Debug for Prompt {
 
 /// A prompt that is ready to be got.
 pub(crate) struct PreparedPrompt {
-    pub(crate) definition: mrtr_schema::Prompt,
+    pub(crate) definition: mrtr_schema::prompts::Prompt,
     pub(crate) settings: FlowSettings,
     pub(crate) handler: Handler<GetPromptResult>,
     pub(crate) completers: Completers,

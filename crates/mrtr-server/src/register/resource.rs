@@ -5,7 +5,9 @@ mod template;
 use std::fmt;
 use std::time::Duration;
 
-use mrtr_schema::{Annotations, CachingHints, Icon, JsonObject, ReadError, ReadResourceResult, ResourceContents};
+use mrtr_schema::content::{Annotations, ResourceContents};
+use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::{CachingHints, Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use crate::error::{BuildError, Failure};
@@ -28,7 +30,7 @@ use template::UriTemplate;
 /// let resource = Resource::new("docs://guide", "guide", read).mime_type("text/markdown");
 /// ```
 pub struct Resource {
-    definition: mrtr_schema::Resource,
+    definition: mrtr_schema::resources::Resource,
     reader: Reader,
 }
 
@@ -53,7 +55,7 @@ pub struct Resource {
 /// let bugs = ResourceTemplate::new("tracker://bugs/{id}", "bug", read);
 /// ```
 pub struct ResourceTemplate {
-    definition: mrtr_schema::ResourceTemplate,
+    definition: mrtr_schema::resources::ResourceTemplate,
     reader: Reader,
     schema: Result<JsonObject, ReadError>,
     completers: Completers,
@@ -126,7 +128,7 @@ macro_rules! resource_settings {
 
             /// Changes anything else in its definition.
             #[must_use]
-            pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::$resource)) -> Self {
+            pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::resources::$resource)) -> Self {
                 change(&mut self.definition);
                 self
             }
@@ -178,7 +180,7 @@ impl Resource {
         handler: impl IntoHandler<M, ReadResourceResult>,
     ) -> Self {
         let reader = Reader::new(handler.erase().handler);
-        Self { definition: mrtr_schema::Resource::new(uri, name), reader }
+        Self { definition: mrtr_schema::resources::Resource::new(uri, name), reader }
     }
 
     pub(crate) fn prepare(self) -> PreparedResource {
@@ -195,7 +197,7 @@ impl ResourceTemplate {
     ) -> Self {
         let erased = handler.erase();
         Self {
-            definition: mrtr_schema::ResourceTemplate::new(uri_template, name),
+            definition: mrtr_schema::resources::ResourceTemplate::new(uri_template, name),
             reader: Reader::new(erased.handler),
             schema: erased.input_schema,
             completers: Completers::default(),
@@ -226,13 +228,13 @@ impl ResourceTemplate {
 
 /// A resource that is ready to be read.
 pub(crate) struct PreparedResource {
-    pub(crate) definition: mrtr_schema::Resource,
+    pub(crate) definition: mrtr_schema::resources::Resource,
     pub(crate) reader: Reader,
 }
 
 /// A template whose resources are ready to be read.
 pub(crate) struct PreparedTemplate {
-    pub(crate) definition: mrtr_schema::ResourceTemplate,
+    pub(crate) definition: mrtr_schema::resources::ResourceTemplate,
     pub(crate) reader: Reader,
     pub(crate) completers: Completers,
     uris: UriTemplate,

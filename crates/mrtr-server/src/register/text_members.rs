@@ -1,6 +1,7 @@
 //! Types that are read from texts: the arguments of a prompt, the variables of a URI.
 
-use mrtr_schema::{JsonObject, PromptArgument};
+use mrtr_schema::JsonObject;
+use mrtr_schema::prompts::PromptArgument;
 use serde_json::Value;
 
 /// The members of a type that is read from texts: arguments of a prompt, variables of a URI.

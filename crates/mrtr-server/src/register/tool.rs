@@ -7,7 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use mrtr_schema::{CallToolResult, ErrorObject, Icon, InputSchema, Json, JsonObject, ReadError, ToolAnnotations};
+use mrtr_schema::tools::{InputSchema, ToolAnnotations};
+use mrtr_schema::{CallToolResult, ErrorObject, Icon, Json, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use arguments::ArgumentCheck;

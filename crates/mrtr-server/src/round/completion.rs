@@ -1,8 +1,7 @@
 //! `completion/complete`: a round of a completer.
 
-use mrtr_schema::{
-    CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues, ErrorObject, Json,
-};
+use mrtr_schema::completion::{CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues};
+use mrtr_schema::{ErrorObject, Json};
 
 use super::Round;
 use super::request::Request;

@@ -1,7 +1,8 @@
 //! `prompts/get`: a round of a prompt's handler.
 
 use indexmap::IndexMap;
-use mrtr_schema::{ErrorObject, GetPromptResult, RawMembers};
+use mrtr_schema::prompts::GetPromptResult;
+use mrtr_schema::{ErrorObject, RawMembers};
 
 use super::Round;
 use super::request::Request;

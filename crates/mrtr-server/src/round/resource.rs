@@ -1,6 +1,7 @@
 //! `resources/read`: a round of the handler that a URI leads to.
 
-use mrtr_schema::{ErrorCode, ErrorObject, Feature, JsonObject, ResourceNotFoundData, Revision};
+use mrtr_schema::error_object::ResourceNotFoundData;
+use mrtr_schema::{ErrorCode, ErrorObject, Feature, JsonObject, Revision};
 
 use super::Round;
 use super::request::Request;

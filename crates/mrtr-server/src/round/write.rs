@@ -1,9 +1,8 @@
 //! Results as text, with the server's name in their metadata.
 
 use indexmap::IndexMap;
-use mrtr_schema::{
-    ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, ResultMeta, Revision, Wire,
-};
+use mrtr_schema::meta::ResultMeta;
+use mrtr_schema::{ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, Revision, Wire};
 
 use crate::register::flow_output::FlowOutput;
 use crate::register::parts::Identity;
@@ -100,7 +99,8 @@ const USUAL: usize = 512;
 
 #[cfg(test)]
 mod tests {
-    use mrtr_schema::{ElicitFormParams, ElicitRequest, Form, Implementation};
+    use mrtr_schema::elicitation::{ElicitFormParams, ElicitRequest};
+    use mrtr_schema::{Form, Implementation};
 
     use super::*;
 

@@ -1,9 +1,10 @@
 //! Notifications from inside a flow: progress and log messages, on their way to the client.
 
-use mrtr_schema::{
-    Json, LoggingLevel, LoggingMessage, LoggingMessageParams, Notification, NotificationMethod, Number, Progress,
-    ProgressParams, ProgressToken, Revision, Wire,
-};
+use mrtr_schema::jsonrpc::Notification;
+use mrtr_schema::meta::ProgressToken;
+use mrtr_schema::methods::{LoggingMessage, NotificationMethod, Progress};
+use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
+use mrtr_schema::{Json, LoggingLevel, Number, Revision, Wire};
 use tokio::sync::mpsc;
 
 /// Sends what the request asked to hear.

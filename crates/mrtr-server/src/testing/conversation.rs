@@ -1,8 +1,9 @@
 //! One call and its retries.
 
+use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
-    CallToolResult, ContentBlock, ElicitResult, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json,
-    MethodResult, Wire, WireObject,
+    CallToolResult, ContentBlock, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json, MethodResult,
+    Wire, WireObject,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,7 +13,7 @@ use super::Client;
 /// A call, the last reply to it, and the answers that the next retry will bring.
 ///
 /// ```
-/// use mrtr_schema::GetPromptResult;
+/// use mrtr_schema::prompts::GetPromptResult;
 /// use mrtr_server::testing::Client;
 /// use mrtr_server::{Failure, Flow, Prompt, Server};
 /// use serde_json::json;
@@ -69,7 +70,7 @@ impl Conversation {
     /// The next retry agrees to visit a URL.
     #[must_use]
     pub fn consent(self, key: &str) -> Self {
-        self.answer(key, &ElicitResult::new(mrtr_schema::ElicitAction::Accept))
+        self.answer(key, &ElicitResult::new(mrtr_schema::elicitation::ElicitAction::Accept))
     }
 
     /// The next retry says no.

@@ -9,7 +9,7 @@ use crate::protocol::reply::ReplyStream;
 /// A subscription: what the server tells, and at its end the response. Dropping it ends it.
 ///
 /// ```
-/// use mrtr_schema::SubscriptionFilter;
+/// use mrtr_schema::subscriptions::SubscriptionFilter;
 /// use mrtr_server::testing::Client;
 /// use mrtr_server::{Failure, Flow, Server, Tool};
 ///

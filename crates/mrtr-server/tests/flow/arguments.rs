@@ -1,6 +1,7 @@
 //! Arguments against a tool's schema, and what the list of tools says.
 
-use mrtr_schema::{InputSchema, ListToolsResult, Revision, Wire};
+use mrtr_schema::tools::{InputSchema, ListToolsResult};
+use mrtr_schema::{Revision, Wire};
 use mrtr_server::testing::Client;
 use mrtr_server::{BuildError, Failure, Flow, Server, Structured, Tool};
 use schemars::JsonSchema;

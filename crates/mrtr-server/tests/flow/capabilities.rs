@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use mrtr_schema::{
-    ClientCapabilities, CreateMessageParams, IncludeContext, InputSchema, Revision, SamplingMessage, Tool,
-};
+use mrtr_schema::sampling::{CreateMessageParams, IncludeContext, SamplingMessage};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{ClientCapabilities, Revision, Tool};
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::everything;

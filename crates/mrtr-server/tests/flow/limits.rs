@@ -1,6 +1,9 @@
 //! How large a journal grows, how far a flow has come, and the ids that stay the same.
 
-use mrtr_schema::{CallToolResult, CreateMessageParams, InputSchema, ListRootsRequest, SamplingMessage};
+use mrtr_schema::CallToolResult;
+use mrtr_schema::roots::ListRootsRequest;
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::handler::IntoOutput;
 use mrtr_server::testing::{Client, Conversation};

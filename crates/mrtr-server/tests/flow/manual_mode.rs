@@ -1,6 +1,8 @@
 //! Questions by hand, for those who keep their own account.
 
-use mrtr_schema::{ElicitResult, InputRequest, InputResponse, ListRootsRequest, Revision, Wire};
+use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::roots::ListRootsRequest;
+use mrtr_schema::{InputRequest, InputResponse, Revision, Wire};
 use mrtr_server::handler::{IntoOutput, Output};
 use mrtr_server::{Failure, Flow, InputRequired, StatePolicy};
 use serde_json::json;

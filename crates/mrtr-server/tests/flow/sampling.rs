@@ -1,6 +1,8 @@
 //! Asking a model, alone and with tools.
 
-use mrtr_schema::{CreateMessageParams, InputSchema, SamplingMessage, Tool};
+use mrtr_schema::Tool;
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::testing::Client;
 use mrtr_server::{Failure, Flow, ToolError};

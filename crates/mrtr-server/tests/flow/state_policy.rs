@@ -119,7 +119,7 @@ async fn a_state_goes_out_when_the_tool_is_single_use_or_may_become_a_task() {
 
 #[tokio::test]
 async fn by_hand_a_state_goes_out_if_there_is_one() {
-    let ask = || InputRequired::new().ask("roots", mrtr_schema::ListRootsRequest::new());
+    let ask = || InputRequired::new().ask("roots", mrtr_schema::roots::ListRootsRequest::new());
     assert!(!when_needed(move |_: Flow| async move { Ok::<_, Failure>(ask()) }).await);
     assert!(when_needed(move |_: Flow| async move { Ok::<_, Failure>(ask().carry(&1)?) }).await);
 }

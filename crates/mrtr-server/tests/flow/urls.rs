@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mrtr_schema::{ElicitParams, InputRequest, Revision};
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::{InputRequest, Revision};
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{Failure, Flow};
 use serde_json::json;

@@ -4,7 +4,7 @@ use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use mrtr_schema::{CreateMessageParams, SamplingMessage};
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_server::flow::{FormQuestion, QuestionKind};
 use mrtr_server::{Failure, Flow, FlowError};
 use proptest::prelude::*;

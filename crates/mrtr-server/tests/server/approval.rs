@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mrtr_schema::{ElicitParams, InputRequest, Method, NamespacedInput};
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::{InputRequest, Method, NamespacedInput};
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Failure, Flow, FlowError, Server, Tool};
 use schemars::JsonSchema;

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use mrtr_schema::{ElicitParams, ErrorCode, InputRequest, Revision};
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::{ErrorCode, InputRequest, Revision};
 use mrtr_server::flow::Answered;
 use mrtr_server::testing::Conversation;
 use mrtr_server::{Failure, Flow, FlowError, Prompt, Resource, Server, Tool};

@@ -1,6 +1,7 @@
 //! The clauses of namespaced inputs. The story they are for is in `approval.rs`.
 
-use mrtr_schema::{InputRequest, Method, NamespacedInput, NamespacedInputRequest, Revision};
+use mrtr_schema::namespaced::NamespacedInputRequest;
+use mrtr_schema::{InputRequest, Method, NamespacedInput, Revision};
 use mrtr_server::handler::{IntoOutput, Output};
 use mrtr_server::{Failure, Flow, FlowError, InputRequired, Server, Tool};
 use schemars::JsonSchema;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mrtr_schema::{
-    CreateMessageParams, ErrorCode, InputRequest, InputSchema, ListRootsResult, LoggingLevel, RawMembers, RequestState,
-    Revision, SamplingMessage, ToolChoice,
-};
+use mrtr_schema::roots::ListRootsResult;
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage, ToolChoice};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{ErrorCode, InputRequest, LoggingLevel, RawMembers, RequestState, Revision};
 use mrtr_server::testing::{Conversation, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, FlowError, Prompt, Resource, Server, StatePolicy, Tool};
 use mrtr_state::{Binding, Key, KeyRing, MemorySingleUse, Payload, PayloadError, Sealer};

@@ -1,6 +1,7 @@
 //! Completion: values for what somebody is typing, by flows.
 
-use mrtr_schema::{CompleteResult, Revision};
+use mrtr_schema::Revision;
+use mrtr_schema::completion::CompleteResult;
 use mrtr_server::handler::Completing;
 use mrtr_server::{Failure, Flow, Prompt, Resource, ResourceTemplate, Server};
 use schemars::JsonSchema;

@@ -1,9 +1,8 @@
 //! `server/discover`: what a server says of itself.
 
 use async_trait::async_trait;
-use mrtr_schema::{
-    CacheScope, CachingHints, ClientCapabilities, DiscoverResult, Icon, Json, JsonObject, RawParams, Revision,
-};
+use mrtr_schema::discovery::DiscoverResult;
+use mrtr_schema::{CacheScope, CachingHints, ClientCapabilities, Icon, Json, JsonObject, RawParams, Revision};
 use mrtr_server::extend::Extension;
 use mrtr_server::handler::Completing;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, ResourceTemplate, Server, Tool};

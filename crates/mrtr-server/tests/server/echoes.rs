@@ -1,6 +1,7 @@
 //! What a stranger sent comes back in errors and goes into the log cut short, wherever it stood.
 
-use mrtr_schema::{InputSchema, Revision};
+use mrtr_schema::Revision;
+use mrtr_schema::tools::InputSchema;
 use mrtr_server::handler::Completing;
 use mrtr_server::testing::everything;
 use mrtr_server::{Context, Failure, Flow, Prompt, Reply, Resource, ResourceTemplate, Server, Tool};

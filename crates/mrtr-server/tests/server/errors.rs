@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mrtr_schema::{CreateMessageParams, IncludeContext, InputSchema, Method, NamespacedInput, SamplingMessage};
+use mrtr_schema::sampling::{CreateMessageParams, IncludeContext, SamplingMessage};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{Method, NamespacedInput};
 use mrtr_server::transport::{HeaderClaim, Headers};
 use mrtr_server::{Context, Failure, Flow, Prompt, Resource, Server, Tool, ToolError};
 use serde_json::{Value, json};

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use mrtr_schema::{ErrorCode, ErrorObject, SubscriptionFilter};
+use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::{ErrorCode, ErrorObject};
 use mrtr_server::extend::{Middleware, RequestInfo};
 use mrtr_server::{Caller, Failure, Flow, ProtocolError, Resource, Server, Tool, ToolError};
 use serde_json::json;

@@ -1,6 +1,7 @@
 //! The two older revisions: their shapes, their methods and their codes.
 
-use mrtr_schema::{CreateMessageParams, Revision, SamplingMessage};
+use mrtr_schema::Revision;
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_server::transport::{HeaderClaim, Headers};
 use mrtr_server::{Context, Failure, Flow, Prompt, Resource, Server, Tool};
 use serde_json::{Value, json};

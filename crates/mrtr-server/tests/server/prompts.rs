@@ -1,6 +1,9 @@
 //! Prompts: got at once or over several rounds, with arguments that are texts.
 
-use mrtr_schema::{ContentBlock, GetPromptResult, Icon, PromptMessage, ResultMeta, Role};
+use mrtr_schema::content::Role;
+use mrtr_schema::meta::ResultMeta;
+use mrtr_schema::prompts::{GetPromptResult, PromptMessage};
+use mrtr_schema::{ContentBlock, Icon};
 use mrtr_server::{Failure, Flow, Prompt, ProtocolError, Server, ToolError};
 use schemars::JsonSchema;
 use serde::Deserialize;

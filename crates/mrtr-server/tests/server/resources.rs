@@ -1,9 +1,8 @@
 //! Resources: at one URI or at all of a template, read at once or over several rounds.
 
-use mrtr_schema::{
-    BlobResourceContents, CacheScope, CachingHints, ReadResourceResult, ResourceContents, Revision,
-    TextResourceContents,
-};
+use mrtr_schema::content::{BlobResourceContents, ResourceContents, TextResourceContents};
+use mrtr_schema::resources::ReadResourceResult;
+use mrtr_schema::{CacheScope, CachingHints, Revision};
 use mrtr_server::{BuildError, Failure, Flow, ProtocolError, Resource, ResourceTemplate, Server, TemplateError};
 use schemars::JsonSchema;
 use serde::Deserialize;

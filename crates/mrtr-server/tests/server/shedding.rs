@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use mrtr_schema::ListRootsResult;
+use mrtr_schema::roots::ListRootsResult;
 use mrtr_server::extend::{Clock, Load, ShedAbove, ShedAfterQueueing, Shedder};
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Failure, Flow, Server, StatePolicy, Tool};

@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, SubscriptionFilter};
+use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
 use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices};
 use mrtr_server::testing::Listening;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool};

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
-use mrtr_schema::{ClientCapabilities, InRevision, RequestMeta, Revision, Wire};
+use mrtr_schema::meta::RequestMeta;
+use mrtr_schema::{ClientCapabilities, InRevision, Revision, Wire};
 use mrtr_server::testing::everything;
 use mrtr_server::{Context, Server};
 use mrtr_state::{Key, KeyRing, Sealer};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mrtr_schema::JsonPath;
+use mrtr_schema::error::JsonPath;
 use serde_json::value::RawValue;
 
 /// The places of all members and elements of a value, by their paths.

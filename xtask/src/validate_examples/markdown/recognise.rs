@@ -1,7 +1,8 @@
 //! What a block is: told by its members, and by the messages before it.
 
+use mrtr_schema::jsonrpc::InterimResponse;
 use mrtr_schema::registry::{MethodTypes, method_types};
-use mrtr_schema::{InterimResponse, Revision, Wire};
+use mrtr_schema::{Revision, Wire};
 use serde_json::{Map, Value};
 
 use super::super::pinpoint::Fault;

@@ -18,7 +18,7 @@ macro_rules! notifications {
             $(#[$doc])*
             ///
             /// ```
-            #[doc = concat!("use mrtr_schema::{NotificationMethod, ", stringify!($notification), "};")]
+            #[doc = concat!("use mrtr_schema::methods::{NotificationMethod, ", stringify!($notification), "};")]
             ///
             #[doc = concat!("assert_eq!(", stringify!($notification), "::METHOD, ", stringify!($method), ");")]
             #[doc = concat!("assert_eq!(", stringify!($notification), "::NAME, ", stringify!($name), ");")]

@@ -64,7 +64,7 @@ macro_rules! methods {
         $(#[$doc])*
         ///
         /// ```
-        #[doc = concat!("use mrtr_schema::{", stringify!($marker), ", RequestMethod};")]
+        #[doc = concat!("use mrtr_schema::methods::{", stringify!($marker), ", RequestMethod};")]
         ///
         #[doc = concat!("assert_eq!(", stringify!($marker), "::METHOD, ", stringify!($method), ");")]
         #[doc = concat!("assert_eq!(", stringify!($marker), "::REQUEST, ", stringify!($request), ");")]

@@ -30,7 +30,7 @@ macro_rules! for_each_kind {
 /// One field of a form. Forms are flat: there is no nesting.
 ///
 /// ```
-/// use mrtr_schema::PrimitiveSchema;
+/// use mrtr_schema::elicitation::PrimitiveSchema;
 ///
 /// let field: PrimitiveSchema = serde_json::from_str(r#"{"type": "string", "enum": ["red", "green"]}"#)?;
 /// assert!(matches!(field, PrimitiveSchema::UntitledSingleSelect(_)));
@@ -162,7 +162,7 @@ fn lists_titles(field: &RawMembers<'_>) -> bool {
 /// A field of text.
 ///
 /// ```
-/// use mrtr_schema::StringSchema;
+/// use mrtr_schema::elicitation::StringSchema;
 ///
 /// let mut user_name = StringSchema::new();
 /// user_name.title = Some("User name".into());
@@ -194,7 +194,7 @@ pub struct StringSchema {
 /// What the text of a field must look like.
 ///
 /// ```
-/// use mrtr_schema::{StringFormat, StringSchema};
+/// use mrtr_schema::elicitation::{StringFormat, StringSchema};
 ///
 /// let field: StringSchema = serde_json::from_str(r#"{"type": "string", "format": "date-time"}"#)?;
 /// assert_eq!(field.format, Some(StringFormat::DateTime));
@@ -217,7 +217,7 @@ pub enum StringFormat {
 /// A field that holds a number.
 ///
 /// ```
-/// use mrtr_schema::{NumberKind, NumberSchema};
+/// use mrtr_schema::elicitation::{NumberKind, NumberSchema};
 ///
 /// let mut age = NumberSchema::new(NumberKind::Integer);
 /// age.minimum = Some(18.into());
@@ -249,7 +249,7 @@ pub struct NumberSchema {
 /// Any number, or whole ones.
 ///
 /// ```
-/// use mrtr_schema::{NumberKind, NumberSchema};
+/// use mrtr_schema::elicitation::{NumberKind, NumberSchema};
 ///
 /// let price: NumberSchema = serde_json::from_str(r#"{"type": "number", "maximum": 99.95}"#)?;
 /// assert_eq!(price.kind, NumberKind::Number);
@@ -267,7 +267,7 @@ pub enum NumberKind {
 /// A field that holds yes or no.
 ///
 /// ```
-/// use mrtr_schema::BooleanSchema;
+/// use mrtr_schema::elicitation::BooleanSchema;
 ///
 /// let mut agreed = BooleanSchema::new();
 /// agreed.default = Some(false);
@@ -292,7 +292,7 @@ pub struct BooleanSchema {
 /// A field that holds one of several values.
 ///
 /// ```
-/// use mrtr_schema::UntitledSingleSelectEnumSchema;
+/// use mrtr_schema::elicitation::UntitledSingleSelectEnumSchema;
 ///
 /// let colour = UntitledSingleSelectEnumSchema::new(["red".to_owned(), "green".to_owned()]);
 /// assert_eq!(serde_json::to_string(&colour)?, r#"{"type":"string","enum":["red","green"]}"#);
@@ -319,7 +319,7 @@ pub struct UntitledSingleSelectEnumSchema {
 /// A field that holds one of several values, each with a title.
 ///
 /// ```
-/// use mrtr_schema::{EnumOption, TitledSingleSelectEnumSchema};
+/// use mrtr_schema::elicitation::{EnumOption, TitledSingleSelectEnumSchema};
 ///
 /// let colour = TitledSingleSelectEnumSchema::new([EnumOption::new("#f00", "Red")]);
 /// assert_eq!(serde_json::to_string(&colour)?, r##"{"type":"string","oneOf":[{"const":"#f00","title":"Red"}]}"##);
@@ -346,7 +346,7 @@ pub struct TitledSingleSelectEnumSchema {
 /// A value to choose, and how to call it.
 ///
 /// ```
-/// use mrtr_schema::EnumOption;
+/// use mrtr_schema::elicitation::EnumOption;
 ///
 /// assert_eq!(serde_json::to_string(&EnumOption::new("#f00", "Red"))?, r##"{"const":"#f00","title":"Red"}"##);
 /// assert!(serde_json::from_str::<EnumOption>(r##"{"const": "#f00"}"##).is_err(), "it needs a title");
@@ -375,7 +375,7 @@ impl EnumOption {
 /// A field that holds some of several values.
 ///
 /// ```
-/// use mrtr_schema::{UntitledMultiSelectEnumSchema, UntitledOptions};
+/// use mrtr_schema::elicitation::{UntitledMultiSelectEnumSchema, UntitledOptions};
 ///
 /// let options = UntitledOptions::new(["red".to_owned(), "green".to_owned()]);
 /// let mut colours = UntitledMultiSelectEnumSchema::new(options);
@@ -410,7 +410,7 @@ pub struct UntitledMultiSelectEnumSchema {
 /// The values of a field that holds some of them.
 ///
 /// ```
-/// use mrtr_schema::UntitledOptions;
+/// use mrtr_schema::elicitation::UntitledOptions;
 ///
 /// let options = UntitledOptions::new(["red".to_owned()]);
 /// assert_eq!(serde_json::to_string(&options)?, r#"{"type":"string","enum":["red"]}"#);
@@ -431,7 +431,7 @@ pub struct UntitledOptions {
 /// A field that holds some of several values, each with a title.
 ///
 /// ```
-/// use mrtr_schema::{EnumOption, PrimitiveSchema, TitledMultiSelectEnumSchema, TitledOptions};
+/// use mrtr_schema::elicitation::{EnumOption, PrimitiveSchema, TitledMultiSelectEnumSchema, TitledOptions};
 ///
 /// let options = TitledOptions::new([EnumOption::new("#f00", "Red"), EnumOption::new("#0f0", "Green")]);
 /// let colours = serde_json::to_string(&TitledMultiSelectEnumSchema::new(options))?;
@@ -462,7 +462,7 @@ pub struct TitledMultiSelectEnumSchema {
 /// The values and titles of a field that holds some of them.
 ///
 /// ```
-/// use mrtr_schema::{EnumOption, TitledOptions};
+/// use mrtr_schema::elicitation::{EnumOption, TitledOptions};
 ///
 /// let options = TitledOptions::new([EnumOption::new("#f00", "Red")]);
 /// assert_eq!(serde_json::to_string(&options)?, r##"{"anyOf":[{"const":"#f00","title":"Red"}]}"##);
@@ -485,7 +485,7 @@ pub struct TitledOptions {
 /// [`TitledSingleSelectEnumSchema`] for new forms.
 ///
 /// ```
-/// use mrtr_schema::PrimitiveSchema;
+/// use mrtr_schema::elicitation::PrimitiveSchema;
 ///
 /// let colour = r##"{"type": "string", "enum": ["#f00"], "enumNames": ["Red"]}"##;
 /// let PrimitiveSchema::LegacyTitledSelect(colour) = serde_json::from_str(colour)? else { panic!("legacy") };

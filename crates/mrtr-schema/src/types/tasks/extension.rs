@@ -34,7 +34,7 @@ pub const NAME: &str = "io.modelcontextprotocol/tasks";
 /// Asks for a task, with all that belongs to where it stands.
 ///
 /// ```
-/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::methods::RequestMethod;
 /// use mrtr_schema::tasks::extension::GetTask;
 ///
 /// assert_eq!(GetTask::METHOD, "tasks/get");
@@ -46,7 +46,7 @@ pub enum GetTask {}
 /// Answers what a task asked.
 ///
 /// ```
-/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::methods::RequestMethod;
 /// use mrtr_schema::tasks::extension::UpdateTask;
 ///
 /// assert_eq!(UpdateTask::METHOD, "tasks/update");
@@ -58,7 +58,7 @@ pub enum UpdateTask {}
 /// Cancels a task.
 ///
 /// ```
-/// use mrtr_schema::RequestMethod;
+/// use mrtr_schema::methods::RequestMethod;
 /// use mrtr_schema::tasks::extension::CancelTask;
 ///
 /// assert_eq!(CancelTask::METHOD, "tasks/cancel");
@@ -226,7 +226,8 @@ pub struct WorkingTask {
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
 /// use mrtr_schema::tasks::extension::{InputRequiredTask, TaskFacts};
-/// use mrtr_schema::{InputRequests, ListRootsRequest};
+/// use mrtr_schema::InputRequests;
+/// use mrtr_schema::roots::ListRootsRequest;
 ///
 /// let now = "2026-08-01T12:00:00Z";
 /// let mut asks = InputRequests::default();
@@ -330,7 +331,7 @@ pub struct CancelledTask {
 /// The `resultType` of a result that is a task.
 ///
 /// ```
-/// use mrtr_schema::ResultType;
+/// use mrtr_schema::result::ResultType;
 /// use mrtr_schema::tasks::extension::TaskType;
 ///
 /// let word = serde_json::to_string(&TaskType::Task)?;
@@ -412,7 +413,7 @@ struct ResultMembers {
 /// Says how a task stands now: what `tasks/get` would say.
 ///
 /// ```
-/// use mrtr_schema::NotificationMeta;
+/// use mrtr_schema::meta::NotificationMeta;
 /// use mrtr_schema::tasks::Lifetime;
 /// use mrtr_schema::tasks::extension::{CancelledTask, TaskFacts, TaskNotificationParams};
 ///
@@ -496,7 +497,8 @@ task_with!(TaskNotificationParams, "TaskStatusNotificationParams", NotificationM
 ///
 /// ```
 /// use mrtr_schema::tasks::extension::UpdateTaskParams;
-/// use mrtr_schema::{ElicitResult, InputResponse, InputResponses, Revision};
+/// use mrtr_schema::{InputResponse, InputResponses, Revision};
+/// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let mut answers = InputResponses::default();
 /// answers.insert("name", InputResponse::of(&ElicitResult::decline(), Revision::Published)?);

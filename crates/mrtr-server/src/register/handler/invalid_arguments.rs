@@ -1,6 +1,7 @@
 //! Why arguments are not what a handler takes: where in them, and in words of JSON rather than of Rust.
 
-use mrtr_schema::{Problem, ReadError};
+use mrtr_schema::ReadError;
+use mrtr_schema::error::Problem;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;

@@ -1,6 +1,7 @@
 //! Arguments against a tool's input schema.
 
-use mrtr_schema::{InputSchema, SchemaCheck, SchemaError};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{SchemaCheck, SchemaError};
 use serde_json::Value;
 use serde_json::value::RawValue;
 

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mrtr_schema::{ErrorCode, ErrorObject, InputSchema, JsonObject};
+use mrtr_schema::tools::InputSchema;
+use mrtr_schema::{ErrorCode, ErrorObject, JsonObject};
 use serde_json::Value;
 
 use crate::register::context::HeaderClaim;

@@ -1,6 +1,7 @@
 //! A person and a model, asked in one round.
 
-use mrtr_schema::{CallToolResult, CreateMessageParams, ModelHint, ModelPreferences, SamplingContent, SamplingMessage};
+use mrtr_schema::CallToolResult;
+use mrtr_schema::sampling::{CreateMessageParams, ModelHint, ModelPreferences, SamplingContent, SamplingMessage};
 use mrtr_server::{Flow, FlowError, Tool};
 
 use super::done;

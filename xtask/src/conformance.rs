@@ -12,8 +12,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::Outcome;
-use crate::workspace::{cargo, print, target};
+
+use crate::workspace::{cargo, print};
+use crate::{Outcome, metadata};
 use checks::Tally;
 use report::Row;
 use scenarios::{CLIENT, SERVER, TASKS};
@@ -22,7 +23,7 @@ use suite::Suite;
 
 pub(crate) fn run() -> Result<Outcome> {
     cargo(&["build", "--quiet", "--package", "mrtr-examples", "--bins"], &[])?;
-    let target = target()?;
+    let target = metadata::read()?.target_directory;
     let folder = target.join("conformance");
     let suite = Suite::install(&folder)?;
     let results = emptied(&folder.join("results"))?;

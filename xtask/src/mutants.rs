@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Outcome, workspace};
+use crate::{Outcome, metadata, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     require_cargo_mutants()?;
-    let target = workspace::target()?;
+    let target = metadata::read()?.target_directory;
     let results = options.results(&target);
     fs::create_dir_all(&results)?;
     let mut command = cargo_mutants();

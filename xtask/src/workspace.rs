@@ -13,39 +13,30 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// Crates that nobody depends on.
+/// Crates that users do not name in their manifests.
 const PRIVATE: [&str; 2] = ["mrtr-bench", "mrtr-schema-derive"];
 
-/// The folders of the crates that others use, each named as its crate, in order.
-pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
+/// The folders below `crates`, each named as its crate, in order.
+pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {
     let mut crates = Vec::new();
     for entry in fs::read_dir(root().join("crates"))? {
         let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !PRIVATE.contains(&name.as_str()) {
-            crates.push((name, entry.path()));
-        }
+        crates.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
     }
     crates.sort();
+    Ok(crates)
+}
+
+/// The folders of the crates that users name, each named as its crate, in order.
+pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
+    let mut crates = crates()?;
+    crates.retain(|(name, _)| !PRIVATE.contains(&name.as_str()));
     Ok(crates)
 }
 
 /// The folder of a revision's schemas and examples.
 pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
-}
-
-/// Where cargo puts what it builds.
-pub(crate) fn target() -> Result<PathBuf> {
-    #[derive(serde::Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let mut command = Command::new(cargo_program());
-    command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root());
-    let output = command.output().context("could not start `cargo metadata`")?;
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")?;
-    Ok(metadata.target_directory)
 }
 
 /// Prints a report. A reader that has seen enough, such as `head`, is no error.

@@ -1,6 +1,7 @@
 //! What a contributor runs: `cargo xtask <command>`.
 
 mod bench;
+mod build_flags;
 mod compare_official;
 mod conformance;
 mod doc_examples;
@@ -28,8 +29,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs every check and test: the one command that must pass
-    Test,
+    /// Runs every check and test, or some of them: the one command that must pass
+    Test(test::Options),
     /// Checks layers, dependencies, comments and paths, and prints the figures of the code
     Tidy,
     /// Writes the JSON Schemas that are generated from the types
@@ -54,7 +55,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Test => test::run(),
+        Command::Test(options) => test::run(&options),
         Command::Tidy => tidy::run(),
         Command::Schema(options) => schema::run(&options),
         Command::ValidateExamples(options) => validate_examples::run(&options),

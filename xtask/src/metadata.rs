@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::Command;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::workspace::{cargo_program, root};
+use crate::workspace::cargo_command;
 
 #[derive(Deserialize)]
 pub(crate) struct Metadata {
@@ -34,8 +33,8 @@ pub(crate) struct Dependency {
 }
 
 pub(crate) fn read() -> Result<Metadata> {
-    let mut command = Command::new(cargo_program());
-    command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root());
+    let mut command = cargo_command();
+    command.args(["metadata", "--no-deps", "--format-version", "1"]);
     let output = command.output().context("could not start `cargo metadata`")?;
     serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
 }

@@ -59,8 +59,8 @@ fn require_cargo_mutants() -> Result<()> {
 }
 
 fn cargo_mutants() -> Command {
-    let mut command = Command::new(workspace::cargo_program());
-    command.arg("mutants").current_dir(workspace::root());
+    let mut command = workspace::cargo_command();
+    command.arg("mutants");
     command
 }
 
@@ -79,7 +79,7 @@ fn quick_tests() -> Vec<&'static str> {
 }
 
 fn has_nextest() -> bool {
-    let mut command = Command::new(workspace::cargo_program());
+    let mut command = workspace::cargo_command();
     command.args(["nextest", "--version"]).stdin(Stdio::null());
     command.output().is_ok_and(|output| output.status.success())
 }

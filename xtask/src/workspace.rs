@@ -1,6 +1,6 @@
 //! Where things are, and how cargo is called.
 
-use std::ffi::OsString;
+use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -51,8 +51,8 @@ pub(crate) fn print(report: &str) -> Result<()> {
 pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     eprintln!("\n=== {shown}");
-    let mut command = Command::new(cargo_program());
-    command.args(arguments).envs(environment.iter().copied()).current_dir(root());
+    let mut command = cargo_command();
+    command.args(arguments).envs(environment.iter().copied());
     let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed");
@@ -60,7 +60,19 @@ pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<
     Ok(())
 }
 
-/// The cargo that runs this, if one does.
-pub(crate) fn cargo_program() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+/// Cargo, to be run in the workspace: the one that runs this, if one does.
+///
+/// It is not told of the package that runs it. Build scripts, such as that of ring, look at such variables: they would
+/// run again, and all that lies above them would be built again, whenever cargo was called by hand in between.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_package(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
+    command.current_dir(root());
+    command
+}
+
+fn is_of_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
 }

@@ -1,12 +1,11 @@
 //! The rule that a crate brings no more packages than its budget.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
 use super::declared::{BUDGETS, Budget};
-use crate::workspace::{cargo_program, root};
+use crate::workspace::cargo_command;
 
 /// A budget, and how many packages there are.
 pub(super) struct Counted {
@@ -39,10 +38,10 @@ impl Counted {
 
 /// For one target, so that the number is one wherever it is counted.
 fn tree(budget: &Budget) -> Result<String> {
-    let mut cargo = Command::new(cargo_program());
+    let mut cargo = cargo_command();
     cargo.args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--target", TARGET]);
     cargo.args(["--no-default-features", "--package", budget.name, "--features", budget.features]);
-    let output = cargo.current_dir(root()).output().context("could not start `cargo tree`")?;
+    let output = cargo.output().context("could not start `cargo tree`")?;
     if !output.status.success() {
         bail!("`cargo tree` failed: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -12,7 +12,7 @@ pub(super) fn problems(files: &[SourceFile], layered: &Layered) -> Vec<String> {
 }
 
 fn problems_of_file(file: &SourceFile, modules: &[&String], layered: &Layered) -> Vec<String> {
-    let at = format!("{}/src/{}", layered.name, file.path.display());
+    let at = format!("crates/{}/src/{}", layered.name, file.path.display());
     let Some(own) = layered.rank(&file.module[0]) else {
         return vec![format!("{at}: the module {} is in no declared layer", file.module[0])];
     };
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_import_from_above_is_told_however_it_is_written() {
-        let expected = ["shop/src/clock.rs: support imports crate::store::Shelf from store, which lies above"];
+        let expected = ["crates/shop/src/clock.rs: support imports crate::store::Shelf from store, which lies above"];
         for text in [
             "use crate::store::Shelf;",
             "use super::{store::Shelf};",
@@ -84,20 +84,20 @@ mod tests {
             assert_eq!(problems_of(&[("clock.rs", text), ("store.rs", "")]), expected, "{text}");
         }
         let deep = [("store/shelf.rs", "use super::super::till::Till;"), ("till.rs", "")];
-        let expected = ["shop/src/store/shelf.rs: store imports crate::till::Till from front, which lies above"];
+        let expected = ["crates/shop/src/store/shelf.rs: store imports crate::till::Till from front, which lies above"];
         assert_eq!(problems_of(&deep), expected);
     }
 
     #[test]
     fn what_the_root_gives_on_hides_its_layer_and_is_refused() {
-        let expected = ["shop/src/clock.rs: crate::Till is what the root gives on; name the module that has it"];
+        let expected = ["crates/shop/src/clock.rs: crate::Till is what the root gives on; name the module that has it"];
         assert_eq!(problems_of(&[("clock.rs", "use crate::Till;"), ("till.rs", "")]), expected);
         assert_eq!(problems_of(&[("clock.rs", "fn f() { super::Till::new() }"), ("till.rs", "")]).len(), 1);
     }
 
     #[test]
     fn a_new_module_needs_a_layer() {
-        let expected = ["shop/src/cellar/door.rs: the module cellar is in no declared layer"];
+        let expected = ["crates/shop/src/cellar/door.rs: the module cellar is in no declared layer"];
         assert_eq!(problems_of(&[("cellar/door.rs", "")]), expected);
     }
 }

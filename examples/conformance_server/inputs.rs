@@ -25,7 +25,7 @@ async fn url(flow: Flow) -> Result<&'static str, Failure> {
     Ok("The person went to connect their account")
 }
 
-/// Approval by somebody other than the caller.
+/// Approval by a person other than the caller.
 struct Approval;
 
 #[derive(Serialize, Deserialize, JsonSchema)]

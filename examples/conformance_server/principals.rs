@@ -6,7 +6,7 @@ use http::request::Parts;
 use mrtr_http::{Authenticator, Challenge, Identity};
 use mrtr_server::Caller;
 
-/// Believes every bearer token, and takes a request without one as nobody's in particular.
+/// Believes every bearer token, and takes a request without one as anonymous.
 #[derive(Debug)]
 pub(crate) struct BearerPrincipals;
 

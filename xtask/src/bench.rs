@@ -39,7 +39,7 @@ impl Options {
         self.group.as_deref().is_none_or(|group| group == SERVER)
     }
 
-    /// The same for the program that measures.
+    /// What the program that measures is told of them.
     fn arguments(&self) -> Vec<&str> {
         let Self { quick, json, accept, group } = self;
         let mut arguments = Vec::new();

@@ -8,25 +8,55 @@ mod server;
 mod suite;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread::{self, JoinHandle};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 
-use crate::Outcome;
-use crate::workspace::{cargo, print, target};
+use crate::metadata::Metadata;
+use crate::workspace::print;
+use crate::{Outcome, build_flags, metadata};
 use checks::Tally;
 use report::Row;
 use scenarios::{CLIENT, SERVER, TASKS};
 use server::Server;
 use suite::Suite;
 
+/// The suite, on its way from npm while something else is done.
+pub(crate) struct Installation(JoinHandle<Result<Suite>>);
+
+impl Installation {
+    /// Nothing where the suite need not run: where there is no npm, unless a CI relies on it.
+    pub(crate) fn begin() -> Result<Option<Self>> {
+        let is_possible = is_possible(npm::is_there(), std::env::var_os("CI").is_some());
+        is_possible.then(Self::begin_anyway).transpose()
+    }
+
+    fn begin_anyway() -> Result<Self> {
+        let folder = folder(&metadata::read()?);
+        Ok(Self(thread::spawn(move || Suite::install(&folder))))
+    }
+
+    fn finish(self) -> Result<Suite> {
+        self.0.join().map_err(|_| anyhow!("the installation panicked"))?
+    }
+}
+
 pub(crate) fn run() -> Result<Outcome> {
-    cargo(&["build", "--quiet", "--package", "mrtr-examples", "--bins"], &[])?;
-    let target = target()?;
-    let folder = target.join("conformance");
-    let suite = Suite::install(&folder)?;
-    let results = emptied(&folder.join("results"))?;
-    let programs = target.join("debug");
+    run_with(Installation::begin_anyway()?)
+}
+
+/// Runs it as part of all tests, where its installation was begun.
+pub(crate) fn run_where_possible(suite: Option<Installation>) -> Result<Outcome> {
+    suite.map_or(Ok(Outcome::LeftOut("npm")), run_with)
+}
+
+fn run_with(suite: Installation) -> Result<Outcome> {
+    let metadata = metadata::read()?;
+    build_flags::conformance_programs(&metadata)?;
+    let suite = suite.finish()?;
+    let results = emptied(&folder(&metadata).join("results"))?;
+    let programs = metadata.target_directory.join("debug");
 
     let mut rows = server_rows(&suite, &programs.join("conformance-server"), &results.join("server"))?;
     rows.extend(client_rows(&suite, &programs.join("conformance-client"), &results.join("client"))?);
@@ -34,9 +64,9 @@ pub(crate) fn run() -> Result<Outcome> {
     Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
 }
 
-/// Runs it as part of all tests: only where there is npm, unless a CI relies on it.
-pub(crate) fn run_where_possible() -> Result<Outcome> {
-    if is_possible(npm::is_there(), std::env::var_os("CI").is_some()) { run() } else { Ok(Outcome::LeftOut("npm")) }
+/// Where packages and results are kept.
+fn folder(metadata: &Metadata) -> PathBuf {
+    metadata.target_directory.join("conformance")
 }
 
 /// A CI in which the suite cannot run is broken: there it is tried, and fails.
@@ -67,7 +97,7 @@ fn client_rows(suite: &Suite, program: &Path, results: &Path) -> Result<Vec<Row>
 }
 
 /// An empty folder: what an earlier run left must not be taken for a result of this one.
-fn emptied(folder: &Path) -> Result<std::path::PathBuf> {
+fn emptied(folder: &Path) -> Result<PathBuf> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
     }

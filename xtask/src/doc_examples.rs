@@ -1,7 +1,7 @@
 //! `cargo xtask doc-examples`: public items whose page shows no example that runs.
 
-mod exports;
-mod source;
+pub(crate) mod exports;
+mod items;
 
 use anyhow::Result;
 

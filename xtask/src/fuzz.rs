@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     Ok(outcome)
 }
 
-/// Nothing is installed here: whoever runs this is told how to.
+/// Nothing is installed here: the contributor is told how to.
 fn require(what: &str, command: &[&str], install: &str) -> Result<()> {
     let output = nightly(command).stdin(Stdio::null()).output().context("could not start `rustup`")?;
     if !output.status.success() {

@@ -1,14 +1,18 @@
 //! What a contributor runs: `cargo xtask <command>`.
 
 mod bench;
+mod build_flags;
 mod compare_official;
 mod conformance;
 mod doc_examples;
 mod fuzz;
+mod metadata;
 mod mutants;
 mod public_api;
 mod schema;
+mod source;
 mod test;
+mod tidy;
 mod validate_examples;
 mod workspace;
 
@@ -25,15 +29,17 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Runs every check and test: the one command that must pass
-    Test,
+    /// Runs every check and test, or some of them: the one command that must pass
+    Test(test::Options),
+    /// Checks layers, dependencies, comments and paths, and prints the figures of the code
+    Tidy,
     /// Writes the JSON Schemas that are generated from the types
     Schema(schema::Options),
     /// Checks example JSON against the schemas and the types
     ValidateExamples(validate_examples::Options),
     /// Compares the generated schemas with the official ones, on examples with one thing changed at a time
     CompareOfficial(compare_official::Options),
-    /// Lists `serde_json::Value` in public signatures, and fails where nobody gave a reason for it
+    /// Lists `serde_json::Value` in public signatures, and fails where no reason is given for it
     PublicApi,
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
@@ -49,7 +55,8 @@ enum Command {
 
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Test => test::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Tidy => tidy::run(),
         Command::Schema(options) => schema::run(&options),
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),

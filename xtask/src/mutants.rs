@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Outcome, workspace};
+use crate::{Outcome, metadata, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,7 +29,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     require_cargo_mutants()?;
-    let target = workspace::target()?;
+    let target = metadata::read()?.target_directory;
     let results = options.results(&target);
     fs::create_dir_all(&results)?;
     let mut command = cargo_mutants();
@@ -59,8 +59,8 @@ fn require_cargo_mutants() -> Result<()> {
 }
 
 fn cargo_mutants() -> Command {
-    let mut command = Command::new(workspace::cargo_program());
-    command.arg("mutants").current_dir(workspace::root());
+    let mut command = workspace::cargo_command();
+    command.arg("mutants");
     command
 }
 
@@ -79,7 +79,7 @@ fn quick_tests() -> Vec<&'static str> {
 }
 
 fn has_nextest() -> bool {
-    let mut command = Command::new(workspace::cargo_program());
+    let mut command = workspace::cargo_command();
     command.args(["nextest", "--version"]).stdin(Stdio::null());
     command.output().is_ok_and(|output| output.status.success())
 }

@@ -7,12 +7,11 @@ mod signatures;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::Outcome;
 use crate::workspace::{print, published_crates, root};
+use crate::{Outcome, source};
 
 pub(crate) fn run() -> Result<Outcome> {
     let path = root().join("xtask/public-api.json");
@@ -37,27 +36,12 @@ pub(crate) fn run() -> Result<Outcome> {
 fn items_with_value() -> Result<Vec<String>> {
     let mut items = Vec::new();
     for (name, folder) in published_crates()? {
-        for file in rust_files(&folder.join("src"))? {
-            let source = fs::read_to_string(&file)?;
-            let parsed = syn::parse_file(&source).with_context(|| format!("{} is not Rust", file.display()))?;
-            let found = signatures::with_value(&parsed);
+        for file in source::read_folder(&folder.join("src"))? {
+            let found = signatures::with_value(&file.syntax);
             items.extend(found.into_iter().map(|item| format!("{}::{item}", name.replace('-', "_"))));
         }
     }
     items.sort();
     items.dedup();
     Ok(items)
-}
-
-fn rust_files(folder: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(files)
 }

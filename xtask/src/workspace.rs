@@ -1,6 +1,6 @@
 //! Where things are, and how cargo is called.
 
-use std::ffi::OsString;
+use std::env;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,39 +13,30 @@ pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }
 
-/// Crates that nobody depends on.
+/// Crates that users do not name in their manifests.
 const PRIVATE: [&str; 2] = ["mrtr-bench", "mrtr-schema-derive"];
 
-/// The folders of the crates that others use, each named as its crate, in order.
-pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
+/// The folders below `crates`, each named as its crate, in order.
+pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {
     let mut crates = Vec::new();
     for entry in fs::read_dir(root().join("crates"))? {
         let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !PRIVATE.contains(&name.as_str()) {
-            crates.push((name, entry.path()));
-        }
+        crates.push((entry.file_name().to_string_lossy().into_owned(), entry.path()));
     }
     crates.sort();
+    Ok(crates)
+}
+
+/// The folders of the crates that users name, each named as its crate, in order.
+pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
+    let mut crates = crates()?;
+    crates.retain(|(name, _)| !PRIVATE.contains(&name.as_str()));
     Ok(crates)
 }
 
 /// The folder of a revision's schemas and examples.
 pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
-}
-
-/// Where cargo puts what it builds.
-pub(crate) fn target() -> Result<PathBuf> {
-    #[derive(serde::Deserialize)]
-    struct Metadata {
-        target_directory: PathBuf,
-    }
-    let mut command = Command::new(cargo_program());
-    command.args(["metadata", "--no-deps", "--format-version", "1"]).current_dir(root());
-    let output = command.output().context("could not start `cargo metadata`")?;
-    let metadata: Metadata = serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")?;
-    Ok(metadata.target_directory)
 }
 
 /// Prints a report. A reader that has seen enough, such as `head`, is no error.
@@ -60,8 +51,8 @@ pub(crate) fn print(report: &str) -> Result<()> {
 pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<()> {
     let shown = format!("cargo {}", arguments.join(" "));
     eprintln!("\n=== {shown}");
-    let mut command = Command::new(cargo_program());
-    command.args(arguments).envs(environment.iter().copied()).current_dir(root());
+    let mut command = cargo_command();
+    command.args(arguments).envs(environment.iter().copied());
     let status = command.status().with_context(|| format!("could not start `{shown}`"))?;
     if !status.success() {
         bail!("`{shown}` failed");
@@ -69,7 +60,19 @@ pub(crate) fn cargo(arguments: &[&str], environment: &[(&str, &str)]) -> Result<
     Ok(())
 }
 
-/// The cargo that runs this, if one does.
-pub(crate) fn cargo_program() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+/// Cargo, to be run in the workspace: the one that runs this, if one does.
+///
+/// It is not told of the package that runs it. Build scripts, such as that of ring, look at such variables: they would
+/// run again, and all that lies above them would be built again, whenever cargo was called by hand in between.
+pub(crate) fn cargo_command() -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    for (name, _) in env::vars_os().filter(|(name, _)| is_of_package(&name.to_string_lossy())) {
+        command.env_remove(name);
+    }
+    command.current_dir(root());
+    command
+}
+
+fn is_of_package(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
 }

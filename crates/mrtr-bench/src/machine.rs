@@ -24,7 +24,7 @@ pub(crate) fn pin(core: Core) {
     }
 }
 
-/// The same by the number of the core.
+/// Pins this thread to the core of this number.
 pub(crate) fn pin_to(number: usize) {
     core_affinity::set_for_current(CoreId { id: number });
 }

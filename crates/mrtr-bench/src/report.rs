@@ -40,7 +40,7 @@ pub(crate) struct Figure {
     pub(crate) who: String,
     pub(crate) ratio: Spread,
     pub(crate) target: Option<Target>,
-    /// The same in units of this machine, for orientation.
+    /// The figure in units of this machine, for orientation.
     pub(crate) absolute: String,
 }
 

@@ -86,7 +86,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// The same for an example that nobody changed: the deepest part on which the two disagree.
+    /// Where the rule lives that differs on an example as it is: in the deepest part on which the two disagree.
     fn locate_whole(&self, type_name: &str, kind: &str, example: &Value, stricter: Stricter) -> Option<Difference> {
         let places = place::places(&self.ours, &self.pair, type_name, example);
         let parts = places.iter().filter_map(|place| {

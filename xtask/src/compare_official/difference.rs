@@ -37,7 +37,7 @@ pub(crate) struct Occurrences {
 pub(crate) struct Tally {
     pub(crate) examples: usize,
     pub(crate) variants: usize,
-    /// Types that both sides define and nobody shows, by the folder of the official document.
+    /// Types that both sides define and of which neither has an example, by the folder of the official document.
     pub(crate) without_example: BTreeMap<String, Vec<String>>,
     pub(crate) differences: BTreeMap<Difference, Occurrences>,
 }

@@ -82,7 +82,7 @@ fn emptied(is_filled: bool, empty: Value) -> Option<(String, Value)> {
     is_filled.then(|| ("emptied".to_owned(), empty))
 }
 
-/// A member that nobody named; and each that some schema names, as null, which is hardly ever right: a schema that
+/// A member that no schema names; and each that some schema names, as null, which is hardly ever right: a schema that
 /// accepts it does not know the member.
 fn additions(value: &Value, place: &Place, vocabulary: &Vocabulary) -> Vec<Mutation> {
     let Value::Object(present) = value else { return Vec::new() };

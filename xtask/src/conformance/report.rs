@@ -26,7 +26,7 @@ impl Row {
         self.tally.as_ref().is_some_and(|tally| tally.failed + tally.warned > 0)
     }
 
-    fn outcome(&self) -> (&'static str, Color) {
+    fn label(&self) -> (&'static str, Color) {
         match &self.tally {
             None => ("pending", Color::DarkGrey),
             Some(_) if self.has_failed() => ("FAILED", Color::Red),
@@ -35,8 +35,8 @@ impl Row {
     }
 
     fn cells(&self) -> Vec<Cell> {
-        let (outcome, color) = self.outcome();
-        let mut cells = vec![Cell::new(self.side), Cell::new(self.scenario), Cell::new(outcome).fg(color)];
+        let (label, color) = self.label();
+        let mut cells = vec![Cell::new(self.side), Cell::new(self.scenario), Cell::new(label).fg(color)];
         if let Some(Tally { passed, failed, warned, other, .. }) = &self.tally {
             let counts = [passed, failed, warned, other];
             cells.extend(counts.map(|count| Cell::new(count).set_alignment(CellAlignment::Right)));

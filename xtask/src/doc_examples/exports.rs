@@ -1,13 +1,13 @@
 //! What a crate exports: its public items, by the paths at which others find them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use syn::Item;
 
-use super::source::{self, Definition, Example, Export};
+use super::items::{self, Definition, Example};
+use crate::source::{self, SourceFile, UsedName, from_root, used_names};
 
 /// A public item.
 pub(super) struct Exported {
@@ -19,8 +19,9 @@ pub(super) struct Exported {
 /// Every public item of the crate in this folder.
 pub(super) fn of_crate(name: &str, folder: &Path) -> Result<Vec<Exported>> {
     let mut tree = Tree::default();
-    let source = folder.join("src");
-    tree.read(&source.join("lib.rs"), Vec::new(), &source)?;
+    let files = source::read_folder(&folder.join("src"))?;
+    let files = files.into_iter().map(|file| (file.module.clone(), file)).collect();
+    tree.read(&files, Vec::new())?;
     let mut found = Vec::new();
     tree.list(&[], name, &mut found);
 
@@ -53,37 +54,38 @@ struct Tree {
 #[derive(Default)]
 struct Module {
     definitions: Vec<Definition>,
-    exports: Vec<Export>,
+    /// What it gives on.
+    exports: Vec<UsedName>,
     /// The public modules in it.
     children: Vec<String>,
 }
+
+/// The files of a crate, by the modules that they are.
+type Files = BTreeMap<Vec<String>, SourceFile>;
 
 /// Where an item is defined, the item, and where it is found.
 type Found<'a> = (Vec<String>, &'a Definition, String);
 
 impl Tree {
-    /// Reads the file of a module, and those of the modules in it, which lie in `folder`.
-    fn read(&mut self, file: &Path, module: Vec<String>, folder: &Path) -> Result<()> {
-        let text = fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
-        let parsed = syn::parse_file(&text).with_context(|| format!("{} is not Rust", file.display()))?;
-        self.add(parsed.items, module, folder)
+    /// Reads the file of a module, and those of the modules in it.
+    fn read(&mut self, files: &Files, path: Vec<String>) -> Result<()> {
+        let file = files.get(&path).with_context(|| format!("module {} has no file", path.join("::")))?;
+        self.add(files, &file.syntax.items, path)
     }
 
-    fn add(&mut self, items: Vec<Item>, path: Vec<String>, folder: &Path) -> Result<()> {
+    fn add(&mut self, files: &Files, items: &[Item], path: Vec<String>) -> Result<()> {
         let mut module = Module::default();
         for item in items {
-            module.definitions.extend(source::definition(&item));
+            module.definitions.extend(items::definition(item));
             match item {
-                Item::Use(item) if source::is_public(&item.vis) => module.exports.extend(source::exports(&item.tree)),
-                Item::Macro(item) if item.mac.path.is_ident("macro_rules") => self.add_macro(&item),
-                Item::Macro(item) => module.definitions.extend(source::made_by(&item)),
+                Item::Use(item) if source::is_public(&item.vis) => module.exports.extend(used_names(&item.tree)),
+                Item::Macro(item) if item.mac.path.is_ident("macro_rules") => self.add_macro(item),
+                Item::Macro(item) => module.definitions.extend(items::made_by(item)),
                 Item::Mod(item) if !source::is_marked(&item.attrs, "cfg", "test") => {
                     let name = item.ident.to_string();
-                    let within = folder.join(&name);
-                    let inner = path.iter().cloned().chain([name.clone()]).collect();
-                    match item.content {
-                        Some((_, items)) => self.add(items, inner, &within)?,
-                        None => self.read(&file_of(folder, &name)?, inner, &within)?,
+                    match &item.content {
+                        Some((_, items)) => self.add(files, items, joined(&path, &name))?,
+                        None => self.read(files, joined(&path, &name))?,
                     }
                     if source::is_public(&item.vis) {
                         module.children.push(name);
@@ -100,10 +102,10 @@ impl Tree {
     fn add_macro(&mut self, item: &syn::ItemMacro) {
         let Some(name) = item.ident.as_ref().map(ToString::to_string) else { return };
         if source::is_marked(&item.attrs, "macro_export", "") {
-            let example = Example::Own(source::has_example(&source::docs(&item.attrs)));
+            let example = Example::Own(items::has_example(&source::docs(&item.attrs)));
             self.modules.entry(Vec::new()).or_default().definitions.push(Definition { name: name.clone(), example });
         }
-        if source::writes_example(item.mac.tokens.clone()) {
+        if items::writes_example(item.mac.tokens.clone()) {
             self.showing.insert(name);
         }
     }
@@ -118,7 +120,7 @@ impl Tree {
             self.list(&joined(at, child), &format!("{shown}::{child}"), found);
         }
         for export in &module.exports {
-            let target = export.target(at);
+            let target = from_root(&export.path, at);
             match &export.name {
                 Some(name) => self.resolve(&target, &format!("{shown}::{name}"), found),
                 None => self.list(&target, shown, found),
@@ -136,7 +138,7 @@ impl Tree {
         let here = module.definitions.iter().filter(|definition| definition.name == *name);
         found.extend(here.map(|definition| (home.to_vec(), definition, shown.to_owned())));
         for export in &module.exports {
-            let target = export.target(home);
+            let target = from_root(&export.path, home);
             match &export.name {
                 Some(given) if given == name => self.resolve(&target, shown, found),
                 Some(_) => {}
@@ -158,16 +160,10 @@ fn joined(path: &[String], name: &str) -> Vec<String> {
     path.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
 }
 
-fn file_of(folder: &Path, module: &str) -> Result<PathBuf> {
-    let places = [folder.join(format!("{module}.rs")), folder.join(module).join("mod.rs")];
-    match places.into_iter().find(|place| place.exists()) {
-        Some(file) => Ok(file),
-        None => bail!("module {module} has no file in {}", folder.display()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     /// The items of a crate with these files, those without an example marked.

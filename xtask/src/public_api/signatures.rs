@@ -3,8 +3,10 @@
 use syn::visit::{self, Visit};
 use syn::{
     Field, File, Ident, ImplItemFn, ItemFn, ItemImpl, ItemStruct, ItemTrait, ItemUse, Path, Signature, TraitItemFn,
-    Type, UseTree, Visibility,
+    Type, UseTree,
 };
+
+use crate::source::is_public;
 
 /// Their names, with the type they belong to.
 pub(super) fn with_value(file: &File) -> Vec<String> {
@@ -100,10 +102,6 @@ impl<'a> Visit<'a> for Items {
             self.note(name);
         }
     }
-}
-
-fn is_public(visibility: &Visibility) -> bool {
-    matches!(visibility, Visibility::Public(_))
 }
 
 struct NamesValue {

@@ -17,7 +17,7 @@ pub(crate) enum Exchange {
     Plain,
     /// The first round of a call that asks, when its reply carries no state.
     Ask,
-    /// The same, when it does.
+    /// The first of three rounds, with a state.
     AskSealed,
     /// The last of three rounds: a state is opened, the second question is answered, the call is complete.
     Final,

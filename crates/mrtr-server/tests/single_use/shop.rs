@@ -92,7 +92,7 @@ impl Shop {
         Self { kind, server, clock: clock.clone(), wire, failures, outside, store, folder }
     }
 
-    /// The same shop after a crash: another process with the same keys and the same store.
+    /// This shop after a crash: another process with the same keys and the same store.
     pub(crate) fn reopened(&self, manner: Manner) -> Self {
         let other = Self::open(self.kind, &self.clock, Arc::clone(&self.store), Arc::clone(&self.folder), manner);
         let earlier = self.outside.0.lock().unwrap().clone();

@@ -27,7 +27,7 @@ pub(super) static SEALER: LazyLock<Sealer> = LazyLock::new(|| {
     Sealer::new(ring, "fuzz").expect("an audience").random(Counted::default())
 });
 
-/// The same with a codec that seals nothing: what a token has inside is what a stranger wrote.
+/// A sealer with a codec that seals nothing: what a token has inside is what a stranger wrote.
 pub(super) static TRANSPARENT: LazyLock<Sealer> = LazyLock::new(|| SEALER.clone().codec(Transparent));
 
 /// States of the new key and of the old one.

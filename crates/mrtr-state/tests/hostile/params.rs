@@ -15,7 +15,7 @@ const FIRST: &str = r#"{
     }
 }"#;
 
-/// The same, written by somebody else.
+/// Parameters that mean what those mean, written by another client.
 const SAME: [&str; 6] = [
     // Without spaces, and in another order at each depth.
     r#"{"arguments":{"note":"1/2","tags":["a","b",null,true],"amount":100,"to":{"city":"Zürich","name":"Ann"}},"name":"pay"}"#,

@@ -30,7 +30,7 @@ fn the_files_are_what_the_inputs_give() {
 
 /// A payload of this kind, as bytes.
 struct Note(Vec<u8>);
-/// The same under another name.
+/// A payload of another kind.
 struct Order;
 
 impl Payload for Note {

@@ -33,7 +33,7 @@ pub(crate) struct Applied {
     pub(crate) prose: Vec<ProseErratum>,
     /// Those that match nothing any more.
     pub(crate) stale: Vec<String>,
-    /// Those of blocks with a type that is not defined here, so that nobody can tell.
+    /// Those of blocks with a type that is not defined here, so that they cannot be confirmed.
     pub(crate) unconfirmed: Vec<String>,
 }
 

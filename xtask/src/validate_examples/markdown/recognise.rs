@@ -141,15 +141,15 @@ impl Recogniser {
             any.and("CreateTaskResult", "$.result", result)
         } else if asked.as_task {
             Recognised::of("CreateTaskResultResponse", block)
-        } else if let Some(outcome) = self.outcome_of_task(asked) {
-            Recognised::of(response, block).and(outcome, "$", block)
+        } else if let Some(type_name) = self.task_result_type(asked) {
+            Recognised::of(response, block).and(type_name, "$", block)
         } else {
             Recognised::of(response, block)
         }
     }
 
     /// What tasks/result leads to is what the request that became the task would have led to.
-    fn outcome_of_task(&self, asked: &Asked) -> Option<&'static str> {
+    fn task_result_type(&self, asked: &Asked) -> Option<&'static str> {
         let method = self.conversation.task_method().filter(|_| asked.method == "tasks/result")?;
         self.response_type(method)
     }

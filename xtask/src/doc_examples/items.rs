@@ -1,7 +1,9 @@
 //! What a file has: its items, modules and exports, and whether an item's comment shows an example.
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use syn::{Attribute, Expr, Item, ItemMacro, Lit, Meta, UseTree, Visibility};
+use syn::{Item, ItemMacro, Meta};
+
+use crate::source::{docs, is_public, text_of_doc};
 
 /// A named item.
 pub(super) struct Definition {
@@ -15,28 +17,6 @@ pub(super) enum Example {
     Own(bool),
     /// In its own comment, there being none, or in what this macro makes of it.
     MadeBy(String),
-}
-
-/// A name that a module gives on: what it stands for, and what it is called there. A glob keeps all names.
-pub(super) struct Export {
-    pub(super) path: Vec<String>,
-    pub(super) name: Option<String>,
-}
-
-impl Export {
-    /// Its path from the root, seen from the module that has it.
-    pub(super) fn target(&self, at: &[String]) -> Vec<String> {
-        let mut target = at.to_vec();
-        for segment in &self.path {
-            match segment.as_str() {
-                "crate" => target.clear(),
-                "self" => {}
-                "super" => drop(target.pop()),
-                _ => target.push(segment.clone()),
-            }
-        }
-        target
-    }
 }
 
 /// The item, if it is public and has a page of its own.
@@ -102,57 +82,7 @@ fn line(token: &TokenTree) -> Option<String> {
         return None;
     }
     let attribute: Meta = syn::parse2(group.stream()).ok()?;
-    text(&attribute)
-}
-
-/// What a `use` gives on.
-pub(super) fn exports(tree: &UseTree) -> Vec<Export> {
-    let mut found = Vec::new();
-    follow(tree, &mut Vec::new(), &mut found);
-    found
-}
-
-fn follow(tree: &UseTree, path: &mut Vec<String>, found: &mut Vec<Export>) {
-    let mut export = |last: &syn::Ident, name: &syn::Ident| {
-        let path = path.iter().cloned().chain([last.to_string()]).collect();
-        found.push(Export { path, name: Some(name.to_string()) });
-    };
-    match tree {
-        UseTree::Name(name) => export(&name.ident, &name.ident),
-        UseTree::Rename(rename) => export(&rename.ident, &rename.rename),
-        UseTree::Glob(_) => found.push(Export { path: path.clone(), name: None }),
-        UseTree::Group(group) => group.items.iter().for_each(|tree| follow(tree, path, found)),
-        UseTree::Path(within) => {
-            path.push(within.ident.to_string());
-            follow(&within.tree, path, found);
-            path.pop();
-        }
-    }
-}
-
-pub(super) fn is_public(visibility: &Visibility) -> bool {
-    matches!(visibility, Visibility::Public(_))
-}
-
-/// Whether an attribute such as `#[cfg(test)]` stands there.
-pub(super) fn is_marked(attributes: &[Attribute], path: &str, with: &str) -> bool {
-    let says = |attribute: &Attribute| match &attribute.meta {
-        Meta::List(list) => list.path.is_ident(path) && list.tokens.to_string() == with,
-        Meta::Path(alone) => with.is_empty() && alone.is_ident(path),
-        Meta::NameValue(_) => false,
-    };
-    attributes.iter().any(says)
-}
-
-pub(super) fn docs(attributes: &[Attribute]) -> Vec<String> {
-    attributes.iter().filter_map(|attribute| text(&attribute.meta)).collect()
-}
-
-fn text(attribute: &Meta) -> Option<String> {
-    let Meta::NameValue(pair) = attribute else { return None };
-    let Expr::Lit(value) = &pair.value else { return None };
-    let Lit::Str(text) = &value.lit else { return None };
-    pair.path.is_ident("doc").then(|| text.value())
+    text_of_doc(&attribute)
 }
 
 /// Whether a comment has a code block that rustdoc compiles and runs.

@@ -1,0 +1,28 @@
+//! What cargo is told to build: one choice for all stages, so that each dependency is built once.
+//!
+//! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
+//! built anew: so stages select the same packages, also where they need one of them only.
+
+use anyhow::Result;
+
+use crate::metadata::Metadata;
+
+/// For what is checked or documented: all that there is.
+pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
+
+/// For what is built and run: all but the servers of others, which take minutes and which only `cargo xtask bench` runs.
+pub(crate) fn built(metadata: &Metadata) -> [String; 3] {
+    ["--workspace".to_owned(), "--features".to_owned(), metadata.features_but("mrtr-bench/peers")]
+}
+
+/// Selects no target, since none is an example in cargo's sense, and has cargo unite the features that tests ask for
+/// with the others, as it does wherever it builds tests.
+pub(crate) const AS_FOR_TESTS: &str = "--examples";
+
+/// The programs of `examples` that the conformance suite is run against. After the tests they are there already.
+pub(crate) fn conformance_programs(metadata: &Metadata) -> Result<()> {
+    let flags = built(metadata);
+    let programs = ["--bin", "conformance-server", "--bin", "conformance-client", AS_FOR_TESTS];
+    let flags = flags.iter().map(String::as_str);
+    crate::workspace::cargo(&["build", "--quiet"].into_iter().chain(flags).chain(programs).collect::<Vec<_>>(), &[])
+}

@@ -1,0 +1,100 @@
+//! `cargo xtask tidy`: the structure of the code, as it is declared.
+//!
+//! Each rule is a file in `tidy/` and gives what breaks it; what is declared stands in `tidy/declared.rs`. The figures
+//! that end the report break no rule by themselves.
+
+mod budgets;
+mod cycles;
+mod declared;
+mod doc_openings;
+mod edges;
+mod figures;
+mod first_line;
+mod imports;
+mod layers;
+mod machine_paths;
+mod texts;
+mod unwraps;
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::source::{self, SourceFile};
+use crate::workspace::{self, print};
+use crate::{Outcome, metadata};
+use declared::LAYERED;
+
+/// A crate, and the files below its `src`.
+struct Crate {
+    name: String,
+    files: Vec<SourceFile>,
+}
+
+pub(crate) fn run() -> Result<Outcome> {
+    let crates = crates()?;
+    let texts = texts::committed()?;
+    let packages = budgets::counted()?;
+    let problems = [
+        first_line::problems(&texts),
+        doc_openings::problems(&texts),
+        machine_paths::problems(&texts),
+        unwraps::problems(&crates),
+        layer_problems(&crates),
+        cycles::problems(&crates),
+        edges::problems(&metadata::read()?),
+        budgets::problems(&packages),
+    ]
+    .concat();
+
+    print(&figures::report(&crates))?;
+    print(&budgets::report(&packages))?;
+    for problem in &problems {
+        print(problem)?;
+    }
+    Ok(if problems.is_empty() { Outcome::Passed } else { Outcome::Failed })
+}
+
+fn layer_problems(crates: &[Crate]) -> Vec<String> {
+    let problems = LAYERED.iter().flat_map(|layered| match crates.iter().find(|found| found.name == layered.name) {
+        Some(found) => layers::problems(&found.files, layered),
+        None => vec![format!("{} has declared layers, and there is no such crate", layered.name)],
+    });
+    problems.collect()
+}
+
+fn crates() -> Result<Vec<Crate>> {
+    let read = |(name, folder): (String, PathBuf)| {
+        Ok(Crate { name, files: without_tests(source::read_folder(&folder.join("src"))?) })
+    };
+    workspace::crates()?.into_iter().map(read).collect()
+}
+
+/// The files but for those of modules that are there for tests only.
+fn without_tests(files: Vec<SourceFile>) -> Vec<SourceFile> {
+    let tests: Vec<Vec<String>> = files.iter().flat_map(test_modules).collect();
+    files.into_iter().filter(|file| !tests.iter().any(|module| file.module.starts_with(module))).collect()
+}
+
+fn test_modules(file: &SourceFile) -> Vec<Vec<String>> {
+    let items = file.syntax.items.iter();
+    let modules = items.filter_map(|item| match item {
+        syn::Item::Mod(item) if item.content.is_none() => Some(item),
+        _ => None,
+    });
+    let tests = modules.filter(|item| source::is_marked(&item.attrs, "cfg", "test"));
+    tests.map(|item| [&*file.module, &[item.ident.to_string()]].concat()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_there_for_tests_only_is_no_library_code() {
+        let parse = |(path, text): (&str, &str)| SourceFile::parse(path, text.to_owned()).expect("it is Rust");
+        let files = [("lib.rs", "mod a;"), ("a.rs", "#[cfg(test)] mod t;"), ("a/t.rs", ""), ("a/t/u.rs", "")];
+        let left = without_tests(files.into_iter().map(parse).collect());
+        assert_eq!(left.iter().map(|file| file.path.to_str()).collect::<Vec<_>>(), [Some("lib.rs"), Some("a.rs")]);
+    }
+}

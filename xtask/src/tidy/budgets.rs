@@ -1,0 +1,76 @@
+//! The rule that a crate brings no more packages than its budget.
+
+use std::collections::BTreeSet;
+
+use anyhow::{Context, Result, bail};
+
+use super::declared::{BUDGETS, Budget};
+use crate::workspace::cargo_command;
+
+/// A budget, and how many packages there are.
+pub(super) struct Counted {
+    budget: &'static Budget,
+    packages: usize,
+}
+
+pub(super) fn counted() -> Result<Vec<Counted>> {
+    let count = |budget| Ok(Counted { budget, packages: packages(&tree(budget)?).len() });
+    BUDGETS.iter().map(count).collect()
+}
+
+pub(super) fn problems(counted: &[Counted]) -> Vec<String> {
+    let over = counted.iter().filter(|found| found.packages > found.budget.packages);
+    over.map(|found| format!("{} is over its budget of packages", found.line())).collect()
+}
+
+pub(super) fn report(counted: &[Counted]) -> String {
+    let lines = counted.iter().map(|found| format!("  {}", found.line())).collect::<Vec<_>>();
+    format!("Packages that a user builds, of the budget:\n{}", lines.join("\n"))
+}
+
+impl Counted {
+    fn line(&self) -> String {
+        let Budget { name, features, packages: most } = self.budget;
+        let features = if features.is_empty() { String::new() } else { format!(" with {features}") };
+        format!("{name}{features}: {} of {most}", self.packages)
+    }
+}
+
+/// For one target, so that the number is one wherever it is counted.
+fn tree(budget: &Budget) -> Result<String> {
+    let mut cargo = cargo_command();
+    cargo.args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--no-dedupe", "--target", TARGET]);
+    cargo.args(["--no-default-features", "--package", budget.name, "--features", budget.features]);
+    let output = cargo.output().context("could not start `cargo tree`")?;
+    if !output.status.success() {
+        bail!("`cargo tree` failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Each line is a name, a version and remarks; a package may stand in many.
+fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
+    let words = tree.lines().map(|line| line.split(' '));
+    words.filter_map(|mut words| Some((words.next()?, words.next()?))).collect()
+}
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_package_counts_once_and_two_versions_of_it_twice() {
+        let tree = "a v0.1.0 (path)\nsyn v2.0.0\nserde v1.0.0\nsyn v3.0.0\nserde v1.0.0\nd v1.0.0 (proc-macro)\n\n";
+        assert_eq!(packages(tree).len(), 5);
+    }
+
+    #[test]
+    fn more_than_the_budget_is_told_and_less_is_not() {
+        static BUDGET: Budget = Budget { name: "shop", features: "till", packages: 3 };
+        let expected =
+            [Vec::new(), Vec::new(), vec!["shop with till: 4 of 3 is over its budget of packages".to_owned()]];
+        assert_eq!([2, 3, 4].map(|packages| problems(&[Counted { budget: &BUDGET, packages }])), expected);
+    }
+}

@@ -1,0 +1,75 @@
+//! What is declared of the workspace's structure: its layers, edges and budgets. A change here is a decision.
+
+/// A crate whose modules lie in layers: each imports from those below it only.
+pub(super) struct Layered {
+    pub(super) name: &'static str,
+    /// From top to bottom.
+    pub(super) layers: &'static [Layer],
+}
+
+/// Modules at the root of a crate that may import each other.
+pub(super) struct Layer {
+    pub(super) name: &'static str,
+    pub(super) modules: &'static [&'static str],
+}
+
+pub(super) const LAYERED: [Layered; 1] = [Layered {
+    name: "mrtr-server",
+    layers: &[
+        // What the crate gives on to its users, by purpose; no module inside imports from here.
+        Layer { name: "facade", modules: &["extend", "handler", "transport"] },
+        Layer { name: "server", modules: &["server", "testing"] },
+        Layer { name: "protocol", modules: &["protocol"] },
+        Layer { name: "round", modules: &["round"] },
+        Layer { name: "register", modules: &["register"] },
+        Layer { name: "flow", modules: &["flow"] },
+        Layer { name: "engine", modules: &["engine"] },
+        Layer { name: "support", modules: &["error", "support"] },
+    ],
+}];
+
+/// The most modules at a crate's root that may import each other in a circle, 1 being none: it may fall, not grow.
+pub(super) const LARGEST_CYCLE: [(&str, usize); 7] = [
+    ("mrtr-bench", 3),
+    ("mrtr-client", 1),
+    ("mrtr-http", 1),
+    ("mrtr-schema", 1),
+    ("mrtr-schema-derive", 1),
+    ("mrtr-server", 1),
+    ("mrtr-state", 2),
+];
+
+/// The members that each member depends on, its tests apart.
+pub(super) const EDGES: [(&str, &[&str]); 9] = [
+    ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state"]),
+    // Not on mrtr-state: a client cannot look inside a state.
+    ("mrtr-client", &["mrtr-schema"]),
+    ("mrtr-examples", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state"]),
+    ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
+    ("mrtr-schema", &["mrtr-schema-derive"]),
+    ("mrtr-schema-derive", &[]),
+    ("mrtr-server", &["mrtr-schema", "mrtr-state"]),
+    ("mrtr-state", &["mrtr-schema"]),
+    ("xtask", &["mrtr-schema"]),
+];
+
+/// The most packages that a user builds, with the crate itself, who takes it with these features and no others.
+pub(super) struct Budget {
+    pub(super) name: &'static str,
+    pub(super) features: &'static str,
+    pub(super) packages: usize,
+}
+
+pub(super) const BUDGETS: [Budget; 11] = [
+    Budget { name: "mrtr-schema-derive", features: "", packages: 5 },
+    Budget { name: "mrtr-schema", features: "", packages: 27 },
+    Budget { name: "mrtr-schema", features: "validate", packages: 72 },
+    Budget { name: "mrtr-state", features: "", packages: 62 },
+    Budget { name: "mrtr-state", features: "single-use", packages: 64 },
+    Budget { name: "mrtr-state", features: "ring", packages: 65 },
+    Budget { name: "mrtr-state", features: "sqlite", packages: 71 },
+    Budget { name: "mrtr-server", features: "", packages: 116 },
+    Budget { name: "mrtr-client", features: "", packages: 84 },
+    Budget { name: "mrtr-http", features: "server", packages: 141 },
+    Budget { name: "mrtr-http", features: "client", packages: 150 },
+];

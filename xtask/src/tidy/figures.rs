@@ -1,0 +1,188 @@
+//! The figures by which crates are compared, with each other and with those of others.
+
+use comfy_table::{CellAlignment, Table};
+use syn::Item;
+
+use super::{Crate, cycles, first_line};
+use crate::source::{SourceFile, is_public, used_names};
+
+/// A row a crate, and one for all of them.
+pub(super) fn report(crates: &[Crate]) -> String {
+    let mut table = Table::new();
+    table.load_style(comfy_table::presets::NOTHING);
+    table.set_header(HEADINGS);
+    for found in crates {
+        table.add_row(row(&found.name, &found.files.iter().collect::<Vec<_>>(), &root_and_cycle(&found.files)));
+    }
+    let all: Vec<_> = crates.iter().flat_map(|found| &found.files).collect();
+    table.add_row(row("all", &all, &Default::default()));
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table.to_string()
+}
+
+fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String> {
+    let mut lines: Vec<_> = files.iter().map(|file| file.text.lines().count()).collect();
+    lines.sort_unstable();
+    let functions: Vec<_> = files.iter().flat_map(|file| function_lengths(&file.text)).collect();
+    let short = functions.iter().filter(|length| **length <= SHORT).count();
+    let introduced = files.iter().filter(|file| first_line::says_what_lives_there(&file.text)).count();
+    let counts = files.iter().map(|file| Lines::of(&file.text)).fold(Lines::default(), Lines::and);
+    let figures = [
+        files.len().to_string(),
+        format!("{}/{}/{}", quantile(&lines, 50), quantile(&lines, 90), quantile(&lines, 100)),
+        format!("{} %", rounded(short * 100, functions.len())),
+        functions.iter().max().copied().unwrap_or_default().to_string(),
+        format!("{} %", rounded(introduced * 100, files.len())),
+        format!("{}/{}", per_hundred(counts.inline, counts.code), per_hundred(counts.docs, counts.code)),
+    ];
+    [name.to_owned()].into_iter().chain(figures).chain(of_crate.iter().cloned()).collect()
+}
+
+/// Names exported at the root, modules there, and the largest cycle between those.
+fn root_and_cycle(files: &[SourceFile]) -> [String; 3] {
+    let root = files.iter().find(|file| file.is_root());
+    let exported: usize = root.iter().flat_map(|file| &file.syntax.items).map(exported_names).sum();
+    let modules = root.iter().flat_map(|file| &file.syntax.items).filter(|item| matches!(item, Item::Mod(_))).count();
+    [exported, modules, cycles::largest(files).len()].map(|figure| figure.to_string())
+}
+
+/// A glob counts as one.
+fn exported_names(item: &Item) -> usize {
+    let visibility = match item {
+        Item::Use(item) if is_public(&item.vis) => return used_names(&item.tree).len(),
+        Item::Const(item) => &item.vis,
+        Item::Enum(item) => &item.vis,
+        Item::Fn(item) => &item.vis,
+        Item::Mod(item) => &item.vis,
+        Item::Struct(item) => &item.vis,
+        Item::Trait(item) => &item.vis,
+        Item::Type(item) => &item.vis,
+        _ => return 0,
+    };
+    usize::from(is_public(visibility))
+}
+
+#[derive(Default, Debug, Clone, Copy, PartialEq)]
+struct Lines {
+    code: usize,
+    inline: usize,
+    docs: usize,
+}
+
+impl Lines {
+    /// Empty lines are none of these; a comment behind code is code.
+    fn of(text: &str) -> Self {
+        let mut lines = Self::default();
+        for line in text.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
+            match line {
+                _ if line.starts_with("///") || line.starts_with("//!") => lines.docs += 1,
+                _ if line.starts_with("//") => lines.inline += 1,
+                _ => lines.code += 1,
+            }
+        }
+        lines
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { code: self.code + other.code, inline: self.inline + other.inline, docs: self.docs + other.docs }
+    }
+}
+
+/// By lines, as rustfmt leaves them: a function ends with the first brace that stands as deep as it began.
+fn function_lengths(text: &str) -> Vec<usize> {
+    let lines: Vec<_> = text.lines().collect();
+    let starts = lines.iter().enumerate().filter(|(_, line)| begins_function(line));
+    starts.filter_map(|(at, line)| length(line, &lines[at..])).collect()
+}
+
+/// Nothing for one without a body.
+fn length(first: &str, lines: &[&str]) -> Option<usize> {
+    let depth = first.len() - first.trim_start().len();
+    let stands_as_deep = |line: &&str| line.len() - line.trim_start().len() == depth;
+    let end = lines.iter().position(|line| stands_as_deep(line) && line.trim_end().ends_with(['}', ';']))?;
+    lines[end].trim_end().ends_with('}').then_some(end + 1)
+}
+
+fn begins_function(line: &str) -> bool {
+    let before = |word: &str| word.starts_with("pub") || ["async", "const", "extern", "unsafe"].contains(&word);
+    line.trim_start().split(' ').find(|word| !before(word)) == Some("fn")
+}
+
+fn quantile(sorted: &[usize], percent: usize) -> usize {
+    sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+}
+
+fn rounded(numerator: usize, denominator: usize) -> usize {
+    (numerator + denominator / 2).checked_div(denominator).unwrap_or_default()
+}
+
+/// With one place behind the point.
+fn per_hundred(part: usize, whole: usize) -> String {
+    let tenths = rounded(part * 1000, whole);
+    format!("{}.{}", tenths / 10, tenths % 10)
+}
+
+/// How many lines a function has that is read at a glance.
+const SHORT: usize = 20;
+/// The lengths of files and functions are in lines; comments are lines, for each 100 of code.
+const HEADINGS: [&str; 10] = [
+    "crate",
+    "files",
+    "median/p90/max",
+    "functions ≤ 20",
+    "longest",
+    "//!",
+    "inline/doc comments",
+    "names at root",
+    "modules",
+    "largest cycle",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_measured_with_their_signature() {
+        let text = "
+fn one() {}
+
+    pub(crate) async fn three(
+    ) {
+    }
+
+trait T {
+    fn none(&self);
+    fn four(&self)
+    where
+        Self: Sized {
+    }
+}
+// fn comment() {
+let fn_like = 1;
+";
+        assert_eq!(function_lengths(text), [1, 3, 4]);
+    }
+
+    #[test]
+    fn lines_are_code_or_comments() {
+        let text = "//! Docs.\n\n/// More.\nfn f() {} // behind code\n    // inline\n";
+        assert_eq!(Lines::of(text), Lines { code: 1, inline: 1, docs: 2 });
+        assert_eq!(per_hundred(6, 1000), "0.6");
+    }
+
+    #[test]
+    fn quantiles_are_of_what_is_there() {
+        let lines: Vec<_> = (1..=10).collect();
+        assert_eq!([50, 90, 100].map(|percent| quantile(&lines, percent)), [6, 10, 10]);
+        assert_eq!(quantile(&[], 50), 0);
+    }
+
+    #[test]
+    fn names_at_the_root_are_counted() {
+        let file = syn::parse_file("mod a; pub mod b; pub use a::{C, D}; use a::E; pub fn f() {}").expect("it is Rust");
+        assert_eq!(file.items.iter().map(exported_names).sum::<usize>(), 4);
+    }
+}

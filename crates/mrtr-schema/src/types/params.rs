@@ -121,8 +121,12 @@ impl Params for Optional<NotificationParams> {
     }
 }
 
-/// Parameters of requests, which carry metadata where a revision demands it; those of notifications never must.
-pub trait RequestOnly {}
+/// What no other crate implements.
+mod sealed {
+    /// Parameters of requests, which carry metadata where a revision demands it; those of notifications never must.
+    pub trait RequestOnly {}
+}
+use sealed::RequestOnly;
 
 /// Says of parameters that a message cannot do without them.
 macro_rules! required_params {

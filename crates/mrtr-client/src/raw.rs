@@ -70,5 +70,5 @@ pub(crate) fn text_members<'a, T: AsRef<str> + ?Sized + 'a>(
 
 /// The tool or prompt by name, the resource by URI, or the task by id: what a request is about.
 pub(crate) fn subject<'a>(method: &str, params: &RawMembers<'a>) -> Option<Cow<'a, str>> {
-    params.text(MethodInfo::of(method).subject?).ok()?
+    params.text(MethodInfo::of(method).named_by?).ok()?
 }

@@ -42,7 +42,7 @@ fn what_runs_a_handler_is_never_sent_again() {
 
 #[test]
 fn requests_about_one_thing_name_it() {
-    let named_by = |member| methods(Revision::Published, |method| method.subject == Some(member));
+    let named_by = |member| methods(Revision::Published, |method| method.named_by == Some(member));
     assert_eq!(named_by("name"), ["tools/call", "prompts/get"]);
     assert_eq!(named_by("uri"), ["resources/read"]);
     assert_eq!(named_by("taskId"), ["tasks/get", "tasks/update", "tasks/cancel"]);
@@ -51,8 +51,8 @@ fn requests_about_one_thing_name_it() {
 #[test]
 fn a_method_without_a_row_is_known_by_its_name_alone() {
     let unknown = MethodInfo::of("tasks/pause");
-    assert_eq!((unknown.name, unknown.subject, unknown.only_reads), (None, Some("taskId"), false));
+    assert_eq!((unknown.name, unknown.named_by, unknown.only_reads), (None, Some("taskId"), false));
     let unknown = MethodInfo::of("com.example/list");
-    assert_eq!((unknown.name, unknown.subject, unknown.only_reads), (None, None, true));
+    assert_eq!((unknown.name, unknown.named_by, unknown.only_reads), (None, None, true));
     assert!(Revision::ALL.iter().all(|revision| !unknown.exists_in(*revision) && !unknown.may_ask_in(*revision)));
 }

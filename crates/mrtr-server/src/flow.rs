@@ -1,14 +1,14 @@
 //! What a handler is given: questions, steps, and what it needs to know.
 
 mod ask;
+mod ask_until;
 mod join;
 mod member;
-mod namespaced;
 mod question;
 mod race;
 pub(crate) mod run;
-mod sampling;
 mod step;
+mod tool_loop;
 mod url;
 
 use std::fmt::{self, Display};
@@ -26,13 +26,13 @@ use serde::de::DeserializeOwned;
 
 pub use crate::support::changes::Changes;
 pub use ask::{AnswerMode, Answered, Ask, FullAnswer, Optional, Required};
+pub use ask_until::AskUntil;
 pub use join::{Join, JoinAll};
 pub use member::{Branch, Joinable};
-pub use namespaced::AskUntil;
 pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use race::{Race, Race2, Race3, Race4, Racing};
-pub use sampling::{SamplingTools, ToolLoop, ToolOutput};
 pub use step::{Retry, Step};
+pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
 use crate::engine::{Admission, Run, park};

@@ -5,4 +5,5 @@ mod catalog;
 mod client_meta;
 pub(crate) mod dispatch;
 pub(crate) mod reply;
+mod route;
 mod subscription;

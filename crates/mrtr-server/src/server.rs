@@ -11,7 +11,7 @@ use mrtr_state::Sealer;
 use serde_json::Value;
 
 use crate::engine::context::DEFAULT_RUN_DEADLINE;
-use crate::engine::inputs::Inputs;
+use crate::engine::registered_inputs::Inputs;
 use crate::engine::shared::{Shared, States};
 use crate::error::BuildError;
 use crate::protocol::dispatch;

@@ -68,7 +68,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::Serve::HTTP2_WINDOW", bytes(Serve::HTTP2_WINDOW), &[(HTTP, "on HTTP/2 {} of what nobody has read yet")]),
         row("mrtr_http::HttpTransport::ANNOTATION_BYTES", bytes(HttpTransport::ANNOTATION_BYTES), &[(HTTP, "takes {} at most (`HttpTransport::ANNOTATION_BYTES`)")]),
         row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
-        row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/sampling.rs", "turns at most. {} by default")]),
+        row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
         row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),

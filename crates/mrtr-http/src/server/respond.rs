@@ -1,14 +1,14 @@
-//! Replies and rejections as responses: the one place that maps codes to statuses.
+//! Replies and rejections as responses.
 
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::error_object::ErrorResponse;
-use mrtr_schema::{ErrorCode, ErrorObject, Feature, Revision};
+use mrtr_schema::{ErrorCode, ErrorObject};
 use mrtr_server::Reply;
-use mrtr_server::transport::Stage;
 
 use super::config::EndpointConfig;
 use super::rejection::Rejection;
 use super::response_body::{ResponseBody, StreamPermits};
+use super::status::status;
 
 /// The response to a request that reached the server.
 pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPermits) -> Response<ResponseBody> {
@@ -75,19 +75,3 @@ fn with_type(status: StatusCode, body: ResponseBody, media_type: &'static str) -
 }
 
 const JSON: &str = "application/json";
-
-/// The status of an error: a request that is wrong in itself is a bad request; one whose method was reached is not.
-///
-/// The older revisions know no status but that of a message that is none: there, 404 says that a session is over.
-fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
-    match code {
-        ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
-        _ if !revision.has(Feature::HttpErrorStatus) => StatusCode::OK,
-        ErrorCode::HEADER_MISMATCH
-        | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
-        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
-        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
-        ErrorCode::INVALID_PARAMS if stage == Stage::Metadata => StatusCode::BAD_REQUEST,
-        _ => StatusCode::OK,
-    }
-}

@@ -9,8 +9,8 @@ use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::{FlowId, Sealer};
 use sha2::{Digest, Sha256};
 
-use super::inputs::Inputs;
 use super::lazy_flow::LazyFlow;
+use super::registered_inputs::Inputs;
 use super::shared::Shared;
 use super::sink::JournalSink;
 use crate::support::caller::Caller;

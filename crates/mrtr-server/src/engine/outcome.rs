@@ -1,11 +1,7 @@
 //! How a run ended, and what is left of it.
 
-use std::time::Duration;
-
-use mrtr_schema::InputRequest;
-use mrtr_schema::elicitation::ElicitParams;
-
-use super::journal::{Asked, Journal};
+use super::journal::Journal;
+use super::question::Question;
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
@@ -84,62 +80,5 @@ impl SeenQuestions {
         let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
         answered.sort_unstable();
         answered
-    }
-}
-
-/// A question that a run ended with.
-///
-/// ```
-/// use mrtr_server::{Failure, Flow};
-/// use mrtr_server::extend::{Journal, Outcome, RunContext, run};
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let handler = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").await?);
-/// let Outcome::Waiting(questions) = run(handler, Journal::default(), RunContext::for_tests()).await.outcome else {
-///     panic!("it asks")
-/// };
-/// assert_eq!((questions[0].key.as_str(), questions[0].optional), ("roots", false));
-/// # }
-/// ```
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Question {
-    /// Its name.
-    pub key: String,
-    /// What to ask.
-    pub request: InputRequest,
-    /// Whether the flow goes on without an answer, once it has been asked.
-    pub optional: bool,
-    /// For how long an answer is waited for, if not as long as usual.
-    pub valid_for: Option<Duration>,
-    /// How it is worded: to be kept with its answer.
-    pub asked: Asked,
-    /// Whether one of the places that ask it waits as long as usual, though another said how long.
-    pub(crate) as_usual: bool,
-}
-
-impl Question {
-    /// One that a handler put together itself.
-    pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
-        Self { key, request, optional: false, valid_for: None, asked: Asked::default(), as_usual: false }
-    }
-
-    /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the
-    /// places that ask it.
-    pub(crate) fn patience(&self, usual: Duration) -> Duration {
-        match self.valid_for {
-            Some(valid_for) if self.as_usual => valid_for.max(usual),
-            Some(valid_for) => valid_for,
-            None => usual,
-        }
-    }
-
-    /// Whether its answer makes no sense without the state it was asked with.
-    pub(crate) fn needs_state(&self) -> bool {
-        match &self.request {
-            InputRequest::Elicit(request) => matches!(request.params, ElicitParams::Url(_)),
-            InputRequest::Namespaced(_) => true,
-            _ => false,
-        }
     }
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::context::DEFAULT_RUN_DEADLINE;
-use super::inputs::Inputs;
+use super::registered_inputs::Inputs;
 use crate::support::changes::Changes;
 use crate::support::clock::Clock;
 use crate::support::secrets;

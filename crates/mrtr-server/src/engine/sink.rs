@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use super::outcome::Question;
+use super::question::Question;
 
 /// Where entries go as they are made. Plain rounds keep them in the journal alone.
 ///
@@ -55,7 +55,7 @@ pub enum Entry<'a> {
     StepFinished {
         /// Its name.
         step: &'a str,
-        /// What it gave, in the form in which [`Journal::replay`] takes it back.
+        /// What it gave, in the form in which [`Journal::replay`](crate::extend::Journal::replay) takes it back.
         outcome: &'a str,
     },
 }

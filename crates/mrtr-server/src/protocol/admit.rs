@@ -12,6 +12,7 @@ use mrtr_schema::{
 
 use super::client_meta::{self, ClientMeta};
 use super::reply::{Refused, Reply};
+use super::route::Route;
 use crate::error::invalid_params;
 use crate::register::context::{Context, HeaderClaim, Headers};
 use crate::register::parts::Parts;
@@ -23,6 +24,7 @@ pub(super) struct Admitted<'a> {
     pub(super) id: RequestId,
     pub(super) request: Request<'a>,
     pub(super) client: ClientMeta,
+    pub(super) route: Route,
 }
 
 impl<'a> Admitted<'a> {
@@ -43,11 +45,11 @@ impl<'a> Admitted<'a> {
         };
         let unchecked = Unchecked { method, params, context };
         match unchecked.check(parts) {
-            Ok(client) => {
+            Ok((client, route)) => {
                 let Unchecked { method, params, context } = unchecked;
                 let capabilities = Arc::clone(&client.capabilities);
                 let request = Request { body, method, params, context, capabilities, notifier: None };
-                Ok(Self { id, request, client })
+                Ok(Self { id, request, client, route })
             }
             Err(refused) => Err(Reply::error(Some(id), refused, revision)),
         }
@@ -68,43 +70,31 @@ struct Unchecked<'a> {
 
 impl Unchecked<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
-    fn check(&self, parts: &Parts) -> Result<ClientMeta, Refused> {
+    fn check(&self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
-        self.check_known(parts)?;
-        if let Some(member) = MethodInfo::of(&self.method).subject {
+        let (method, revision) = (&*self.method, self.context.revision);
+        // Whether there is the method at all comes before what it is called with.
+        let route = Route::of(method, parts, revision).ok_or_else(|| unknown_method(method, revision))?;
+        if let Some(member) = MethodInfo::of(&self.method).named_by {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
-        self.params.check_values(self.read_as_types()).map_err(invalid_params)?;
-        Ok(declared)
+        self.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
+        Ok((declared, route))
     }
 
     /// Parameters of which all is looked at in any case, by what reads them.
-    fn read_as_types(&self) -> &'static [&'static str] {
-        match &*self.method {
-            "tools/call" if self.may_ask() => &["_meta", "arguments", "inputResponses"],
-            "tools/call" => &["_meta", "arguments"],
-            method if self.may_ask() && MethodInfo::of(method).runs_flow => &["_meta", "inputResponses"],
+    fn read_as_types(&self, route: Route) -> &'static [&'static str] {
+        match route {
+            Route::CallTool if self.may_ask() => &["_meta", "arguments", "inputResponses"],
+            Route::CallTool => &["_meta", "arguments"],
+            _ if self.may_ask() && MethodInfo::of(&self.method).runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
 
     fn may_ask(&self) -> bool {
         self.context.revision.may_ask_on(&self.method)
-    }
-
-    /// Whether the revision has the method at all: that comes before what it is called with.
-    fn check_known(&self, parts: &Parts) -> Result<(), ErrorObject> {
-        let (method, revision) = (&*self.method, self.context.revision);
-        let known = match method {
-            "tools/call" | "tools/list" => !parts.tools.is_empty(),
-            "prompts/get" | "prompts/list" => !parts.prompts.is_empty(),
-            "resources/read" | "resources/list" | "resources/templates/list" => parts.has_resources(),
-            "completion/complete" => parts.completes(),
-            "server/discover" | LISTEN | "initialize" | "ping" => MethodInfo::of(method).exists_in(revision),
-            method => parts.extensions.iter().any(|extension| extension.owns(method, revision)),
-        };
-        if known { Ok(()) } else { Err(unknown_method(method, revision)) }
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
@@ -185,7 +175,6 @@ impl Unchecked<'_> {
     }
 }
 
-pub(super) const LISTEN: &str = "subscriptions/listen";
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 fn in_meta(error: ReadError) -> ErrorObject {
@@ -196,7 +185,7 @@ fn not_a_request() -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected")
 }
 
-pub(super) fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
+fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     let message = if method == "initialize" {
         format!("There is no `initialize`: each request says its version. This server has {revision}")
     } else {

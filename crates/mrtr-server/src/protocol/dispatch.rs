@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{ErrorObject, MethodInfo, RequestId};
+use mrtr_schema::{ErrorObject, MethodInfo};
 use tokio::sync::mpsc;
 
-use super::admit::{Admitted, LISTEN, unknown_method};
+use super::admit::Admitted;
 use super::client_meta::ClientMeta;
 use super::reply::{Reply, ReplyStream};
+use super::route::Route;
 use super::{catalog, subscription};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::contained;
 use crate::register::context::Context;
 use crate::register::middleware::{Middleware, RequestInfo};
@@ -31,8 +32,9 @@ pub(crate) async fn handle(parts: &Arc<Parts>, body: Bytes, context: Context<'_>
     respond_streaming(Arc::clone(parts), body, context.into_owned(), client).await
 }
 
-async fn respond(parts: &Arc<Parts>, Admitted { id, request, .. }: &Admitted<'_>) -> Reply {
-    match past_middleware(parts, id, request).await {
+async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
+    let Admitted { id, request, .. } = admitted;
+    match past_middleware(parts, admitted).await {
         Ok(reply) => reply,
         Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
     }
@@ -77,8 +79,9 @@ fn stream_from(
 }
 
 /// Past the middleware, to the method, and past the middleware again.
-async fn past_middleware(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
-    let name = MethodInfo::of(&request.method).subject.and_then(|member| request.params.text(member).ok().flatten());
+async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<Reply, ErrorObject> {
+    let Admitted { id, request, route, .. } = admitted;
+    let name = MethodInfo::of(&request.method).named_by.and_then(|member| request.params.text(member).ok().flatten());
     let info = RequestInfo {
         method: &request.method,
         name: name.as_deref(),
@@ -90,8 +93,8 @@ async fn past_middleware(parts: &Arc<Parts>, id: &RequestId, request: &Request<'
     let (passed, refused) = pass(&parts.middleware, &info).await;
     let answered = match refused {
         Some(error) => Err(error),
-        None if request.method == LISTEN => subscription::listen(parts, id, request),
-        None => result(parts, request).await.map(|result| Reply::result(id, result)),
+        None if *route == Route::Listen => subscription::listen(parts, id, request),
+        None => result(parts, request, *route).await.map(|result| Reply::result(id, result)),
     };
     for middleware in passed.iter().rev() {
         let outcome = answered.as_ref().map(drop);
@@ -101,28 +104,28 @@ async fn past_middleware(parts: &Arc<Parts>, id: &RequestId, request: &Request<'
 }
 
 /// The result as JSON text, or the error.
-async fn result(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
+async fn result(parts: &Arc<Parts>, request: &Request<'_>, route: Route) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
-    match &*request.method {
-        "tools/call" => tool::call(parts, request).await,
-        "prompts/get" => prompt::get(parts, request).await,
-        "resources/read" => resource::read(parts, request).await,
-        "completion/complete" => completion::complete(parts, request).await,
-        "tools/list" => catalog::tools(parts, request),
-        "prompts/list" => catalog::prompts(parts, request),
-        "resources/list" => catalog::resources(parts, request),
-        "resources/templates/list" => catalog::templates(parts, request),
-        "server/discover" => catalog::discover(parts, revision),
-        "initialize" => catalog::initialize(parts, request),
-        "ping" => catalog::ping(parts, revision),
-        method => match parts.extensions.iter().find(|extension| extension.owns(method, revision)) {
-            Some(extension) => {
-                let answer = extension.handle(method, &request.params, request.context, &request.capabilities);
-                let answer = contained(extension.name(), answer).await?;
-                parts.identity.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
-            }
-            None => Err(unknown_method(method, revision)),
-        },
+    match route {
+        Route::CallTool => tool::call(parts, request).await,
+        Route::GetPrompt => prompt::get(parts, request).await,
+        Route::ReadResource => resource::read(parts, request).await,
+        Route::Complete => completion::complete(parts, request).await,
+        Route::ListTools => catalog::tools(parts, request),
+        Route::ListPrompts => catalog::prompts(parts, request),
+        Route::ListResources => catalog::resources(parts, request),
+        Route::ListResourceTemplates => catalog::templates(parts, request),
+        Route::Discover => catalog::discover(parts, revision),
+        Route::Initialize => catalog::initialize(parts, request),
+        Route::Ping => catalog::ping(parts, revision),
+        // A subscription has no result before it ends, and is answered by a stream.
+        Route::Listen => Err(internal_error()),
+        Route::Extension(place) => {
+            let extension = &parts.extensions[place];
+            let answer = extension.handle(&request.method, &request.params, request.context, &request.capabilities);
+            let answer = contained(extension.name(), answer).await?;
+            parts.identity.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Manual mode: questions that a handler put together itself, made ordinary ones.
 
 use super::output::Output;
-use crate::engine::inputs::Inputs;
+use crate::engine::registered_inputs::Inputs;
 use crate::engine::{Outcome, Question, RunReport};
 use crate::error::Failure;
 

@@ -10,7 +10,7 @@ use crate::revision::{Feature, Revision};
 /// use mrtr_schema::{MethodInfo, Revision};
 ///
 /// let read = MethodInfo::of("resources/read");
-/// assert_eq!(read.subject, Some("uri"));
+/// assert_eq!(read.named_by, Some("uri"));
 /// assert!(read.runs_flow && !read.only_reads);
 /// assert!(MethodInfo::of("completion/complete").may_ask_in(Revision::Draft202602));
 /// assert!(!MethodInfo::of("completion/complete").may_ask_in(Revision::Published));
@@ -22,7 +22,7 @@ pub struct MethodInfo {
     /// becomes a label.
     pub name: Option<&'static str>,
     /// The member of its parameters that names the tool, prompt, resource or task that it is about.
-    pub subject: Option<&'static str>,
+    pub named_by: Option<&'static str>,
     /// Whether calling it twice is calling it once, so that a client may send it again when no response came. A method
     /// that runs an application's handler is none of these, even if it is called `read` or `get`.
     pub only_reads: bool,
@@ -48,15 +48,15 @@ impl MethodInfo {
     /// ```
     /// use mrtr_schema::{MethodInfo, Revision};
     ///
-    /// assert_eq!(MethodInfo::of("tasks/get").subject, Some("taskId"));
-    /// assert_eq!(MethodInfo::of("tasks/pause").subject, Some("taskId"));
+    /// assert_eq!(MethodInfo::of("tasks/get").named_by, Some("taskId"));
+    /// assert_eq!(MethodInfo::of("tasks/pause").named_by, Some("taskId"));
     /// assert!(MethodInfo::of("com.example/list").only_reads);
     /// assert!(!MethodInfo::of("com.example/list").exists_in(Revision::Published));
     /// ```
     pub fn of(method: &str) -> Self {
         row(method).unwrap_or_else(|| Self {
             name: None,
-            subject: method.starts_with("tasks/").then_some("taskId"),
+            named_by: method.starts_with("tasks/").then_some("taskId"),
             only_reads: method.ends_with("/list"),
             runs_flow: false,
             may_ask: MayAsk::Never,
@@ -66,7 +66,7 @@ impl MethodInfo {
 
     /// A method of which nothing is known but where it exists.
     pub(super) const fn plain(name: &'static str, when: &'static [Option<Feature>]) -> Self {
-        Self { name: Some(name), subject: None, only_reads: false, runs_flow: false, may_ask: MayAsk::Never, when }
+        Self { name: Some(name), named_by: None, only_reads: false, runs_flow: false, may_ask: MayAsk::Never, when }
     }
 
     /// Whether a revision has it.

@@ -80,7 +80,7 @@ macro_rules! methods {
 }
 
 methods! {
-    "tools/call" { subject: Some("name"), may_ask: MayAsk::Always, runs_flow: true } [
+    "tools/call" { named_by: Some("name"), may_ask: MayAsk::Always, runs_flow: true } [
         /// Calls a tool.
         CallTool: "CallToolRequest" (CallToolParams) => "CallToolResultResponse" (MethodResult<CallToolResult>);
         /// Calls a tool as a task.
@@ -91,7 +91,7 @@ methods! {
         /// Lists the server's tools.
         ListTools: "ListToolsRequest" (Optional<PaginatedParams>) => "ListToolsResultResponse" (ListToolsResult);
     ]
-    "prompts/get" { subject: Some("name"), may_ask: MayAsk::Always, runs_flow: true } [
+    "prompts/get" { named_by: Some("name"), may_ask: MayAsk::Always, runs_flow: true } [
         /// Fills in a prompt.
         GetPrompt: "GetPromptRequest" (GetPromptParams) => "GetPromptResultResponse" (MethodResult<GetPromptResult>);
     ]
@@ -99,7 +99,7 @@ methods! {
         /// Lists the server's prompts.
         ListPrompts: "ListPromptsRequest" (Optional<PaginatedParams>) => "ListPromptsResultResponse" (ListPromptsResult);
     ]
-    "resources/read" { subject: Some("uri"), may_ask: MayAsk::Always, runs_flow: true } [
+    "resources/read" { named_by: Some("uri"), may_ask: MayAsk::Always, runs_flow: true } [
         /// Reads a resource.
         ReadResource:
             "ReadResourceRequest" (ReadResourceParams)
@@ -155,28 +155,28 @@ methods! {
         ListRoots when RootsAsRequest:
             "ListRootsRequest" (Optional<RequestParams>) => "ListRootsResultResponse" (ListRootsResult);
     ]
-    "tasks/get" { subject: Some("taskId"), only_reads: true } [
+    "tasks/get" { named_by: Some("taskId"), only_reads: true } [
         /// Asks where a task stands.
         GetTask when CoreTasks: "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (tasks::GetTaskResult);
         GetTask in extension when TasksExtension:
             "GetTaskRequest" (TaskParams) => "GetTaskResultResponse" (extension::GetTaskResult);
     ]
-    "tasks/result" { subject: Some("taskId"), may_ask: MayAsk::Always } [
+    "tasks/result" { named_by: Some("taskId"), may_ask: MayAsk::Always } [
         /// Asks for a task's result, or for what it needs.
         GetTaskPayload when CoreTasks:
             "GetTaskPayloadRequest" (TaskParams) => "GetTaskPayloadResultResponse" (MethodResult<TaskPayload>);
     ]
-    "tasks/input_response" { subject: Some("taskId") } [
+    "tasks/input_response" { named_by: Some("taskId") } [
         /// Answers what a task asked.
         TaskInputResponse when CoreTasks:
             "TaskInputResponseRequest" (TaskInputResponseParams) => "TaskInputResponseResultResponse" (AnyResult);
     ]
-    "tasks/update" { subject: Some("taskId") } [
+    "tasks/update" { named_by: Some("taskId") } [
         UpdateTask in extension when TasksExtension:
             "UpdateTaskRequest" (extension::UpdateTaskParams)
             => "UpdateTaskResultResponse" (extension::UpdateTaskResult);
     ]
-    "tasks/cancel" { subject: Some("taskId") } [
+    "tasks/cancel" { named_by: Some("taskId") } [
         /// Cancels a task.
         CancelTask when CoreTasks:
             "CancelTaskRequest" (TaskParams) => "CancelTaskResultResponse" (tasks::CancelTaskResult);

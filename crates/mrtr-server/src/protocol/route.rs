@@ -1,0 +1,49 @@
+//! Which methods this server answers, and by what: the one list of them.
+
+use mrtr_schema::{MethodInfo, Revision};
+
+use crate::register::parts::Parts;
+
+/// What answers a method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Route {
+    CallTool,
+    ListTools,
+    GetPrompt,
+    ListPrompts,
+    ReadResource,
+    ListResources,
+    ListResourceTemplates,
+    Complete,
+    Discover,
+    Listen,
+    Initialize,
+    Ping,
+    /// The extension at this place, which owns the method.
+    Extension(usize),
+}
+
+impl Route {
+    /// What answers a method of this revision, if this server has it at all.
+    pub(super) fn of(method: &str, parts: &Parts, revision: Revision) -> Option<Self> {
+        let (route, is_offered) = match method {
+            "tools/call" => (Self::CallTool, !parts.tools.is_empty()),
+            "tools/list" => (Self::ListTools, !parts.tools.is_empty()),
+            "prompts/get" => (Self::GetPrompt, !parts.prompts.is_empty()),
+            "prompts/list" => (Self::ListPrompts, !parts.prompts.is_empty()),
+            "resources/read" => (Self::ReadResource, parts.has_resources()),
+            "resources/list" => (Self::ListResources, parts.has_resources()),
+            "resources/templates/list" => (Self::ListResourceTemplates, parts.has_resources()),
+            "completion/complete" => (Self::Complete, parts.completes()),
+            "server/discover" => (Self::Discover, true),
+            "subscriptions/listen" => (Self::Listen, true),
+            "initialize" => (Self::Initialize, true),
+            "ping" => (Self::Ping, true),
+            method => {
+                let owner = parts.extensions.iter().position(|extension| extension.owns(method, revision));
+                return owner.map(Self::Extension);
+            }
+        };
+        (is_offered && MethodInfo::of(method).exists_in(revision)).then_some(route)
+    }
+}

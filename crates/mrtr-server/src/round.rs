@@ -83,7 +83,7 @@ impl<'a> Round<'a> {
         settings: &'a FlowSettings,
     ) -> Result<Self, ErrorObject> {
         let (params, revision) = (&request.params, request.context.revision);
-        if !revision.may_ask_on(&request.method) {
+        if !request.info.may_ask_in(revision) {
             // Where nothing is ever asked, members of these names have no meaning (TY-6).
             return Ok(Self::of(parts, request, name, settings));
         }
@@ -269,7 +269,7 @@ impl<'a> Round<'a> {
 
     fn concluded(&self, outcome: &'static str) {
         self.note("outcome", outcome);
-        metrics::round(&self.request.method, outcome);
+        metrics::round(&self.request.info, outcome);
     }
 
     /// A reply that asks, carries, or both.
@@ -281,7 +281,7 @@ impl<'a> Round<'a> {
         binding: &Binding<'_>,
         lazy_flow: &LazyFlow,
     ) -> Result<String, ErrorObject> {
-        if !self.revision().may_ask_on(&self.request.method) {
+        if !self.request.info.may_ask_in(self.revision()) {
             let (method, revision) = (&self.request.method, self.revision());
             return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
         }

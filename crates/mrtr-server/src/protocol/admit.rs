@@ -43,12 +43,13 @@ impl<'a> Admitted<'a> {
                 return Err(Reply::error(error.id().cloned(), Refused::early(object), revision));
             }
         };
-        let unchecked = Unchecked { method, params, context };
+        let info = MethodInfo::of(&method);
+        let unchecked = Unchecked { method, info, params, context };
         match unchecked.check(parts) {
             Ok((client, route)) => {
-                let Unchecked { method, params, context } = unchecked;
+                let Unchecked { method, info, params, context } = unchecked;
                 let capabilities = Arc::clone(&client.capabilities);
-                let request = Request { body, method, params, context, capabilities, notifier: None };
+                let request = Request { body, method, info, params, context, capabilities, notifier: None };
                 Ok(Self { id, request, client, route })
             }
             Err(refused) => Err(Reply::error(Some(id), refused, revision)),
@@ -64,6 +65,8 @@ impl<'a> Admitted<'a> {
 /// A request of which nothing was looked at.
 struct Unchecked<'a> {
     method: Cow<'a, str>,
+    /// What is known of the method, looked up once.
+    info: MethodInfo,
     params: RawParams<'a>,
     context: &'a Context<'a>,
 }
@@ -74,8 +77,8 @@ impl Unchecked<'_> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
         let (method, revision) = (&*self.method, self.context.revision);
         // Whether there is the method at all comes before what it is called with.
-        let route = Route::of(method, parts, revision).ok_or_else(|| unknown_method(method, revision))?;
-        if let Some(member) = MethodInfo::of(&self.method).named_by {
+        let route = Route::of(method, &self.info, parts, revision).ok_or_else(|| unknown_method(method, revision))?;
+        if let Some(member) = self.info.named_by {
             let name = self.params.text(member).map_err(invalid_params)?;
             self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
         }
@@ -88,13 +91,13 @@ impl Unchecked<'_> {
         match route {
             Route::CallTool if self.may_ask() => &["_meta", "arguments", "inputResponses"],
             Route::CallTool => &["_meta", "arguments"],
-            _ if self.may_ask() && MethodInfo::of(&self.method).runs_flow => &["_meta", "inputResponses"],
+            _ if self.may_ask() && self.info.runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
 
     fn may_ask(&self) -> bool {
-        self.context.revision.may_ask_on(&self.method)
+        self.info.may_ask_in(self.context.revision)
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.

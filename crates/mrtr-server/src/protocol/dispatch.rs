@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{ErrorObject, MethodInfo};
+use mrtr_schema::ErrorObject;
 use tokio::sync::mpsc;
 
 use super::admit::Admitted;
@@ -81,7 +81,7 @@ fn stream_from(
 /// Past the middleware, to the method, and past the middleware again.
 async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<Reply, ErrorObject> {
     let Admitted { id, request, route, .. } = admitted;
-    let name = MethodInfo::of(&request.method).named_by.and_then(|member| request.params.text(member).ok().flatten());
+    let name = request.info.named_by.and_then(|member| request.params.text(member).ok().flatten());
     let info = RequestInfo {
         method: &request.method,
         name: name.as_deref(),

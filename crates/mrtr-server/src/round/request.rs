@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, RawParams, ReadError};
+use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, RawParams, ReadError};
 
 use crate::error::invalid_params;
 use crate::register::context::Context;
@@ -14,6 +14,8 @@ use crate::support::notify::Notifier;
 pub(crate) struct Request<'a> {
     pub(crate) body: &'a Bytes,
     pub(crate) method: Cow<'a, str>,
+    /// What is known of the method.
+    pub(crate) info: MethodInfo,
     pub(crate) params: RawParams<'a>,
     pub(crate) context: &'a Context<'a>,
     /// What the client declared.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject};
+use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject, MethodInfo};
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{AnswersDigest, Refusal, TokenUse};
 use tokio::sync::Notify;
@@ -83,7 +83,8 @@ impl Detached {
         let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(&body) else {
             return Err(internal_error());
         };
-        let request = Request { body: &body, method, params, context: &context, capabilities, notifier };
+        let info = MethodInfo::of(&method);
+        let request = Request { body: &body, method, info, params, context: &context, capabilities, notifier };
         let name = request.params.text("name").ok().flatten().unwrap_or_default();
         let tool = parts.tools.get(&*name).ok_or_else(internal_error)?;
         let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;

@@ -13,13 +13,12 @@
 use metrics::{counter, histogram};
 use mrtr_schema::{InputRequest, MethodInfo};
 
-pub(crate) fn round(method: &str, outcome: &'static str) {
+pub(crate) fn round(method: &MethodInfo, outcome: &'static str) {
     counter!("mrtr_rounds_total", "method" => known(method), "outcome" => outcome).increment(1);
 }
 
 /// The methods whose handlers are flows, and no others: a stranger's word never becomes a label.
-fn known(method: &str) -> &'static str {
-    let method = MethodInfo::of(method);
+fn known(method: &MethodInfo) -> &'static str {
     method.name.filter(|_| method.runs_flow).unwrap_or("other")
 }
 

@@ -1,8 +1,8 @@
 //! For those who add to a server: extensions, middleware, runners of their own, clocks, shedders.
 
 pub use crate::engine::context::{DEFAULT_RUN_DEADLINE, RunContext};
-pub use crate::engine::journal::{Asked, Journal};
-pub use crate::engine::{Entry, JournalSink, Outcome, Question, RunReport, SinkError};
+pub use crate::engine::journal::{Asked, Entries, Entry, EntryKind, Journal, JournalError};
+pub use crate::engine::{JournalSink, Outcome, Question, RunReport, SinkError, StopReason, StopSignal};
 pub use crate::flow::run::run;
 pub use crate::register::extension::{Extension, Host, ToolCall};
 pub use crate::register::flow_output::FlowOutput;

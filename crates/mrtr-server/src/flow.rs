@@ -35,7 +35,7 @@ pub use step::{Retry, Step};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
-use crate::engine::{Admission, Run, park};
+use crate::engine::{Admission, Run, StopReason, park};
 use crate::support::caller::Caller;
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
@@ -354,7 +354,7 @@ impl Flow {
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
         match serde_json::value::to_raw_value(progress) {
             Ok(progress) => {
-                let admission = self.run.record_progress(progress);
+                let admission = self.run.record_progress(progress.into());
                 if !matches!(admission, Admission::To(_)) {
                     park::<()>(admission, "a yield point").await;
                 }
@@ -368,7 +368,7 @@ impl Flow {
 
     /// How far the last yield point of an earlier run had come.
     pub fn resumed_from<P: DeserializeOwned>(&self) -> Option<P> {
-        serde_json::from_str(self.run.resumed()?.get()).ok()
+        serde_json::from_str(self.run.resumed()?.as_str()).ok()
     }
 
     /// A key for this flow and this name, the same in every run: for outside services that take one.
@@ -468,6 +468,30 @@ impl Flow {
         }
     }
 
+    /// Waits until the run is stopped from outside: the call was cancelled, the process ends, another instance has the
+    /// flow. In a step, too. What is never stopped waits for ever.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow};
+    /// # async fn copy() -> Result<(), std::io::Error> { Ok(()) }
+    /// async fn copy_all(flow: Flow) -> Result<&'static str, Failure> {
+    ///     flow.step("copy", async {
+    ///         tokio::select! {
+    ///             copied = copy() => copied.map_err(Failure::from),
+    ///             reason = flow.cancelled() => Err(format!("stopped: {reason:?}").into()),
+    ///         }
+    ///     })
+    ///     .await?;
+    ///     Ok("copied")
+    /// }
+    /// ```
+    pub async fn cancelled(&self) -> StopReason {
+        match &self.run.context.stop {
+            Some(signal) => signal.wait().await,
+            None => pending().await,
+        }
+    }
+
     /// What the server was built with.
     ///
     /// # Panics
@@ -520,12 +544,12 @@ impl Flow {
     /// An answer as it came, unchecked: for handlers that return [`InputRequired`](crate::InputRequired) themselves.
     pub fn given(&self, key: &str) -> Option<InputResponse> {
         let given = self.run.given(key)?;
-        JsonObject::from_raw(&given).ok().map(InputResponse::from_object)
+        JsonObject::from_raw(given.raw().ok()?).ok().map(InputResponse::from_object)
     }
 
     /// What the last [`InputRequired`](crate::InputRequired) of this flow had the client carry.
     pub fn carried<S: DeserializeOwned>(&self) -> Option<S> {
-        serde_json::from_str(self.run.carried()?.get()).ok()
+        serde_json::from_str(self.run.carried()?.as_str()).ok()
     }
 
     fn name(&self, name: impl Display) -> String {

@@ -1,7 +1,6 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
 pub(crate) mod completion;
-mod flow_state;
 pub(crate) mod prompt;
 pub(crate) mod request;
 pub(crate) mod resource;
@@ -11,18 +10,18 @@ mod unmatched;
 mod write;
 
 use std::borrow::Cow;
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
+use mrtr_state::single_use::StepRecord;
 use mrtr_state::{Binding, FlowProgress, Opened, SealError, SealOptions, Sealer, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::engine::context::RunContext;
-use crate::engine::journal::Journal;
+use crate::engine::journal::{Journal, Pending, StepEntry};
 use crate::engine::lazy_flow::LazyFlow;
 use crate::engine::shared::Shared;
-use crate::engine::{JournalSink, Outcome, Question, RunReport, gate};
+use crate::engine::{JournalSink, Outcome, Question, RunReport, StopSignal, gate};
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error, invalid_params, with_causes};
 use crate::flow::run::run;
 use crate::register::flow_output::{FlowOutput, internal_failure};
@@ -32,7 +31,6 @@ use crate::register::settings::{FlowSettings, StatePolicy};
 use crate::support::caller::Caller;
 use crate::support::shed::LoadGuard;
 use crate::support::{echo, metrics};
-use flow_state::{FlowState, Pending};
 use request::Request;
 
 /// A request whose handler is a flow, taken apart.
@@ -62,9 +60,9 @@ pub(crate) struct Prepared<'a> {
 /// What a reservation adds to a round: where steps are kept, and whether the client still waits.
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
-    gone: Arc<AtomicBool>,
-    /// What earlier holders of the reservation did.
-    replayed: Vec<(String, Option<String>)>,
+    stop: StopSignal,
+    /// What earlier holders of the reservation recorded.
+    replayed: Vec<StepRecord>,
 }
 
 /// How a round ended.
@@ -137,12 +135,15 @@ impl<'a> Round<'a> {
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
         context.load = self.shared.load.measured(self.request.context.received, now);
-        if let Some(ReservationContext { sink, gone, replayed }) = watch {
-            for (step, outcome) in replayed {
-                journal.replay(step, outcome.as_deref()).map_err(|_| internal_error())?;
+        if let Some(ReservationContext { sink, stop, replayed }) = watch {
+            for StepRecord { name, outcome, .. } in &replayed {
+                match outcome {
+                    Some(entry) => journal.replay(entry).map_err(|_| internal_error())?,
+                    None => drop(journal.put_step(name, &StepEntry::Started)),
+                }
             }
             context.sink = Some(sink);
-            context.gone = Some(gone);
+            context.stop = Some(stop);
         }
         Ok(Box::new(Prepared { binding, lazy_flow, pending, journal, context }))
     }
@@ -162,7 +163,7 @@ impl<'a> Round<'a> {
         self.shared.sealer(self.settings.lifetimes)
     }
 
-    fn open(&self, binding: &Binding<'_>, now: Timestamp) -> Result<Option<Opened<FlowState>>, ErrorObject> {
+    fn open(&self, binding: &Binding<'_>, now: Timestamp) -> Result<Option<Opened<Journal>>, ErrorObject> {
         let Some(state) = &self.state else { return Ok(None) };
         let opened = self.sealer().open(state, binding, now);
         opened.map(Some).map_err(|refusal| {
@@ -201,26 +202,27 @@ impl<'a> Round<'a> {
 
     /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
     /// nothing, with the answers apart.
-    fn journal(&self, opened: Option<Opened<FlowState>>) -> (Journal, Vec<Pending>) {
+    fn journal(&self, opened: Option<Opened<Journal>>) -> (Journal, Vec<Pending>) {
         let Some(opened) = opened else {
             let mut journal = Journal::default();
-            if let Some(answers) = self.answers.as_ref().filter(|_| self.settings.guard.is_none()) {
-                let answers = answers.iter();
-                journal
-                    .entries_mut()
-                    .unsealed_answers
-                    .extend(answers.map(|(key, answer)| (key.to_owned(), answer.to_owned())));
+            for (key, answer) in
+                self.answers.iter().filter(|_| self.settings.guard.is_none()).flat_map(RawMembers::iter)
+            {
+                journal.put_unsealed(key, answer);
             }
             return (journal, Vec::new());
         };
-        let FlowState { pending, mut journal } = opened.into_payload();
+        let mut journal = opened.into_payload();
+        let pending = journal.take_pending();
         for question in &pending {
-            match self.answers.as_ref().and_then(|answers| answers.get(question.key())) {
+            match self.answers.as_ref().and_then(|answers| answers.get(&question.key)) {
                 Some(answer) => {
                     metrics::answered();
-                    journal.answer(question.key(), answer.to_owned(), question.asked());
+                    journal.put_answer(&question.key, answer.into(), question.asked);
                 }
-                None if question.is_optional() => journal.skip(question.key()),
+                None if question.is_optional => {
+                    journal.put_skipped(&question.key);
+                }
                 None => {}
             }
         }
@@ -239,7 +241,7 @@ impl<'a> Round<'a> {
         let running = LoadGuard::begin(&self.shared.load);
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         drop(running);
-        let RunReport { outcome, journal, must_carry, seen } = ran.resolve_manual_questions(&self.shared.inputs);
+        let RunReport { outcome, journal, must_carry, seen, .. } = ran.resolve_manual_questions(&self.shared.inputs);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
@@ -251,9 +253,9 @@ impl<'a> Round<'a> {
                 self.complete(result, "done")
             }
             Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &lazy_flow),
-            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &lazy_flow),
+            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), journal, true, &binding, &lazy_flow),
             Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
-            Outcome::Abandoned => {
+            Outcome::Stopped(_) => {
                 self.concluded("abandoned");
                 Err(internal_error())
             }
@@ -290,10 +292,9 @@ impl<'a> Round<'a> {
         let gate = gate::check(questions.iter(), &self.request.capabilities, self.revision());
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
-        let payload = FlowState { pending: questions.iter().map(Pending::of).collect(), journal };
-        let state = match carries.then(|| self.seal(&payload, &questions, binding, lazy_flow)).transpose() {
+        let state = match carries.then(|| self.seal(&journal, &questions, binding, lazy_flow)).transpose() {
             Ok(state) => state,
-            Err(error) => return self.unsealed::<R>(&error, &payload.journal),
+            Err(error) => return self.unsealed::<R>(&error, &journal),
         };
         let state_bytes = state.as_ref().map_or(0, RequestState::len);
         self.note("state_bytes", state_bytes);
@@ -311,7 +312,7 @@ impl<'a> Round<'a> {
 
     fn seal(
         &self,
-        payload: &FlowState,
+        journal: &Journal,
         questions: &[Question],
         binding: &Binding<'_>,
         lazy_flow: &LazyFlow,
@@ -328,8 +329,8 @@ impl<'a> Round<'a> {
         };
         let options = |flow_progress| options(flow_progress).handler_version(&self.settings.version);
         match lazy_flow.known() {
-            Some(flow_progress) => sealer.seal_as(payload, binding, options(flow_progress), now),
-            None => sealer.seal_first(payload, binding, options, now),
+            Some(flow_progress) => sealer.seal_as(journal, binding, options(flow_progress), now),
+            None => sealer.seal_first(journal, binding, options, now),
         }
     }
 

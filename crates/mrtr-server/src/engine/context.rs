@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use mrtr_schema::{ClientCapabilities, Revision};
@@ -13,6 +12,7 @@ use super::lazy_flow::LazyFlow;
 use super::registered_inputs::Inputs;
 use super::shared::Shared;
 use super::sink::JournalSink;
+use super::stop::StopSignal;
 use crate::support::caller::Caller;
 use crate::support::clock::SystemClock;
 use crate::support::hex::short_hex;
@@ -42,8 +42,8 @@ pub struct RunContext {
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) caller: Option<Caller>,
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
-    /// Set once the client does not wait for the run any more.
-    pub(crate) gone: Option<Arc<AtomicBool>>,
+    /// Stops the run from outside.
+    pub(crate) stop: Option<StopSignal>,
     pub(crate) journal_limit: usize,
     /// How long a run may take.
     pub(crate) deadline: Duration,
@@ -74,7 +74,7 @@ impl RunContext {
             capabilities: Arc::default(),
             caller: None,
             sink: None,
-            gone: None,
+            stop: None,
             as_task: false,
             notifier: None,
             load: Load::default(),
@@ -103,6 +103,13 @@ impl RunContext {
     #[must_use]
     pub fn deadline(mut self, limit: Duration) -> Self {
         self.deadline = limit;
+        self
+    }
+
+    /// Lets the run be stopped from outside.
+    #[must_use]
+    pub fn stop(mut self, signal: StopSignal) -> Self {
+        self.stop = Some(signal);
         self
     }
 

@@ -1,320 +1,455 @@
-//! What a flow has learned so far: answers and step outcomes, each under its own name.
+//! What a flow knows: entries, each about something and under its name. The only memory between its runs.
 
-use std::sync::LazyLock;
+mod asked;
+mod entries;
+mod form;
+mod leaf;
+mod slots;
 
-use indexmap::IndexMap;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+use bytes::Bytes;
+use mrtr_state::{Payload, PayloadError};
 use serde_json::value::RawValue;
 
-use crate::error::StepError;
-use crate::support::by_name::ByName;
+use super::question::Question;
+use crate::error::{StepError, Visibility};
+use form::{Detail, Parts, Space, unreadable};
+use slots::{Slots, View};
 
-/// The entries of a flow, by name: the only memory between its runs.
+pub use asked::Asked;
+pub(crate) use asked::{Pinned, Wording};
+pub use entries::{Entries, Entry};
+pub use form::EntryKind;
+pub(crate) use leaf::Leaf;
+
+/// The entries of a flow, by name.
 ///
-/// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants.
+/// Names, not numbers: a new version of a handler that asks other questions keeps the answers it still wants. What a
+/// run does not look for is not read.
 ///
 /// ```
 /// use mrtr_server::extend::{Asked, Journal};
 ///
 /// let mut journal = Journal::default();
 /// assert!(journal.is_empty());
-/// journal.answer("roots", serde_json::from_str(r#"{"roots": []}"#)?, Asked::default());
-/// assert_eq!(journal.answered().collect::<Vec<_>>(), ["roots"]);
+/// journal.answer("roots", &serde_json::value::RawValue::from_string(r#"{"roots": []}"#.to_owned())?, Asked::default());
+/// let kept = Journal::from_bytes(journal.to_bytes()).expect("it was just written");
+/// assert_eq!(kept.answered().collect::<Vec<_>>(), ["roots"]);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Journal(
     /// Most calls never have an entry, and those that do hand their journal on: it takes one word.
-    Option<Box<Entries>>,
+    Option<Box<Slots>>,
 );
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Entries {
-    #[serde(rename = "a", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) answers: ByName<AnswerEntry>,
-    #[serde(rename = "s", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) steps: ByName<StepEntry>,
-    /// URLs that were seen to be visited.
-    #[serde(rename = "v", default, skip_serializing_if = "Vec::is_empty")]
-    pub(crate) visits: Vec<String>,
-    /// What was decided elsewhere, by question.
-    #[serde(rename = "e", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) decisions: ByName<Box<RawValue>>,
-    /// Answers that came without a state, and that no run has used yet. They go along where a state goes, and are no
-    /// reason for one: most are answers to nothing. Clients choose their names.
-    #[serde(rename = "l", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) unsealed_answers: IndexMap<String, Box<RawValue>>,
-    /// How often a pinned question was asked again because its wording had changed.
-    #[serde(rename = "r", default, skip_serializing_if = "IndexMap::is_empty")]
-    pub(crate) rewordings: ByName<u32>,
-    /// How far the last yield point had come.
-    #[serde(rename = "y", default, skip_serializing_if = "Option::is_none")]
-    pub(crate) progress: Option<Box<RawValue>>,
-    /// How often the flow was put down.
-    #[serde(rename = "d", default, skip_serializing_if = "is_zero")]
-    pub(crate) sheds: u32,
-    /// What a handler in manual mode wants back.
-    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
-    pub(crate) carried: Option<Box<RawValue>>,
-    /// Whether an outside service may hold an id that follows from this flow's.
-    #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) gave_keys: bool,
-}
-
-/// What became of a question.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) enum AnswerEntry {
-    /// The client answered this, to these words.
-    #[serde(rename = "g")]
-    Given(Wording, Box<RawValue>),
-    /// The client answered this, and it counts for the exact words alone.
-    #[serde(rename = "p")]
-    Pinned(Wording, Box<RawValue>, String),
-    /// It was asked once, need not be answered, and was not.
-    #[serde(rename = "n")]
-    Skipped,
-}
-
-/// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
-///
-/// ```
-/// use mrtr_server::extend::{Journal, Question};
-///
-/// /// What a runner does when the answer to a question has come.
-/// fn answered(journal: &mut Journal, question: &Question, answer: Box<serde_json::value::RawValue>) {
-///     journal.answer(&question.key, answer, question.asked.clone());
-/// }
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Asked {
-    /// A short digest of the wording.
-    pub(crate) wording: Wording,
-    /// The digest of the wording, if the answer counts for that wording alone.
-    pub(crate) pinned: Option<String>,
-}
-
-impl Asked {
-    /// Where one question is asked in two places, it is pinned if one of them wants that.
-    pub(crate) fn pin(&mut self, other: Self) {
-        self.pinned = self.pinned.take().or(other.pinned);
-    }
-}
-
-/// A digest of a question's wording, of 24 bits: it tells mistakes, not attacks. 0 where the engine did not word it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Wording(pub(crate) u32);
-
-impl Wording {
-    /// Whether both are known, and differ.
-    pub(crate) fn differs(self, other: Self) -> bool {
-        self != other && self != Self::default() && other != Self::default()
-    }
-}
-
 /// What became of a step.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(crate) enum StepEntry {
     /// It was started, and how it ended is not known.
-    #[serde(rename = "s")]
     Started,
     /// Its handler went on without it, and saw no outcome.
-    #[serde(rename = "d")]
     Dropped,
     /// It took longer than it may.
-    #[serde(rename = "t")]
     TimedOut,
     /// It gave this value.
-    #[serde(rename = "v")]
-    Value(Box<RawValue>),
+    Value(Leaf),
     /// It failed like this.
-    #[serde(rename = "e")]
     Error(StepError),
 }
 
-impl AnswerEntry {
-    pub(crate) fn given(response: Box<RawValue>, Asked { wording, pinned }: Asked) -> Self {
-        match pinned {
-            None => Self::Given(wording, response),
-            Some(pinned) => Self::Pinned(wording, response, pinned),
-        }
-    }
-
-    /// The answer, unless there is none.
-    pub(crate) fn response(&self) -> Option<&RawValue> {
-        match self {
-            Self::Given(_, response) | Self::Pinned(_, response, _) => Some(response),
-            Self::Skipped => None,
-        }
-    }
-
-    pub(crate) fn size(&self) -> usize {
-        self.response().map_or(0, |response| response.get().len())
-    }
+/// What became of a question.
+pub(crate) enum AnswerEntry {
+    /// The client answered this, to these words.
+    Given(Leaf, Asked),
+    /// It was asked once, need not be answered, and was not.
+    Skipped,
 }
 
-impl StepEntry {
-    pub(crate) fn is_started(&self) -> bool {
-        matches!(self, Self::Started)
-    }
-
-    pub(crate) fn size(&self) -> usize {
-        match self {
-            Self::Started | Self::Dropped | Self::TimedOut => 0,
-            Self::Value(value) => value.get().len(),
-            Self::Error(error) => error.message.len(),
-        }
-    }
+/// A question that a state says was asked.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    pub(crate) key: String,
+    pub(crate) asked: Asked,
+    /// Whether the flow goes on without an answer.
+    pub(crate) is_optional: bool,
 }
+
+/// Why bytes are no journal.
+///
+/// ```
+/// use mrtr_server::extend::Journal;
+///
+/// let error = Journal::from_bytes(vec![9]).unwrap_err();
+/// assert_eq!(error.to_string(), "the journal is cut short, or of a newer version");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct JournalError(PayloadError);
 
 impl Journal {
+    /// Takes entries as [`to_bytes`](Self::to_bytes) or a sink got them, one after the other.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, JournalError> {
+        let bytes = bytes.into();
+        if bytes.is_empty() {
+            return Ok(Self::default());
+        }
+        let slots = Slots::read(bytes).ok_or_else(|| JournalError(unreadable()))?;
+        Ok(Self(Some(Box::new(slots))))
+    }
+
+    /// The entries, one after the other, without those that others took the place of.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.write_to(&mut bytes);
+        bytes
+    }
+
+    /// Takes in entries that a sink was given, after those that are there.
+    pub fn replay(&mut self, entries: &[u8]) -> Result<(), JournalError> {
+        self.slots_mut().append(entries).ok_or_else(|| JournalError(unreadable()))
+    }
+
     /// Whether there is nothing that must be remembered.
     pub fn is_empty(&self) -> bool {
-        self.0.as_ref().is_none_or(|entries| entries.is_empty())
+        self.all().all(|entry| matches!(entry.kind(), EntryKind::UnsealedAnswer | EntryKind::QuestionOpened))
     }
 
     /// The names of the questions that are answered.
     pub fn answered(&self) -> impl Iterator<Item = &str> {
-        self.entries().answers.keys().map(String::as_str)
+        let settled = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
+        self.all().filter(settled).map(View::name)
     }
 
     /// The names of the steps that were started.
     pub fn steps(&self) -> impl Iterator<Item = &str> {
-        self.entries().steps.keys().map(String::as_str)
+        self.all().filter(|entry| entry.kind().space() == Space::Step).map(View::name)
     }
 
     /// Takes in the answer to a question that was asked, in place of an earlier one. Whether it will do is for the
     /// next run to say. `asked` is what [`Question::asked`](crate::extend::Question::asked) was.
-    pub fn answer(&mut self, key: impl Into<String>, response: Box<RawValue>, asked: Asked) {
-        self.entries_mut().answers.insert(key.into(), AnswerEntry::given(response, asked));
+    pub fn answer(&mut self, key: impl AsRef<str>, response: &RawValue, asked: Asked) {
+        self.put_answer(key.as_ref(), response.into(), asked);
     }
 
     /// Takes note that an optional question was asked and not answered.
-    pub fn skip(&mut self, key: impl Into<String>) {
-        self.entries_mut().answers.insert(key.into(), AnswerEntry::Skipped);
-    }
-
-    /// Takes back the outcome of a step that a sink was given; `None` for one that was started and has none.
-    pub fn replay(&mut self, step: impl Into<String>, outcome: Option<&str>) -> Result<(), serde_json::Error> {
-        let entry = outcome.map_or(Ok(StepEntry::Started), serde_json::from_str)?;
-        self.entries_mut().steps.insert(step.into(), entry);
-        Ok(())
+    pub fn skip(&mut self, key: impl AsRef<str>) {
+        self.put(key.as_ref(), EntryKind::Skipped, Detail::None, Leaf::default());
     }
 }
 
 impl Journal {
-    pub(crate) fn entries(&self) -> &Entries {
-        static NONE: LazyLock<Entries> = LazyLock::new(Entries::default);
-        self.0.as_deref().unwrap_or_else(|| &NONE)
+    fn all(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
+        self.0.iter().flat_map(|slots| slots.iter())
     }
 
-    pub(crate) fn entries_mut(&mut self) -> &mut Entries {
+    fn get(&self, space: Space, name: &str) -> Option<View<'_>> {
+        self.0.as_ref()?.get(space, name)
+    }
+
+    fn slots_mut(&mut self) -> &mut Slots {
         self.0.get_or_insert_default()
+    }
+
+    fn put(&mut self, name: &str, kind: EntryKind, detail: Detail, leaf: Leaf) -> Option<usize> {
+        self.slots_mut().put(name, Parts { kind, detail, leaf })
+    }
+
+    /// What is known of a question.
+    pub(crate) fn answer_to(&self, key: &str) -> Option<AnswerEntry> {
+        let entry = self.get(Space::Question, key)?;
+        match entry.kind() {
+            EntryKind::Answered => Some(AnswerEntry::Given(entry.leaf(), entry.detail().asked())),
+            EntryKind::Skipped => Some(AnswerEntry::Skipped),
+            _ => None,
+        }
+    }
+
+    /// Whether a question was answered, or settled without an answer.
+    pub(crate) fn is_settled(&self, key: &str) -> bool {
+        let entry = self.get(Space::Question, key);
+        entry.is_some_and(|entry| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped))
     }
 
     /// Whether a question was answered; it may also be settled without an answer, left out or found done.
     pub(crate) fn has_answer(&self, key: &str) -> bool {
-        self.entries().answers.get(key).and_then(AnswerEntry::response).is_some()
+        self.get(Space::Question, key).is_some_and(|entry| entry.kind() == EntryKind::Answered)
     }
 
-    pub(crate) fn remove_answer(&mut self, key: &str) -> Option<AnswerEntry> {
-        self.0.as_mut()?.answers.shift_remove(key)
+    /// Puts an answer in, and says how much it takes the place of.
+    pub(crate) fn put_answer(&mut self, key: &str, response: Leaf, asked: Asked) -> Option<usize> {
+        self.put(key, EntryKind::Answered, Detail::Asked { asked, optional: false }, response)
     }
 
-    /// Keeps those of the answers that no run has used for which this holds.
-    pub(crate) fn retain_unsealed(&mut self, mut stays: impl FnMut(&str, &RawValue) -> bool) {
-        if let Some(entries) = &mut self.0 {
-            entries.unsealed_answers.retain(|key, answer| stays(key, answer));
+    /// Takes note that an optional question cannot be asked, or was not answered.
+    pub(crate) fn put_skipped(&mut self, key: &str) -> Option<usize> {
+        self.put(key, EntryKind::Skipped, Detail::None, Leaf::default())
+    }
+
+    pub(crate) fn remove_answer(&mut self, key: &str) -> Option<usize> {
+        self.0.as_mut()?.remove(Space::Question, key)
+    }
+
+    /// Takes note of a question that is asked of the client.
+    pub(crate) fn put_opened(&mut self, question: &Question) {
+        let detail = Detail::Asked { asked: question.asked, optional: question.optional };
+        self.put(&question.key, EntryKind::QuestionOpened, detail, Leaf::default());
+    }
+
+    /// Takes out the questions that are open: whether they still are is for the next run to say.
+    pub(crate) fn take_pending(&mut self) -> Vec<Pending> {
+        let Some(slots) = &mut self.0 else { return Vec::new() };
+        let is_open = |entry: &View<'_>| entry.kind() == EntryKind::QuestionOpened;
+        let pending = slots.iter().filter(is_open).map(|entry| {
+            let Detail::Asked { asked, optional } = entry.detail() else {
+                return Pending { key: entry.name().to_owned(), asked: Asked::default(), is_optional: false };
+            };
+            Pending { key: entry.name().to_owned(), asked, is_optional: optional }
+        });
+        let pending: Vec<_> = pending.collect();
+        if !pending.is_empty() {
+            slots.retain(|entry| !is_open(&entry));
+        }
+        pending
+    }
+
+    pub(crate) fn step(&self, name: &str) -> Option<StepEntry> {
+        let entry = self.get(Space::Step, name)?;
+        Some(match entry.kind() {
+            EntryKind::StepFinished => StepEntry::Value(entry.leaf()),
+            EntryKind::StepFailed => {
+                let visibility = match entry.detail() {
+                    Detail::Visibility(visibility) => visibility,
+                    _ => Visibility::Internal,
+                };
+                StepEntry::Error(StepError { message: entry.text().to_owned(), visibility })
+            }
+            EntryKind::StepDropped => StepEntry::Dropped,
+            EntryKind::StepTimedOut => StepEntry::TimedOut,
+            _ => StepEntry::Started,
+        })
+    }
+
+    /// Puts a step in, and says how much it takes the place of.
+    pub(crate) fn put_step(&mut self, name: &str, entry: &StepEntry) -> Option<usize> {
+        let Parts { kind, detail, leaf } = entry.parts();
+        self.put(name, kind, detail, leaf)
+    }
+
+    /// Steps that were started, and of which no outcome is known.
+    pub(crate) fn started_steps(&self) -> impl Iterator<Item = &str> {
+        self.all().filter(|entry| entry.kind() == EntryKind::StepStarted).map(View::name)
+    }
+
+    pub(crate) fn has_visited(&self, key: &str) -> bool {
+        self.get(Space::Visit, key).is_some()
+    }
+
+    pub(crate) fn put_visited(&mut self, key: &str) {
+        self.put(key, EntryKind::Visited, Detail::None, Leaf::default());
+    }
+
+    /// How often a visit that the user consented to was looked for.
+    pub(crate) fn looks_for_visit(&self, key: &str) -> u32 {
+        self.get(Space::Consent, key).map_or(0, |entry| entry.detail().count())
+    }
+
+    pub(crate) fn put_consented(&mut self, key: &str, looks: u32) {
+        self.put(key, EntryKind::Consented, Detail::Count(looks), Leaf::default());
+    }
+
+    pub(crate) fn decision(&self, key: &str) -> Option<Leaf> {
+        self.get(Space::Decision, key).map(View::leaf)
+    }
+
+    pub(crate) fn put_decision(&mut self, key: &str, decision: Leaf) -> Option<usize> {
+        self.put(key, EntryKind::Decided, Detail::None, decision)
+    }
+
+    pub(crate) fn unsealed_answer(&self, key: &str) -> Option<Leaf> {
+        self.get(Space::Unsealed, key).map(View::leaf)
+    }
+
+    pub(crate) fn put_unsealed(&mut self, key: &str, answer: &RawValue) {
+        self.put(key, EntryKind::UnsealedAnswer, Detail::None, answer.into());
+    }
+
+    pub(crate) fn remove_unsealed(&mut self, key: &str) {
+        if let Some(slots) = &mut self.0 {
+            slots.remove(Space::Unsealed, key);
         }
     }
 
-    /// Whether there is nothing in it at all, also nothing that merely goes along.
-    pub(crate) fn is_blank(&self) -> bool {
-        self.0.as_ref().is_none_or(|entries| entries.is_empty() && entries.unsealed_answers.is_empty())
+    /// Keeps those of the answers that no run has used for which this holds, by name and length.
+    pub(crate) fn retain_unsealed(&mut self, mut stays: impl FnMut(&str, usize) -> bool) {
+        if let Some(slots) = &mut self.0 {
+            slots.retain(|entry| entry.kind() != EntryKind::UnsealedAnswer || stays(entry.name(), entry.size()));
+        }
+    }
+
+    /// Counts how often a pinned question changed its wording under an answer.
+    pub(crate) fn count_rewording(&mut self, key: &str) -> u32 {
+        let times = self.get(Space::Reworded, key).map_or(0, |entry| entry.detail().count()) + 1;
+        self.put(key, EntryKind::Reworded, Detail::Count(times), Leaf::default());
+        times
+    }
+
+    /// How far the last yield point had come.
+    pub(crate) fn progress(&self) -> Option<Leaf> {
+        self.get(Space::Progress, "").map(View::leaf)
+    }
+
+    pub(crate) fn put_progress(&mut self, progress: Leaf) -> Option<usize> {
+        self.put("", EntryKind::Progress, Detail::None, progress)
+    }
+
+    /// How often the flow was put down.
+    pub(crate) fn sheds(&self) -> u32 {
+        self.get(Space::Shed, "").map_or(0, |entry| entry.detail().count())
+    }
+
+    pub(crate) fn count_shed(&mut self) -> u32 {
+        let times = self.sheds() + 1;
+        self.put("", EntryKind::Shed, Detail::Count(times), Leaf::default());
+        times
+    }
+
+    /// What a handler in manual mode wants back.
+    pub(crate) fn carried(&self) -> Option<Leaf> {
+        self.get(Space::Carried, "").map(View::leaf)
+    }
+
+    pub(crate) fn put_carried(&mut self, carried: Option<Leaf>) {
+        match (carried, &mut self.0) {
+            (Some(carried), _) => {
+                self.put("", EntryKind::Carried, Detail::None, carried);
+            }
+            (None, Some(slots)) => {
+                slots.remove(Space::Carried, "");
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// Whether an outside service may hold an id that follows from this flow's.
+    pub(crate) fn gave_keys(&self) -> bool {
+        self.get(Space::Keys, "").is_some()
+    }
+
+    /// Says whether this is news.
+    pub(crate) fn put_key_given(&mut self) -> bool {
+        let is_news = !self.gave_keys();
+        if is_news {
+            self.put("", EntryKind::KeyGiven, Detail::None, Leaf::default());
+        }
+        is_news
+    }
+
+    pub(crate) fn has_steps(&self) -> bool {
+        self.steps().next().is_some()
     }
 
     /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.
     pub(crate) fn size(&self) -> usize {
-        self.0.as_ref().map_or(0, |entries| entries.size())
+        self.all().filter(|entry| entry.kind() != EntryKind::UnsealedAnswer).map(cost).sum()
     }
 
     /// The answer with which it grew beyond this many bytes, if it was one: what a handler records is measured as it
     /// is recorded.
     pub(crate) fn excess(&self, limit: usize) -> Option<&str> {
-        let entries = self.0.as_ref()?;
-        let taken = |(key, entry): (&String, &AnswerEntry)| key.len() + entry.size() + PER_ENTRY;
-        let mut size = entries.size() - entries.answers.iter().map(taken).sum::<usize>();
+        let is_answer = |entry: &View<'_>| matches!(entry.kind(), EntryKind::Answered | EntryKind::Skipped);
+        let counted = |entry: &View<'_>| entry.kind() != EntryKind::UnsealedAnswer && !is_answer(entry);
+        let mut size: usize = self.all().filter(counted).map(cost).sum();
         if size > limit {
             return None;
         }
-        let mut answers = entries.answers.iter();
-        let grown = answers.find(|answer| {
-            size += taken(*answer);
+        let grown = self.all().filter(is_answer).find(|answer| {
+            size += cost(*answer);
             size > limit
         });
-        grown.map(|(key, _)| key.as_str())
+        grown.map(View::name)
     }
 
     /// The answer that would be too much even if the handler had nothing carried by hand, which is its own to bound.
     pub(crate) fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
-        let carried = self.entries().carried.as_ref().map_or(0, |value| value.get().len() + PER_ENTRY);
+        let carried = self.get(Space::Carried, "").map_or(0, cost);
         self.excess(limit + carried)
     }
 
     /// The entry that takes most, in words for the log.
     pub(crate) fn largest(&self) -> Option<String> {
-        self.0.as_ref()?.largest()
+        let largest = self.all().max_by_key(|entry| entry.size())?;
+        let (name, size) = (largest.name(), largest.size());
+        let what = match largest.kind().space() {
+            Space::Step => format!("step `{name}`"),
+            Space::Progress => "the progress".to_owned(),
+            Space::Carried => "what is carried by hand".to_owned(),
+            _ => format!("answer `{name}`"),
+        };
+        Some(format!("{what} takes {size} of them"))
+    }
+
+    fn write_to(&self, out: &mut Vec<u8>) {
+        if let Some(slots) = &self.0 {
+            slots.write(out);
+        }
     }
 }
 
-impl Serialize for Journal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.entries().serialize(serializer)
+impl StepEntry {
+    fn parts(&self) -> Parts<Leaf> {
+        let plain = |kind| Parts { kind, detail: Detail::None, leaf: Leaf::default() };
+        match self {
+            Self::Started => plain(EntryKind::StepStarted),
+            Self::Dropped => plain(EntryKind::StepDropped),
+            Self::TimedOut => plain(EntryKind::StepTimedOut),
+            Self::Value(value) => Parts { leaf: value.clone(), ..plain(EntryKind::StepFinished) },
+            Self::Error(StepError { message, visibility }) => Parts {
+                kind: EntryKind::StepFailed,
+                detail: Detail::Visibility(*visibility),
+                leaf: Leaf::of_text(Bytes::copy_from_slice(message.as_bytes())),
+            },
+        }
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Started | Self::Dropped | Self::TimedOut => 0,
+            Self::Value(value) => value.len(),
+            Self::Error(error) => error.message.len(),
+        }
     }
 }
 
-impl<'de> Deserialize<'de> for Journal {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::deserialize(deserializer).map(Some).map(Self)
+/// What a state carries of a flow is its journal, with the questions that the reply asks.
+impl Payload for Journal {
+    const KIND: &'static str = "mrtr/flow";
+
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
+        out.push(VERSION);
+        self.write_to(out);
+        Ok(())
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
+        let Some((&VERSION, entries)) = bytes.split_first() else { return Err(unreadable()) };
+        Self::from_bytes(Bytes::copy_from_slice(entries)).map_err(|JournalError(error)| error)
     }
 }
 
-impl Entries {
-    fn is_empty(&self) -> bool {
-        self.answers.is_empty()
-            && self.steps.is_empty()
-            && self.visits.is_empty()
-            && self.decisions.is_empty()
-            && self.sheds == 0
-            && self.rewordings.is_empty()
-            && self.progress.is_none()
-            && self.carried.is_none()
-            && !self.gave_keys
-    }
-
-    fn size(&self) -> usize {
-        let answers = self.answers.iter().map(|(key, entry)| key.len() + entry.size());
-        let steps = self.steps.iter().map(|(name, entry)| name.len() + entry.size());
-        let names = self.visits.iter().map(String::len);
-        let rest = [&self.progress, &self.carried].into_iter().flatten();
-        let rest = rest.chain(self.decisions.values()).map(|value| value.get().len());
-        answers.chain(steps).chain(names).chain(rest).map(|length| length + PER_ENTRY).sum()
-    }
-
-    fn largest(&self) -> Option<String> {
-        let answers = self.answers.iter().map(|(key, entry)| (entry.size(), format!("answer `{key}`")));
-        let steps = self.steps.iter().map(|(name, entry)| (entry.size(), format!("step `{name}`")));
-        let progress = self.progress.iter().map(|value| (value.get().len(), "the progress".to_owned()));
-        let carried = self.carried.iter().map(|value| (value.get().len(), "what is carried by hand".to_owned()));
-        let (size, name) = answers.chain(steps).chain(progress).chain(carried).max_by_key(|(size, _)| *size)?;
-        Some(format!("{name} takes {size} of them"))
+impl fmt::Debug for Journal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.all().map(|entry| (entry.kind(), entry.name()))).finish()
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn cost(entry: View<'_>) -> usize {
+    entry.name().len() + entry.size() + PER_ENTRY
 }
 
-/// Quotes, colons and commas around an entry.
+/// The version of what a state carries of a flow.
+const VERSION: u8 = 2;
+
+/// What stands around a name and a leaf, at most: two lengths, a kind, a wording and flags.
 pub(crate) const PER_ENTRY: usize = 16;

@@ -1,7 +1,10 @@
 //! How a run ended, and what is left of it.
 
+use std::time::Duration;
+
 use super::journal::Journal;
 use super::question::Question;
+use super::stop::StopReason;
 use crate::error::Failure;
 use crate::support::by_name::Names;
 
@@ -28,10 +31,16 @@ pub enum Outcome<T> {
     Waiting(Vec<Question>),
     /// The handler wants to go on as a task.
     IntoTask,
-    /// The handler gave way, or must be seen to have its answers before it goes on: run again with the same journal.
-    Yielded,
-    /// The client does not wait for this run any more; what it has recorded stands.
-    Abandoned,
+    /// The handler gave way, must be seen to have its answers before it goes on, or waits for what is settled elsewhere:
+    /// run again with the same journal.
+    Yielded {
+        /// How often it was so.
+        count: u32,
+        /// How long to wait before that, unless something wakes the flow.
+        pause: Duration,
+    },
+    /// The run was stopped from outside; what it has recorded stands.
+    Stopped(StopReason),
     /// The handler failed.
     Failed(Failure),
 }
@@ -58,6 +67,8 @@ pub struct RunReport<T> {
     pub journal: Journal,
     /// Whether the next run cannot do without the journal, whatever the state policy says.
     pub must_carry: bool,
+    /// How soon to run again though questions are open: one of them may be settled elsewhere.
+    pub look_again: Option<Duration>,
     /// The questions that this run came by.
     pub(crate) seen: SeenQuestions,
 }

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use mrtr_schema::InputRequest;
 use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::{ClientCapabilities, InputRequest, Revision};
 
+use super::gate;
 use super::journal::Asked;
 
 /// A question that a run ended with.
@@ -34,6 +35,8 @@ pub struct Question {
     pub valid_for: Option<Duration>,
     /// How it is worded: to be kept with its answer.
     pub asked: Asked,
+    /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
+    pub refused: Option<String>,
     /// Whether one of the places that ask it waits as long as usual, though another said how long.
     pub(crate) as_usual: bool,
 }
@@ -41,7 +44,21 @@ pub struct Question {
 impl Question {
     /// One that a handler put together itself.
     pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
-        Self { key, request, optional: false, valid_for: None, asked: Asked::default(), as_usual: false }
+        Self { key, request, optional: false, valid_for: None, asked: Asked::default(), refused: None, as_usual: false }
+    }
+
+    /// Whether it may be put to a client that declared this: a runner shows it to no other.
+    ///
+    /// ```
+    /// use mrtr_schema::{ClientCapabilities, Revision};
+    /// use mrtr_server::extend::Question;
+    ///
+    /// fn shown<'a>(questions: &'a [Question], capabilities: &ClientCapabilities) -> Vec<&'a Question> {
+    ///     questions.iter().filter(|question| question.may_be_shown(capabilities, Revision::Published)).collect()
+    /// }
+    /// ```
+    pub fn may_be_shown(&self, capabilities: &ClientCapabilities, revision: Revision) -> bool {
+        gate::allows(&self.request, capabilities, revision)
     }
 
     /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the

@@ -10,7 +10,9 @@ use super::context::RunContext;
 use super::deadline::Deadline;
 use super::journal::Journal;
 use super::outcome::RunReport;
+use super::recorder::Recorder;
 use super::state::Run;
+use super::stop::StopSignal;
 use crate::error::Failure;
 
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
@@ -23,6 +25,8 @@ where
     let mut handler = pin!(Contained::new(async { handler(Arc::clone(&run)).await }));
     // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
     let given_up = Closing(&run);
+    let mut recorder = Recorder::default();
+    let mut stopping = pin!(stopped(run.context.stop.clone()));
     let mut seen = 0;
     let returned = poll_fn(|cx| {
         loop {
@@ -34,7 +38,13 @@ where
                 }
                 Poll::Pending => {}
             }
-            match run.at_rest(cx.waker()) {
+            // What was kept may let a step begin, or its handler go on.
+            if recorder.poll(&run, cx).is_ready() {
+                continue;
+            }
+            // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
+            stopping.as_mut().poll(cx).is_ready();
+            match run.at_rest(cx.waker()).filter(|_| recorder.is_idle()) {
                 None if deadline.poll(cx).is_ready() => {
                     run.is_overdue();
                     return Poll::Ready(None);
@@ -48,19 +58,30 @@ where
     })
     .await;
     if !run.closes_at_rest() {
-        outlast_steps(&run, &mut deadline).await;
+        outlast_steps(&run, &mut recorder, &mut deadline).await;
     }
     std::mem::forget(given_up);
     if let Err(panicked) = handler.as_mut().clear() {
         run.panicked_at_its_end(&panicked);
     }
-    if run.has_last_entries() {
+    if run.context.sink.is_some() {
         let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
-        if deadline.bound(run.record_dropped()).await.is_none() {
+        if deadline.bound(recorder.finish(&run)).await.is_none() {
             run.is_overdue();
         }
     }
     run.finish(returned)
+}
+
+/// Waits until the run is stopped from outside, and then for ever.
+async fn stopped(signal: Option<StopSignal>) {
+    match signal {
+        Some(signal) => {
+            signal.wait().await;
+        }
+        None => {}
+    }
+    std::future::pending().await
 }
 
 /// Closes the flow when it is dropped.
@@ -74,8 +95,11 @@ impl Drop for Closing<'_> {
 
 /// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
 /// flow.
-async fn outlast_steps(run: &Run, deadline: &mut Deadline<'_>) {
-    let idle = poll_fn(|cx| if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending });
+async fn outlast_steps(run: &Run, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
+    let idle = poll_fn(|cx| {
+        while recorder.poll(run, cx).is_ready() {}
+        if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending }
+    });
     if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
         run.is_overdue();
     }

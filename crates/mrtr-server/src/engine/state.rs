@@ -4,19 +4,20 @@ mod questions;
 mod races;
 mod steps;
 
-use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
-use serde_json::value::RawValue;
 
 use super::branches::{BranchId, Branches};
 use super::contained::{Contained, Panicked, contain};
+use super::outbox::{Batch, Outbox};
 use super::place::{self, Within};
+use super::stop::{StopReason, StopSignal};
 use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
 use crate::engine::context::RunContext;
-use crate::engine::journal::{Journal, PER_ENTRY};
+use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
 use crate::error::{Failure, FlowError, ToolError};
 use crate::support::by_name::{ByName, Names};
 
@@ -57,15 +58,17 @@ struct State {
     held_up: Vec<BranchId>,
     /// Whether a race was run: what lost was asked for and is not looked at.
     raced: bool,
-    /// Steps that the handler dropped, and of which the sink has not been told yet.
-    dropped: Vec<String>,
+    /// What the sink has not been told of yet.
+    outbox: Outbox,
+    /// How soon the run should be looked at again, for what is settled elsewhere: the soonest, and how often it was.
+    look_again: Option<LookAgain>,
     /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
     misused: Option<String>,
     unsealed: Unsealed,
     passed_over: PassedOver,
     must_carry: bool,
     /// How far an earlier run had come.
-    resumed: Option<Box<RawValue>>,
+    resumed: Option<Leaf>,
     ending: Option<Ending>,
     /// Whether the run has ended: its flow is closed.
     over: bool,
@@ -77,6 +80,14 @@ struct OpenQuestion {
     branch: BranchId,
     /// The other branches that asked it.
     more: Vec<BranchId>,
+}
+
+/// When to look again for what is settled elsewhere.
+#[derive(Clone, Copy)]
+struct LookAgain {
+    /// How often it was looked for.
+    count: u32,
+    pause: Duration,
 }
 
 /// What becomes of answers that came without a state.
@@ -104,7 +115,7 @@ enum PassedOver {
 pub(crate) enum Ending {
     IntoTask,
     Yielded,
-    Abandoned,
+    Stopped(StopReason),
     Failed(Failure),
 }
 
@@ -119,11 +130,15 @@ pub(crate) enum Admission {
 }
 
 impl Run {
-    pub(crate) fn new(journal: Journal, context: RunContext) -> Self {
+    pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
+        if context.sink.is_some() {
+            // Which questions are open, this run says anew.
+            journal.take_pending();
+        }
         let state = State {
             size: journal.size(),
             limit: context.journal_limit,
-            resumed: journal.entries().progress.clone(),
+            resumed: journal.progress(),
             journal,
             open: ByName::default(),
             asked: 0,
@@ -135,7 +150,8 @@ impl Run {
             given_up: Vec::new(),
             held_up: Vec::new(),
             raced: false,
-            dropped: Vec::new(),
+            outbox: Outbox::default(),
+            look_again: None,
             misused: None,
             unsealed: Unsealed::MayCount,
             passed_over: PassedOver::No,
@@ -177,8 +193,9 @@ impl Run {
     pub(super) fn at_rest(&self, runner: &Waker) -> Option<usize> {
         self.runner.register(runner);
         let state = self.state();
-        let over = state.ending.is_some() || !state.open.is_empty() || self.is_abandoned();
-        (over && state.in_flight == 0).then_some(state.asked)
+        let waits = !state.open.is_empty() || state.look_again.is_some();
+        let over = state.ending.is_some() || waits || self.stopped().is_some();
+        (over && state.in_flight == 0 && state.outbox.is_empty()).then_some(state.asked)
     }
 
     /// Whether no step is under way, as one may be that the handler has let out of its hands.
@@ -187,8 +204,8 @@ impl Run {
         self.state().in_flight == 0
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.context.gone.as_ref().is_some_and(|gone| gone.load(Ordering::Acquire))
+    fn stopped(&self) -> Option<StopReason> {
+        self.context.stop.as_ref().and_then(StopSignal::raised)
     }
 
     /// Closes the flow if no step is under way, and says whether it did.
@@ -198,9 +215,22 @@ impl Run {
         state.over
     }
 
-    /// Whether there is something left that the sink must be told.
-    pub(super) fn has_last_entries(&self) -> bool {
-        self.context.sink.is_some() && !self.state().dropped.is_empty()
+    /// What the sink is to be told next.
+    pub(super) fn take_batch(&self) -> Option<Batch> {
+        self.context.sink.as_ref()?;
+        self.state().outbox.take()
+    }
+
+    /// The sink has kept a batch, or has failed.
+    pub(super) fn batch_ended(&self, batch: &Batch, kept: Result<(), SinkError>) {
+        let woken = match kept {
+            Ok(()) => self.state().outbox.kept(batch),
+            Err(error) => {
+                self.sink_failed(error);
+                self.state().outbox.fail()
+            }
+        };
+        woken.into_iter().for_each(Waker::wake);
     }
 
     /// Closes the flow: whatever still holds it has no effect any more, and what its handler drops now, the runner
@@ -210,39 +240,48 @@ impl Run {
     }
 
     pub(super) fn finish<T>(&self, returned: Option<Result<T, Failure>>) -> RunReport<T> {
-        let abandoned = self.is_abandoned();
+        let stopped = self.stopped();
         let mut state = self.state();
         let open = std::mem::take(&mut state.open);
         let seen = SeenQuestions { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
-        let entries = state.journal.entries();
-        let must_carry = state.must_carry || entries.gave_keys || !entries.steps.is_empty();
+        let must_carry = state.must_carry || state.journal.gave_keys() || state.journal.has_steps();
         // What another version may still want goes along, as far as it may count and does not take too much room.
         let mut room =
             if state.unsealed == Unsealed::Closed { 0 } else { (state.limit / 2).saturating_sub(state.size) };
-        state.journal.retain_unsealed(|key, answer| {
-            let left = room.checked_sub(cost(key, answer.get().len())).filter(|_| !open.contains_key(key));
+        state.journal.retain_unsealed(|key, length| {
+            let left = room.checked_sub(cost(key, length)).filter(|_| !open.contains_key(key));
             room = left.unwrap_or(room);
             left.is_some()
         });
         if !open.is_empty() {
             state.has_room();
         }
+        let look_again = state.look_again.take();
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
-            (Some(Ending::Abandoned), _) => Outcome::Abandoned,
+            (Some(Ending::Stopped(reason)), _) => Outcome::Stopped(reason),
             // A reply that asks carries the answers just as well as one that does not.
             (None | Some(Ending::Yielded), _) if !open.is_empty() => {
-                Outcome::Waiting(open.into_values().map(|open| open.question).collect())
+                let questions: Vec<_> = open.into_values().map(|open| open.question).collect();
+                questions.iter().for_each(|question| state.journal.put_opened(question));
+                Outcome::Waiting(questions)
             }
-            (Some(Ending::Yielded), _) => Outcome::Yielded,
+            (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.journal.sheds(), pause: Duration::ZERO },
+            (None, _) if let Some(LookAgain { count, pause }) = look_again => Outcome::Yielded { count, pause },
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
             (None, None) => {
-                debug_assert!(abandoned, "a run at rest has an ending or a question");
-                Outcome::Abandoned
+                debug_assert!(stopped.is_some(), "a run at rest has an ending or a question");
+                Outcome::Stopped(stopped.unwrap_or(StopReason::Disconnected))
             }
         };
-        RunReport { outcome, journal: std::mem::take(&mut state.journal), must_carry, seen }
+        RunReport {
+            outcome,
+            journal: std::mem::take(&mut state.journal),
+            must_carry,
+            look_again: look_again.map(|look| look.pause),
+            seen,
+        }
     }
 
     /// Ends the run for a reason. The first one stands.
@@ -298,11 +337,11 @@ impl Run {
         }
     }
 
-    pub(crate) fn sink_failed(&self, step: &str, error: SinkError) {
+    fn sink_failed(&self, error: SinkError) {
         self.end(match error {
-            SinkError::Lost => Ending::Abandoned,
+            SinkError::Lost => Ending::Stopped(StopReason::LeaseLost),
             SinkError::Store(error) => {
-                tracing::error!(step, error = crate::error::with_causes(&*error), "an entry could not be kept");
+                tracing::error!(error = crate::error::with_causes(&*error), "an entry could not be kept");
                 Ending::Failed(crate::error::ProtocolError::from(crate::error::internal_error()).into())
             }
         });
@@ -346,8 +385,8 @@ impl Run {
 
     /// Whether whatever calls now must stop: the run is ending, or the handler has passed over a question.
     fn must_stop(&self, state: &mut State) -> bool {
-        if self.is_abandoned() {
-            state.ending.get_or_insert(Ending::Abandoned);
+        if let Some(reason) = self.stopped() {
+            state.ending.get_or_insert(Ending::Stopped(reason));
         }
         state.ending.is_some() || state.passed_over != PassedOver::No
     }
@@ -464,11 +503,7 @@ impl State {
 
     /// Steps that were begun in this run and have not ended.
     fn steps_under_way(&self) -> Vec<&str> {
-        let entries = self.journal.entries().steps.iter();
-        entries
-            .filter(|(name, entry)| entry.is_started() && self.steps.get(name) == Some(&true))
-            .map(|(name, _)| &**name)
-            .collect()
+        self.journal.started_steps().filter(|name| self.steps.get(name) == Some(&true)).collect()
     }
 
     /// Whether the client's answers leave room for what comes. If not, the run ends before anything is done that a

@@ -7,15 +7,13 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mrtr_schema::InputRequest;
-use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
 use super::question::Fingerprint;
 use super::{Flow, QuestionKind};
-use crate::engine::journal::Asked;
+use crate::engine::journal::{Asked, Leaf, Pinned};
 use crate::engine::{Admission, BranchId, Evaluation, Question, Run, park};
 use crate::error::FlowError;
-use crate::support::hex::short_hex;
 
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
 ///
@@ -314,9 +312,10 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
         }
     }
 
-    fn take(&self, response: Box<RawValue>, asked: Asked) -> Progress<Q::Value> {
+    fn take(&self, response: Leaf, asked: Asked) -> Progress<Q::Value> {
         let dialect = self.run.context.revision.lenient();
-        let checked = self.question.read(&response, dialect).and_then(|answered| {
+        let read = response.raw().map_err(|error| error.to_string());
+        let checked = read.and_then(|response| self.question.read(response, dialect)).and_then(|answered| {
             if let (Answered::Accepted(value), Some(Validate(check))) = (&answered, &self.options.validate) {
                 check(value)?;
             }
@@ -324,7 +323,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
         });
         match checked {
             Ok(answered) => {
-                self.run.accept(&self.key, response);
+                self.run.accept(&self.key, &response);
                 Progress::Answered(answered)
             }
             Err(reason) => self.ask(asked, Some(&reason)),
@@ -360,6 +359,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             optional: M::OPTIONAL,
             valid_for: self.options.valid_for,
             asked,
+            refused: note.map(ToOwned::to_owned),
             as_usual: false,
         };
         let must_carry = question.asked.pinned.is_some() || M::OPTIONAL || question.needs_state();
@@ -367,15 +367,16 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
     }
 
     /// A digest of what is asked, to the letter.
-    fn wording(&self) -> String {
+    fn wording(&self) -> Pinned {
         let request = self.question.request(None).ok();
         wording(request.as_ref())
     }
 }
 
-fn wording(request: Option<&InputRequest>) -> String {
+fn wording(request: Option<&InputRequest>) -> Pinned {
     let text = request.and_then(|request| serde_json::to_string(request).ok()).unwrap_or_default();
-    short_hex(&Sha256::digest(text))
+    let digest: [u8; 32] = Sha256::digest(text).into();
+    Pinned(*digest.first_chunk().expect("it is longer"))
 }
 
 /// A deployment may change the wording of a pinned question, even twice while the user thinks about it.

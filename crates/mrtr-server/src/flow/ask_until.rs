@@ -129,7 +129,7 @@ where
             Evaluation::Given(..) | Evaluation::Ask | Evaluation::Skipped => {}
         }
         if let Some(decision) = run.decision(&self.key) {
-            let Ok(decision) = serde_json::from_str(decision.get()) else {
+            let Ok(decision) = serde_json::from_str(decision.as_str()) else {
                 run.misuse(format!("the decision on `{}` is not one of this type", self.key));
                 return pending().await;
             };
@@ -167,14 +167,20 @@ where
         match request(run, &question) {
             Ok(request) => {
                 if let (InputRequest::Elicit(_), Evaluation::Given(answer, _)) = (&request, &found) {
-                    match ElicitResult::read(answer, run.context.revision.lenient()).map(|result| result.action) {
-                        Ok(ElicitAction::Decline) => return Err(FlowError::Declined { key }),
-                        Ok(ElicitAction::Cancel) => return Err(FlowError::Cancelled { key }),
-                        Ok(ElicitAction::Accept) | Err(_) => {}
+                    let dialect = run.context.revision.lenient();
+                    let read = answer.raw().ok().and_then(|answer| ElicitResult::read(answer, dialect).ok());
+                    match read.map(|result| result.action) {
+                        Some(ElicitAction::Decline) => return Err(FlowError::Declined { key }),
+                        Some(ElicitAction::Cancel) => return Err(FlowError::Cancelled { key }),
+                        Some(ElicitAction::Accept) | None => {}
                     }
                 }
-                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked, as_usual: false })
-                    .await
+                run.look_again_for_decision();
+                OpenQuestion::ask(
+                    run,
+                    Question { key, request, optional: false, valid_for, asked, refused: None, as_usual: false },
+                )
+                .await
             }
             Err(reason) => {
                 run.misuse(format!("the question `{key}` cannot be asked: {reason}"));

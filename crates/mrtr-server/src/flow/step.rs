@@ -10,8 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::Flow;
-use crate::engine::journal::StepEntry;
-use crate::engine::{Entry, Run, StepStart, Within};
+use crate::engine::journal::{Leaf, StepEntry};
+use crate::engine::{Run, StepStart, Within};
 use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -202,7 +202,7 @@ where
                 let under_way = run.step_guard(&name);
                 let read = perform(run, &name, work, options).await.and_then(|entry| {
                     let read = read(run, &name, &entry);
-                    run.finish_step(&name, entry);
+                    run.finish_step(&name, &entry);
                     read
                 });
                 under_way.end();
@@ -220,7 +220,7 @@ where
     T: Serialize,
     E: Into<Failure>,
 {
-    run.record(name, Entry::StepStarted { step: name }).await?;
+    run.record_step(name, &StepEntry::Started).await?;
     let entry = {
         let mut working = pin!(run.inside(Within::Step, name, attempt(run, work, options.retry)));
         let mut time = options.timeout.map(|limit| run.context.shared.clock.sleep(limit));
@@ -233,10 +233,7 @@ where
         })
         .await?
     };
-    if run.context.sink.is_some() {
-        let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
-        run.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
-    }
+    run.record_step(name, &entry).await?;
     Some(entry)
 }
 
@@ -251,7 +248,7 @@ where
     let Retry { mut times, mut pause } = retry.unwrap_or(Retry::times(0));
     let outcome = loop {
         match work.begin().expect("work is begun again only if it can be").await {
-            Ok(value) => break serde_json::value::to_raw_value(&value).map_err(Failure::from),
+            Ok(value) => break serde_json::value::to_raw_value(&value).map(Leaf::from).map_err(Failure::from),
             Err(error) if times == 0 => break Err(error.into()),
             Err(_) => {}
         }
@@ -267,7 +264,7 @@ where
 fn read<T: DeserializeOwned>(run: &Run, name: &str, entry: &StepEntry) -> Option<Result<T, FlowError>> {
     Some(match entry {
         StepEntry::Value(value) => {
-            let value = run.contain("reading the outcome of step", name, || serde_json::from_str(value.get()))?;
+            let value = run.contain("reading the outcome of step", name, || serde_json::from_str(value.as_str()))?;
             let Ok(value) = value else {
                 // The error would quote what was recorded, which belongs in no log.
                 run.misuse(format!("the recorded outcome of step `{name}` cannot be read as its type"));

@@ -202,6 +202,12 @@ impl UrlAsk<'_> {
         &self.key
     }
 
+    /// Waits for the end of the run, which is followed by another after a pause.
+    async fn look_again(self) -> Result<(), FlowError> {
+        self.flow.run.look_again_for_visit(&self.key);
+        pending().await
+    }
+
     /// A refusal stands; consent without completion is asked for again.
     async fn ask_again(self, found: Evaluation, asked: Asked) -> Result<(), FlowError> {
         let run: &Run = &self.flow.run;
@@ -209,17 +215,23 @@ impl UrlAsk<'_> {
             if answered.wording.differs(asked.wording) && !run.takes_other_wording(&self.key, &answered, &asked) {
                 return pending().await;
             }
-            match self.question.read(&response, run.context.revision.lenient()) {
+            let read = response.raw().map_err(|error| error.to_string());
+            match read.and_then(|response| self.question.read(response, run.context.revision.lenient())) {
                 Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
                 Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),
+                // A runner that can wait asks for consent once, and then looks whether it was done.
+                Ok(Answered::Accepted(())) if run.context.as_task => return self.look_again().await,
                 Ok(Answered::Accepted(())) | Err(_) => {}
             }
         }
         match self.question.request(None) {
             Ok(request) => {
                 let (key, valid_for) = (self.key, self.valid_for);
-                OpenQuestion::ask(run, Question { key, request, optional: false, valid_for, asked, as_usual: false })
-                    .await
+                OpenQuestion::ask(
+                    run,
+                    Question { key, request, optional: false, valid_for, asked, refused: None, as_usual: false },
+                )
+                .await
             }
             Err(reason) => {
                 run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));

@@ -1,5 +1,7 @@
 //! Manual mode: questions that a handler put together itself, made ordinary ones.
 
+use std::time::Duration;
+
 use super::output::Output;
 use crate::engine::registered_inputs::Inputs;
 use crate::engine::{Outcome, Question, RunReport};
@@ -8,7 +10,7 @@ use crate::error::Failure;
 impl<R> RunReport<Output<R>> {
     /// Makes questions by hand ordinary ones: the runner need not know in which way a handler asks.
     pub(crate) fn resolve_manual_questions(self, inputs: &Inputs) -> RunReport<R> {
-        let Self { outcome, mut journal, mut must_carry, seen } = self;
+        let Self { outcome, mut journal, mut must_carry, look_again, seen } = self;
         let outcome = match outcome {
             Outcome::Done(Output::Complete(result)) => Outcome::Done(result),
             Outcome::Done(Output::InputRequired(asked)) if asked.requests.is_empty() && asked.state.is_none() => {
@@ -19,18 +21,23 @@ impl<R> RunReport<Output<R>> {
             }
             Outcome::Done(Output::InputRequired(asked)) => {
                 let questions: Vec<_> = asked.requests.into_iter().map(Question::by_hand).collect();
-                let entries = journal.entries_mut();
                 must_carry |= asked.state.is_some() || questions.iter().any(Question::needs_state);
-                entries.carried = asked.state.map(|state| state.as_raw().to_owned());
-                entries.answers.retain(|key, _| questions.iter().all(|question| question.key != *key));
-                if questions.is_empty() { Outcome::Yielded } else { Outcome::Waiting(questions) }
+                journal.put_carried(asked.state.map(|state| state.as_raw().into()));
+                for question in &questions {
+                    journal.put_opened(question);
+                }
+                if questions.is_empty() {
+                    Outcome::Yielded { count: 0, pause: Duration::ZERO }
+                } else {
+                    Outcome::Waiting(questions)
+                }
             }
             Outcome::Waiting(questions) => Outcome::Waiting(questions),
             Outcome::IntoTask => Outcome::IntoTask,
-            Outcome::Yielded => Outcome::Yielded,
-            Outcome::Abandoned => Outcome::Abandoned,
+            Outcome::Yielded { count, pause } => Outcome::Yielded { count, pause },
+            Outcome::Stopped(reason) => Outcome::Stopped(reason),
             Outcome::Failed(failure) => Outcome::Failed(failure),
         };
-        RunReport { outcome, journal, must_carry, seen }
+        RunReport { outcome, journal, must_carry, look_again, seen }
     }
 }

@@ -1,7 +1,6 @@
 //! A round whose state is used once: reserved, recorded step by step, and committed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -9,12 +8,12 @@ use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject, MethodInfo};
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{AnswersDigest, Refusal, TokenUse};
-use tokio::sync::Notify;
 
 use super::ReservationContext;
 use super::request::Request;
 use super::tool::ToolRound;
-use crate::engine::{Entry, JournalSink, SinkError};
+use crate::engine::journal::{Entries, EntryKind};
+use crate::engine::{JournalSink, SinkError, StopReason, StopSignal};
 use crate::error::{ProtocolError, internal_error};
 use crate::register::context::Context;
 use crate::register::parts::Parts;
@@ -30,7 +29,7 @@ const LEASE: Duration = Duration::from_secs(30);
 /// Uses the state of a request up, away from its connection: a step that has begun is finished and recorded whether
 /// or not the client still listens.
 pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let gone = Disconnected::default();
+    let gone = StopSignal::new();
     let listener = gone.clone();
     let detached = Detached {
         parts: Arc::clone(parts),
@@ -50,20 +49,12 @@ pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) ->
     }
 }
 
-/// Whether the client does not wait for the reply any more.
-#[derive(Clone, Default)]
-struct Disconnected {
-    flag: Arc<AtomicBool>,
-    noticed: Arc<Notify>,
-}
-
-/// Says so when it is dropped.
-struct Listening(Disconnected);
+/// Stops the run when it is dropped: the client does not wait for the reply any more.
+struct Listening(StopSignal);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.flag.store(true, Ordering::Release);
-        self.0.noticed.notify_one();
+        self.0.raise(StopReason::Disconnected);
     }
 }
 
@@ -77,7 +68,7 @@ struct Detached {
 }
 
 impl Detached {
-    async fn run(self, gone: &Disconnected) -> Result<String, ErrorObject> {
+    async fn run(self, gone: &StopSignal) -> Result<String, ErrorObject> {
         let Self { parts, body, context, capabilities, notifier } = self;
         let _counted = LoadGuard::begin(&parts.shared.detached);
         let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(&body) else {
@@ -120,11 +111,11 @@ async fn reserve(
     guard: &Guard,
     token_use: &TokenUse,
     clock: &dyn Clock,
-    gone: &Disconnected,
+    gone: &StopSignal,
 ) -> Result<Reserved, ErrorObject> {
     let deadline = clock.now() + LEASE;
     loop {
-        if gone.flag.load(Ordering::Acquire) {
+        if gone.raised().is_some() {
             return Err(internal_error());
         }
         let now = clock.now();
@@ -147,7 +138,7 @@ async fn reserve(
         tokio::select! {
             ended = guard.store.ended(&running) => ended.map_err(|error| unguarded(&error))?,
             () = clock.sleep(lapse) => {}
-            () = gone.noticed.notified() => {}
+            _ = gone.wait() => {}
         }
     }
 }
@@ -200,7 +191,7 @@ impl ToolRound<'_> {
         guard: &Guard,
         reservation: Reservation,
         records: Vec<StepRecord>,
-        gone: &Disconnected,
+        gone: &StopSignal,
     ) -> Result<String, ErrorObject> {
         let clock = Arc::clone(&self.round.shared.clock);
         let sink = Arc::new(ReservationSink {
@@ -208,11 +199,7 @@ impl ToolRound<'_> {
             reservation: reservation.clone(),
             clock: Arc::clone(&clock),
         });
-        let replayed: Vec<_> = records
-            .into_iter()
-            .map(|StepRecord { name, outcome, .. }| (name, outcome.and_then(|bytes| String::from_utf8(bytes).ok())))
-            .collect();
-        let watch = ReservationContext { sink, gone: Arc::clone(&gone.flag), replayed };
+        let watch = ReservationContext { sink, stop: gone.clone(), replayed: records };
         let answer = {
             let mut round = std::pin::pin!(self.run(Some(watch)));
             let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone));
@@ -222,7 +209,6 @@ impl ToolRound<'_> {
             loop {
                 tokio::select! {
                     answer = &mut round => break answer,
-                    () = gone.noticed.notified() => {}
                     () = &mut renewing => {}
                     () = &mut limit => {
                         tracing::error!(name = self.round.name, "a guarded round took longer than it may, and was ended");
@@ -244,7 +230,7 @@ impl ToolRound<'_> {
 }
 
 /// Renews a reservation for as long as this is polled.
-async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone: &Disconnected) {
+async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone: &StopSignal) {
     loop {
         clock.sleep(LEASE / 3).await;
         match guard.store.renew(reservation, LEASE, clock.now()).await {
@@ -253,8 +239,7 @@ async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone
                 tracing::error!(
                     "a reservation was lost while its round ran; the round stops at its next call on the flow"
                 );
-                gone.flag.store(true, Ordering::Release);
-                gone.noticed.notify_one();
+                gone.raise(StopReason::LeaseLost);
                 return std::future::pending().await;
             }
             Err(error) => {
@@ -277,17 +262,22 @@ struct ReservationSink {
 
 #[async_trait]
 impl JournalSink for ReservationSink {
-    async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
-        let now = self.clock.now();
-        let recorded = match entry {
-            Entry::StepStarted { step } => self.store.mark_started(&self.reservation, step, now).await,
-            Entry::StepFinished { step, outcome } => {
-                self.store.record(&self.reservation, step, outcome.as_bytes(), now).await
-            }
-        };
-        recorded.map_err(|error| match error {
-            SingleUseError::Lost => SinkError::Lost,
-            error => SinkError::Store(Box::new(error)),
-        })
+    async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
+        for entry in entries.iter() {
+            let now = self.clock.now();
+            let recorded = match entry.kind() {
+                EntryKind::StepStarted => self.store.mark_started(&self.reservation, entry.name(), now).await,
+                EntryKind::StepFinished | EntryKind::StepFailed | EntryKind::StepDropped | EntryKind::StepTimedOut => {
+                    self.store.record(&self.reservation, entry.name(), entry.as_bytes(), now).await
+                }
+                // A retry brings the same answers, and finds out the rest again.
+                _ => Ok(()),
+            };
+            recorded.map_err(|error| match error {
+                SingleUseError::Lost => SinkError::Lost,
+                error => SinkError::Store(Box::new(error)),
+            })?;
+        }
+        Ok(())
     }
 }

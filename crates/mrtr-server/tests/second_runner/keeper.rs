@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
 use mrtr_server::extend::{
-    Entry, Extension, Host, Journal, JournalSink, Outcome, Question, RunReport, SinkError, ToolCall,
+    Entries, EntryKind, Extension, Host, Journal, JournalSink, Outcome, Question, RunReport, SinkError, ToolCall,
 };
 use mrtr_server::{Context, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
@@ -35,9 +35,8 @@ struct Row {
     times: [u64; 2],
     /// Which run has it; an earlier one writes nothing any more.
     fence: u64,
-    journal: String,
-    /// Steps of the run, since the journal was written.
-    steps: Vec<(String, Option<String>)>,
+    /// Entries as they came, one after the other.
+    journal: Vec<u8>,
     asked: Vec<Asked>,
     /// Answers that came while it was running.
     answers: Vec<(String, String)>,
@@ -54,7 +53,7 @@ struct Asked {
 
 impl From<&Question> for Asked {
     fn from(question: &Question) -> Self {
-        Self { key: question.key.clone(), wording: question.asked.clone(), optional: question.optional }
+        Self { key: question.key.clone(), wording: question.asked, optional: question.optional }
     }
 }
 
@@ -100,8 +99,7 @@ impl Keeper {
                 flow: *call.flow_progress.flow().as_bytes(),
                 times: [call.flow_progress.started().as_millis(), call.flow_progress.ends().as_millis()],
                 fence: 0,
-                journal: serde_json::to_string(&call.journal).unwrap(),
-                steps: Vec::new(),
+                journal: call.journal.to_bytes(),
                 asked: Vec::new(),
                 answers: Vec::new(),
                 running: false,
@@ -130,10 +128,7 @@ impl Keeper {
     }
 
     async fn run(&self, id: &str, row: Row) {
-        let mut journal: Journal = serde_json::from_str(&row.journal).unwrap();
-        for (step, outcome) in &row.steps {
-            journal.replay(step, outcome.as_deref()).unwrap();
-        }
+        let journal = Journal::from_bytes(row.journal).unwrap();
         let [started, ends] = row.times.map(Timestamp::from_millis);
         let flow_progress = FlowProgress::restore(FlowId::from_bytes(row.flow), started, ends, 1);
         let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), flow_progress);
@@ -149,8 +144,7 @@ impl Keeper {
             if row.fence != fence {
                 return false;
             }
-            row.journal = serde_json::to_string(&journal).unwrap();
-            row.steps.clear();
+            row.journal = journal.to_bytes();
             row.running = false;
             match outcome {
                 Outcome::Done(result) => row.done = Some((text(&result), result.is_error == Some(true))),
@@ -161,8 +155,8 @@ impl Keeper {
                     );
                 }
                 Outcome::Waiting(questions) => row.asked = questions.iter().map(Asked::from).collect(),
-                Outcome::Yielded => return true,
-                Outcome::IntoTask | Outcome::Abandoned => unreachable!("it is a task, and holds the fence"),
+                Outcome::Yielded { .. } => return true,
+                Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and holds the fence"),
             }
             row.take_answers()
         });
@@ -185,9 +179,9 @@ impl Keeper {
     /// Goes on without answers to what is optional.
     pub(crate) fn go_on_without_answers(&self, id: &str) {
         self.change(id, |row| {
-            let mut journal: Journal = serde_json::from_str(&row.journal).unwrap();
+            let mut journal = Journal::from_bytes(row.journal.clone()).unwrap();
             row.asked.iter().filter(|asked| asked.optional).for_each(|asked| journal.skip(&*asked.key));
-            row.journal = serde_json::to_string(&journal).unwrap();
+            row.journal = journal.to_bytes();
         });
         self.start(id);
     }
@@ -241,15 +235,15 @@ impl Keeper {
 impl Row {
     /// Puts answers to what was asked into the journal; says whether there were any.
     fn take_answers(&mut self) -> bool {
-        let mut journal: Journal = serde_json::from_str(&self.journal).unwrap();
+        let mut journal = Journal::from_bytes(self.journal.clone()).unwrap();
         let mut any = false;
         for (key, answer) in self.answers.drain(..) {
             if let Some(asked) = self.asked.iter().find(|asked| asked.key == key) {
-                journal.answer(key, RawValue::from_string(answer).unwrap(), asked.wording.clone());
+                journal.answer(key, &RawValue::from_string(answer).unwrap(), asked.wording);
                 any = true;
             }
         }
-        self.journal = serde_json::to_string(&journal).unwrap();
+        self.journal = journal.to_bytes();
         any
     }
 }
@@ -269,26 +263,18 @@ struct Sink {
 
 #[async_trait]
 impl JournalSink for Sink {
-    async fn record(&self, entry: Entry<'_>) -> Result<(), SinkError> {
+    async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
         self.keeper.change(&self.id, |row| {
             if row.fence != self.fence {
                 return Err(SinkError::Lost);
             }
-            match entry {
-                Entry::StepStarted { step } => row.steps.push((step.to_owned(), None)),
-                Entry::StepFinished { step, outcome } => row.steps.push((step.to_owned(), Some(outcome.to_owned()))),
-                other => panic!("{other:?} is new"),
+            row.journal.extend_from_slice(entries.as_bytes());
+            row.asked.extend(entries.questions().iter().map(Asked::from));
+            for entry in entries.iter().filter(|entry| entry.kind() == EntryKind::QuestionWithdrawn) {
+                row.asked.retain(|asked| asked.key != entry.name());
             }
             Ok(())
         })
-    }
-
-    fn asked(&self, question: &Question) {
-        self.keeper.change(&self.id, |row| {
-            if row.fence == self.fence {
-                row.asked.push(question.into());
-            }
-        });
     }
 }
 

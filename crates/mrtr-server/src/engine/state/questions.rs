@@ -1,11 +1,11 @@
 //! Questions in a run: what is known under a name, what is open, and what the flow remembers about them.
 
-use serde_json::value::RawValue;
+use std::time::Duration;
 
-use super::{Admission, Ending, OpenQuestion, PassedOver, Run, State, Unsealed, cost};
+use super::{Admission, Ending, LookAgain, OpenQuestion, PassedOver, Run, State, Unsealed, cost};
 use crate::engine::Question;
 use crate::engine::branches::BranchId;
-use crate::engine::journal::{AnswerEntry, Asked};
+use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
 use crate::engine::place::here;
 use crate::error::{Failure, ToolError};
 
@@ -20,7 +20,7 @@ pub(crate) enum Evaluation {
     /// It was asked before and left unanswered.
     Skipped,
     /// An answer, and the wording it was given to.
-    Given(Box<RawValue>, Asked),
+    Given(Leaf, Asked),
 }
 
 impl Run {
@@ -38,46 +38,40 @@ impl Run {
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Evaluation::Park;
         }
-        match state.journal.entries().answers.get(key) {
-            Some(AnswerEntry::Given(wording, response)) => {
-                return Evaluation::Given(response.clone(), Asked { wording: *wording, pinned: None });
-            }
-            Some(AnswerEntry::Pinned(wording, response, pinned)) => {
-                let asked = Asked { wording: *wording, pinned: Some(pinned.clone()) };
-                return Evaluation::Given(response.clone(), asked);
-            }
+        match state.journal.answer_to(key) {
+            Some(AnswerEntry::Given(response, asked)) => return Evaluation::Given(response, asked),
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        match state
-            .journal
-            .entries()
-            .unsealed_answers
-            .get(key)
-            .filter(|_| state.unsealed != Unsealed::Closed && !needs_state)
-        {
-            Some(response) => Evaluation::Given(response.clone(), Asked::default()),
+        let may_count = state.unsealed != Unsealed::Closed && !needs_state;
+        match may_count.then(|| state.journal.unsealed_answer(key)).flatten() {
+            Some(response) => Evaluation::Given(response, Asked::default()),
             None => Evaluation::Ask,
         }
     }
 
     /// Takes note that the answer under a name was used; one that came without a state enters the journal by that.
-    pub(crate) fn accept(&self, key: &str, response: Box<RawValue>) {
+    pub(crate) fn accept(&self, key: &str, response: &Leaf) {
         let mut state = self.state();
-        if !state.journal.entries().answers.contains_key(key) {
-            Self::accept_unsealed(&mut state, key, response);
+        if !state.journal.is_settled(key) {
+            self.accept_unsealed(&mut state, key, response);
         }
     }
 
-    fn accept_unsealed(state: &mut State, key: &str, response: Box<RawValue>) {
+    fn accept_unsealed(&self, state: &mut State, key: &str, response: &Leaf) {
         state.unsealed = Unsealed::Used;
-        state.journal.entries_mut().unsealed_answers.shift_remove(key);
-        insert_answer(state, key, AnswerEntry::given(response, Asked::default()));
+        state.journal.remove_unsealed(key);
+        let before = state.journal.put_answer(key, response.clone(), Asked::default());
+        state.resize(key, response.len(), before);
+        self.tell(state, |entries| entries.push_answer(key, response));
     }
 
     /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
     pub(crate) fn skip(&self, key: &str) {
-        insert_answer(&mut self.state(), key, AnswerEntry::Skipped);
+        let mut state = self.state();
+        let before = state.journal.put_skipped(key);
+        state.resize(key, 0, before);
+        self.tell(&mut state, |entries| entries.push(key, EntryKind::Skipped));
     }
 
     /// Opens a question, in place of whatever answer it had, and says in which branch. If it is open already, it stays
@@ -98,17 +92,13 @@ impl Run {
             more.push(branch);
             return branch;
         }
-        if let Some(entry) = state.journal.remove_answer(&question.key) {
-            state.size = state.size.saturating_sub(cost(&question.key, entry.size()));
+        if let Some(size) = state.journal.remove_answer(&question.key) {
+            state.size = state.size.saturating_sub(cost(&question.key, size));
         }
         state.asked += 1;
-        let told = self.context.sink.as_ref().map(|sink| (sink, question.clone()));
+        self.tell(&mut state, |entries| entries.push_question(&question));
         let key = question.key.clone();
         state.open.insert(key, Box::new(OpenQuestion { question, branch, more: Vec::new() }));
-        drop(state);
-        if let Some((sink, question)) = told {
-            sink.asked(&question);
-        }
         branch
     }
 
@@ -120,9 +110,10 @@ impl Run {
     /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.
     pub(crate) fn withdraw(&self, branch: BranchId) {
         let mut state = self.state();
-        let State { open, branches, passed_over, .. } = &mut *state;
+        let State { open, branches, passed_over, outbox, .. } = &mut *state;
+        let is_told = self.context.sink.is_some();
         branches.withdraw(branch);
-        open.retain(|_, open| {
+        open.retain(|key, open| {
             let asked_in = std::iter::once(open.branch).chain(open.more.drain(..));
             let (gone, mut stay): (Vec<_>, Vec<_>) = asked_in.partition(|branch| branches.is_withdrawn(*branch));
             for branch in gone {
@@ -131,6 +122,9 @@ impl Run {
             let stays = stay.pop();
             open.branch = stays.unwrap_or(open.branch);
             open.more = stay;
+            if is_told && stays.is_none() {
+                outbox.push(|entries| entries.push(key, EntryKind::QuestionWithdrawn));
+            }
             stays.is_some()
         });
         // One that was dropped unanswered stays open, unless this took it back.
@@ -161,9 +155,9 @@ impl Run {
     /// Counts how often a pinned question changed its wording under an answer.
     pub(crate) fn reworded(&self, key: &str) -> u32 {
         let mut state = self.state();
-        let times = state.journal.entries_mut().rewordings.entry(key.to_owned()).or_default();
-        *times += 1;
-        *times
+        let times = state.journal.count_rewording(key);
+        self.tell(&mut state, |entries| entries.push_count(key, EntryKind::Reworded, times));
+        times
     }
 
     /// An open question was dropped, as `select!` does: the handler must not get any further. The end of the run drops
@@ -190,16 +184,18 @@ impl Run {
     }
 
     /// What was decided elsewhere, once it was.
-    pub(crate) fn decision(&self, key: &str) -> Option<Box<RawValue>> {
-        self.state().journal.entries().decisions.get(key).cloned()
+    pub(crate) fn decision(&self, key: &str) -> Option<Leaf> {
+        self.state().journal.decision(key)
     }
 
     pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
         match serde_json::value::to_raw_value(decision) {
             Ok(decision) => {
+                let decision = Leaf::from(decision);
                 let mut state = self.state();
-                let size = decision.get().len();
-                state.journal.entries_mut().decisions.insert(key.to_owned(), decision);
+                self.tell(&mut state, |entries| entries.push_leaf(key, EntryKind::Decided, &decision));
+                let size = decision.len();
+                state.journal.put_decision(key, decision);
                 state.must_carry = true;
                 self.check_size(&mut state, "decision", key, size, 0);
             }
@@ -208,46 +204,82 @@ impl Run {
     }
 
     pub(crate) fn visited(&self, key: &str) -> bool {
-        self.state().journal.entries().visits.iter().any(|visited| visited == key)
+        self.state().journal.has_visited(key)
     }
 
     pub(crate) fn record_visit(&self, key: &str) {
         let mut state = self.state();
-        if !state.journal.entries().visits.iter().any(|visited| visited == key) {
-            state.journal.entries_mut().visits.push(key.to_owned());
+        if !state.journal.has_visited(key) {
+            state.journal.put_visited(key);
+            self.tell(&mut state, |entries| entries.push(key, EntryKind::Visited));
         }
         state.must_carry = true;
+    }
+
+    /// Consent to a visit was given, and it was looked for in vain: it is looked for again, after a pause that doubles.
+    /// Nothing else begins in its branch meanwhile.
+    pub(crate) fn look_again_for_visit(&self, key: &str) {
+        let branch = here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
+        let mut state = self.state();
+        let count = state.journal.looks_for_visit(key) + 1;
+        state.journal.put_consented(key, count);
+        self.tell(&mut state, |entries| entries.push_count(key, EntryKind::Consented, count));
+        state.must_carry = true;
+        let branch = state.branches.living(branch);
+        state.branches.opened(branch);
+        state.look_again_after(count, pause_before_look(count));
+    }
+
+    /// An open question may be settled elsewhere: a runner that can wait looks again after a pause.
+    pub(crate) fn look_again_for_decision(&self) {
+        self.state().look_again_after(1, FIRST_PAUSE);
     }
 
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
     /// of which nothing is left but its steps.
     pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
-        self.state().journal.entries_mut().gave_keys = true;
+        self.give_key(&mut self.state());
         self.context.derived_id("mrtr interaction id", scopes, name)
     }
 
-    pub(crate) fn carried(&self) -> Option<Box<RawValue>> {
-        self.state().journal.entries().carried.clone()
+    pub(crate) fn carried(&self) -> Option<Leaf> {
+        self.state().journal.carried()
     }
 
     /// An answer as it came, for manual mode.
-    pub(crate) fn given(&self, key: &str) -> Option<Box<RawValue>> {
+    pub(crate) fn given(&self, key: &str) -> Option<Leaf> {
         let mut state = self.state();
         state.read.get_or_insert(key, None);
-        if let Some(entry) = state.journal.entries().answers.get(key) {
-            return entry.response().map(ToOwned::to_owned);
+        match state.journal.answer_to(key) {
+            Some(AnswerEntry::Given(response, _)) => return Some(response),
+            Some(AnswerEntry::Skipped) => return None,
+            None => {}
         }
-        let response =
-            state.journal.entries().unsealed_answers.get(key).filter(|_| state.unsealed != Unsealed::Closed)?.clone();
-        Self::accept_unsealed(&mut state, key, response.clone());
+        let response = state.journal.unsealed_answer(key).filter(|_| state.unsealed != Unsealed::Closed)?;
+        self.accept_unsealed(&mut state, key, &response);
         Some(response)
     }
 }
 
-/// Whether there is room for it shows once something has to be carried: it may be the last one.
-fn insert_answer(state: &mut State, key: &str, entry: AnswerEntry) {
-    let size = entry.size();
-    let before = state.journal.entries_mut().answers.insert(key.to_owned(), entry);
-    let freed = before.map_or(0, |entry| cost(key, entry.size()));
-    state.size = (state.size + cost(key, size)).saturating_sub(freed);
+impl State {
+    /// An entry was put in, in place of one of another size. Whether there is room for it shows once something has to be
+    /// carried: it may be the last one.
+    fn resize(&mut self, key: &str, size: usize, before: Option<usize>) {
+        let freed = before.map_or(0, |size| cost(key, size));
+        self.size = (self.size + cost(key, size)).saturating_sub(freed);
+    }
+
+    /// The soonest counts.
+    fn look_again_after(&mut self, count: u32, pause: Duration) {
+        let look = LookAgain { count, pause };
+        self.look_again = Some(self.look_again.filter(|earlier| earlier.pause <= pause).unwrap_or(look));
+    }
 }
+
+/// Two seconds, and twice as long each time, up to a minute.
+fn pause_before_look(count: u32) -> Duration {
+    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count.saturating_sub(1))).min(LONGEST_PAUSE)
+}
+
+const FIRST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);

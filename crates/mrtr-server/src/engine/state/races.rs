@@ -1,7 +1,6 @@
 //! Races in a run: who won is an entry, and stays so.
 
 use super::{Admission, Ending, Run, State};
-use crate::engine::Entry;
 use crate::engine::journal::StepEntry;
 use crate::engine::place::here;
 use crate::error::Failure;
@@ -28,12 +27,12 @@ impl Run {
             Admission::Closed => return RaceStart::Closed,
         }
         let mistake = if state.steps.insert_new(name, false) {
-            match state.journal.entries().steps.get(name) {
+            match state.journal.step(name) {
                 None => {
                     state.raced = true;
                     return RaceStart::Open;
                 }
-                Some(StepEntry::Value(winner)) => match winner.get().parse() {
+                Some(StepEntry::Value(winner)) => match winner.as_str().parse() {
                     Ok(winner) if winner < members => return RaceStart::Won(winner),
                     _ => format!("no member won the race `{name}`, by what was recorded"),
                 },
@@ -54,12 +53,10 @@ impl Run {
 
     /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
-        let entry = StepEntry::Value(serde_json::value::to_raw_value(&winner).expect("a number is JSON"));
-        if self.context.sink.is_some() {
-            let outcome = serde_json::to_string(&entry).expect("an entry is JSON");
-            self.record(name, Entry::StepFinished { step: name, outcome: &outcome }).await?;
-        }
-        self.finish_step(name, entry);
+        let winner = serde_json::value::to_raw_value(&winner).expect("a number is JSON");
+        let entry = StepEntry::Value(winner.into());
+        self.record_step(name, &entry).await?;
+        self.finish_step(name, &entry);
         let mut state = self.state();
         let State { held_up, branches, ending, .. } = &mut *state;
         if held_up.iter().any(|branch| !branches.is_withdrawn(*branch)) {

@@ -1,10 +1,9 @@
 //! Steps in a run, and whatever else must not happen twice or half.
 
-use serde_json::value::RawValue;
+use std::future::poll_fn;
 
 use super::{Admission, Ending, Run, State, Unsealed, cost};
-use crate::engine::Entry;
-use crate::engine::journal::StepEntry;
+use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
 
@@ -37,7 +36,7 @@ impl Run {
             return StepStart::Park;
         }
         state.unsealed = Unsealed::Closed;
-        match state.journal.entries().steps.get(name) {
+        match state.journal.step(name) {
             // Whatever the handler took in its place has its own entry, and takes it again.
             Some(StepEntry::Dropped) => {
                 state.given_up.push(name.to_owned());
@@ -45,14 +44,14 @@ impl Run {
             }
             Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
             Some(StepEntry::Started) | None => {
-                if state.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Started).is_none() {
+                if state.journal.put_step(name, &StepEntry::Started).is_none() {
                     state.size += cost(name, 0);
                 }
                 state.in_flight += 1;
                 *state.steps.get_or_insert(name, true) = true;
                 StepStart::Start
             }
-            Some(entry) => StepStart::Recorded(entry.clone()),
+            Some(entry) => StepStart::Recorded(entry),
         }
     }
 
@@ -61,16 +60,11 @@ impl Run {
         StepGuard { run: self, name, ended: false }
     }
 
-    pub(crate) fn finish_step(&self, name: &str, entry: StepEntry) {
+    pub(crate) fn finish_step(&self, name: &str, entry: &StepEntry) {
         let mut state = self.state();
-        let size = entry.size();
-        let steps = &mut state.journal.entries_mut().steps;
-        let before = match steps.get_mut(name) {
-            Some(started) => Some(std::mem::replace(started, entry)),
-            None => steps.insert(name.to_owned(), entry),
-        };
-        let freed = before.map_or(0, |entry| cost(name, entry.size()));
-        self.check_size(&mut state, "step", name, size, freed);
+        let before = state.journal.put_step(name, entry);
+        let freed = before.map_or(0, |size| cost(name, size));
+        self.check_size(&mut state, "step", name, entry.size(), freed);
     }
 
     /// Holds the end of the run off for something besides a step, which is said in words.
@@ -81,24 +75,16 @@ impl Run {
         WaitGuard { run: self, what }
     }
 
-    /// Has an entry kept, after those of steps that were dropped before. If it cannot be, the run ends.
-    pub(crate) async fn record(&self, step: &str, entry: Entry<'_>) -> Option<()> {
-        let Some(sink) = &self.context.sink else { return Some(()) };
-        self.record_dropped().await?;
-        sink.record(entry).await.map_err(|error| self.sink_failed(step, error)).ok()
-    }
-
-    /// Has it kept which steps the handler dropped.
-    pub(crate) async fn record_dropped(&self) -> Option<()> {
-        let Some(sink) = &self.context.sink else { return Some(()) };
-        loop {
-            let Some(step) = self.state().dropped.first().cloned() else { return Some(()) };
-            let outcome = serde_json::to_string(&StepEntry::Dropped).expect("an entry is JSON");
-            let recorded = sink.record(Entry::StepFinished { step: &step, outcome: &outcome }).await;
-            // Only now: the step that records may be dropped half-way, and then the next one does it.
-            self.state().dropped.retain(|dropped| *dropped != step);
-            recorded.map_err(|error| self.sink_failed(&step, error)).ok()?;
+    /// Has an entry of a step kept before anything else happens. `None` if it cannot be: then the run ends.
+    pub(crate) async fn record_step(&self, name: &str, entry: &StepEntry) -> Option<()> {
+        if self.context.sink.is_none() {
+            return Some(());
         }
+        let number = self.state().outbox.push(|entries| entries.push_step(name, entry));
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+        poll_fn(|cx| self.state().outbox.poll_kept(number, cx.waker())).await
     }
 
     /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
@@ -116,7 +102,7 @@ impl Run {
         };
         if matches!(admission, Admission::To(_)) {
             state.unsealed = Unsealed::Closed;
-            state.journal.entries_mut().gave_keys = true;
+            self.give_key(&mut state);
         }
         admission
     }
@@ -140,13 +126,20 @@ impl Run {
         }
     }
 
+    /// Takes note that an id of this flow's goes to the outside.
+    pub(super) fn give_key(&self, state: &mut State) {
+        if state.journal.put_key_given() {
+            self.tell(state, |entries| entries.push("", EntryKind::KeyGiven));
+        }
+    }
+
     /// How far an earlier run had come.
-    pub(crate) fn resumed(&self) -> Option<Box<RawValue>> {
+    pub(crate) fn resumed(&self) -> Option<Leaf> {
         self.state().resumed.clone()
     }
 
     /// Keeps how far the flow has come, and says whether it goes on from here.
-    pub(crate) fn record_progress(&self, progress: Box<RawValue>) -> Admission {
+    pub(crate) fn record_progress(&self, progress: Leaf) -> Admission {
         let mut state = self.state();
         let admission = self.admit_beginning(&mut state, || "a yield point".to_owned());
         if !matches!(admission, Admission::To(_)) {
@@ -155,18 +148,15 @@ impl Run {
         if !state.has_room() {
             return Admission::Park;
         }
-        let size = progress.get().len();
-        let freed = state
-            .journal
-            .entries_mut()
-            .progress
-            .replace(progress)
-            .map_or(0, |before| cost(PROGRESS, before.get().len()));
+        let size = progress.len();
+        self.tell(&mut state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
+        let freed = state.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
         state.must_carry = true;
         self.check_size(&mut state, "entry", PROGRESS, size, freed);
-        if state.ending.is_none() && self.context.sheds(state.journal.entries().sheds) {
+        if state.ending.is_none() && self.context.sheds(state.journal.sheds()) {
             crate::support::metrics::shed();
-            state.journal.entries_mut().sheds += 1;
+            let times = state.journal.count_shed();
+            self.tell(&mut state, |entries| entries.push_count("", EntryKind::Shed, times));
             state.ending = Some(Ending::Yielded);
         }
         if state.ending.is_none() { admission } else { Admission::Park }
@@ -192,7 +182,7 @@ impl Drop for StepGuard<'_> {
         let mut state = self.run.state();
         // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
         if !self.ended && !state.over && !std::thread::panicking() {
-            state.mark_dropped(self.name, self.run.context.sink.is_some());
+            self.run.mark_dropped(&mut state, self.name);
         }
         self.run.leave(state);
     }
@@ -225,13 +215,18 @@ impl Run {
     }
 }
 
-impl State {
+impl Run {
     /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
     /// run sees one.
-    fn mark_dropped(&mut self, name: &str, recorded: bool) {
-        self.journal.entries_mut().steps.insert(name.to_owned(), StepEntry::Dropped);
-        if recorded {
-            self.dropped.push(name.to_owned());
+    fn mark_dropped(&self, state: &mut State, name: &str) {
+        state.journal.put_step(name, &StepEntry::Dropped);
+        self.tell(state, |entries| entries.push_step(name, &StepEntry::Dropped));
+    }
+
+    /// Has the sink told of something, if there is one, before anything else is done.
+    pub(super) fn tell(&self, state: &mut State, write: impl FnOnce(&mut Entries)) {
+        if self.context.sink.is_some() {
+            state.outbox.push(write);
         }
     }
 }

@@ -1,0 +1,217 @@
+//! Entries by what they are about: each takes the place of an earlier one about the same.
+
+use std::hash::BuildHasher;
+
+use bytes::Bytes;
+use foldhash::HashMap;
+
+use super::form::{self, Detail, EntryKind, Parts, Space};
+use super::leaf::Leaf;
+
+/// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
+/// they are looked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slots {
+    /// What entries that came in one piece are parts of.
+    piece: Bytes,
+    list: Vec<Slot>,
+    /// Where each is, once there are more than a few; by a hash of what it is about.
+    places: Option<Box<Places>>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Places {
+    hasher: foldhash::fast::RandomState,
+    by_hash: HashMap<u64, u32>,
+    /// Whether two of them have one hash: then all are looked through.
+    collided: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Slot {
+    name: Text,
+    parts: Parts<Text>,
+}
+
+/// A part of the piece, or a text of its own.
+#[derive(Debug, Clone)]
+enum Text {
+    In(u32, u32),
+    Own(Leaf),
+}
+
+/// An entry, as it is looked at.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    slots: &'a Slots,
+    slot: &'a Slot,
+}
+
+impl Slots {
+    /// Takes entries apart as far as their lengths. `None` if they are not whole, or none that this version knows.
+    pub(super) fn read(piece: Bytes) -> Option<Self> {
+        // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
+        u32::try_from(piece.len()).ok()?;
+        let mut slots = Self { list: Vec::with_capacity(FEW), piece: piece.clone(), places: None };
+        let mut at = 0;
+        while at < piece.len() {
+            let form::Read { parts: Parts { kind, detail, leaf }, name, end } = form::read(&piece, at)?;
+            std::str::from_utf8(&piece[name.0..name.1]).ok()?;
+            std::str::from_utf8(&piece[leaf.0..leaf.1]).ok()?;
+            let slot = Slot { name: Text::within(name)?, parts: Parts { kind, detail, leaf: Text::within(leaf)? } };
+            slots.place_slot(slot);
+            at = end;
+        }
+        Some(slots)
+    }
+
+    /// Takes in entries after those that are there.
+    pub(super) fn append(&mut self, bytes: &[u8]) -> Option<()> {
+        let more = Self::read(Bytes::copy_from_slice(bytes))?;
+        for entry in more.iter() {
+            self.put(entry.name(), Parts { kind: entry.kind(), detail: entry.detail(), leaf: entry.leaf() });
+        }
+        Some(())
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        for entry in self.iter() {
+            let parts = Parts { kind: entry.kind(), detail: entry.detail(), leaf: entry.text() };
+            form::write(out, entry.name(), &parts);
+        }
+    }
+
+    pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
+        self.list.iter().map(|slot| View { slots: self, slot })
+    }
+
+    pub(super) fn get(&self, space: Space, name: &str) -> Option<View<'_>> {
+        self.place(space, name).map(|place| View { slots: self, slot: &self.list[place] })
+    }
+
+    /// Puts an entry in, and says how long the leaf was that it takes the place of.
+    pub(super) fn put(&mut self, name: &str, parts: Parts<Leaf>) -> Option<usize> {
+        let Parts { kind, detail, leaf } = parts;
+        let parts = Parts { kind, detail, leaf: Text::Own(leaf) };
+        if let Some(place) = self.place(kind.space(), name) {
+            let before = std::mem::replace(&mut self.list[place].parts, parts);
+            return Some(before.leaf.len());
+        }
+        let name = Text::Own(Leaf::of_text(Bytes::copy_from_slice(name.as_bytes())));
+        self.push(Slot { name, parts });
+        None
+    }
+
+    /// Takes an entry out, and says how long its leaf was.
+    pub(super) fn remove(&mut self, space: Space, name: &str) -> Option<usize> {
+        let place = self.place(space, name)?;
+        let slot = self.list.remove(place);
+        self.places = None;
+        Some(slot.parts.leaf.len())
+    }
+
+    /// Keeps those for which this holds.
+    pub(super) fn retain(&mut self, mut stays: impl FnMut(View<'_>) -> bool) {
+        let kept: Vec<bool> = self.iter().map(&mut stays).collect();
+        if kept.iter().all(|kept| *kept) {
+            return;
+        }
+        let mut kept = kept.into_iter();
+        self.list.retain(|_| kept.next().unwrap_or(true));
+        self.places = None;
+    }
+
+    fn place_slot(&mut self, slot: Slot) {
+        let name = slot.name.of(&self.piece);
+        match self.place(slot.parts.kind.space(), name) {
+            Some(place) => self.list[place] = slot,
+            None => self.push(slot),
+        }
+    }
+
+    fn place(&self, space: Space, name: &str) -> Option<usize> {
+        let is_it = |slot: &Slot| slot.parts.kind.space() == space && slot.name.of(&self.piece) == name;
+        match &self.places {
+            Some(places) if !places.collided => {
+                let place = *places.by_hash.get(&places.hash(space, name))? as usize;
+                is_it(&self.list[place]).then_some(place)
+            }
+            _ => self.list.iter().position(is_it),
+        }
+    }
+
+    fn push(&mut self, slot: Slot) {
+        self.list.push(slot);
+        if self.list.len() <= FEW {
+            return;
+        }
+        let known = self.places.as_ref().map_or(0, |_| self.list.len() - 1);
+        let mut places = self.places.take().unwrap_or_default();
+        for (place, slot) in self.list.iter().enumerate().skip(known) {
+            let hash = places.hash(slot.parts.kind.space(), slot.name.of(&self.piece));
+            let place = u32::try_from(place).expect("a journal has fewer entries than bytes");
+            places.collided |= places.by_hash.insert(hash, place).is_some();
+        }
+        self.places = Some(places);
+    }
+}
+
+impl Places {
+    fn hash(&self, space: Space, name: &str) -> u64 {
+        self.hasher.hash_one((space, name))
+    }
+}
+
+impl Text {
+    fn within((start, end): (usize, usize)) -> Option<Self> {
+        Some(Self::In(u32::try_from(start).ok()?, u32::try_from(end).ok()?))
+    }
+
+    fn of<'a>(&'a self, piece: &'a Bytes) -> &'a str {
+        match self {
+            Self::In(start, end) => std::str::from_utf8(&piece[*start as usize..*end as usize])
+                .expect("it was looked at as text when it came in"),
+            Self::Own(text) => text.as_str(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::In(start, end) => (end - start) as usize,
+            Self::Own(text) => text.len(),
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    pub(super) fn kind(self) -> EntryKind {
+        self.slot.parts.kind
+    }
+
+    pub(super) fn detail(self) -> Detail {
+        self.slot.parts.detail
+    }
+
+    pub(super) fn name(self) -> &'a str {
+        self.slot.name.of(&self.slots.piece)
+    }
+
+    pub(super) fn text(self) -> &'a str {
+        self.slot.parts.leaf.of(&self.slots.piece)
+    }
+
+    pub(super) fn leaf(self) -> Leaf {
+        match &self.slot.parts.leaf {
+            Text::In(start, end) => Leaf::of_text(self.slots.piece.slice(*start as usize..*end as usize)),
+            Text::Own(leaf) => leaf.clone(),
+        }
+    }
+
+    /// How long its leaf is.
+    pub(super) fn size(self) -> usize {
+        self.slot.parts.leaf.len()
+    }
+}
+
+/// So many are quicker looked through than hashed.
+const FEW: usize = 16;

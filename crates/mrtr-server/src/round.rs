@@ -252,8 +252,8 @@ impl<'a> Round<'a> {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &lazy_flow),
-            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), journal, true, &binding, &lazy_flow),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, &journal, must_carry, &binding, &lazy_flow),
+            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), &journal, true, &binding, &lazy_flow),
             Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
             Outcome::Stopped(_) => {
                 self.concluded("abandoned");
@@ -278,7 +278,7 @@ impl<'a> Round<'a> {
     fn interim<R: FlowOutput>(
         &self,
         questions: Vec<Question>,
-        journal: Journal,
+        journal: &Journal,
         must_carry: bool,
         binding: &Binding<'_>,
         lazy_flow: &LazyFlow,
@@ -292,9 +292,9 @@ impl<'a> Round<'a> {
         let gate = gate::check(questions.iter(), &self.request.capabilities, self.revision());
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
-        let state = match carries.then(|| self.seal(&journal, &questions, binding, lazy_flow)).transpose() {
+        let state = match carries.then(|| self.seal(journal, &questions, binding, lazy_flow)).transpose() {
             Ok(state) => state,
-            Err(error) => return self.unsealed::<R>(&error, &journal),
+            Err(error) => return self.unsealed::<R>(&error, journal),
         };
         let state_bytes = state.as_ref().map_or(0, RequestState::len);
         self.note("state_bytes", state_bytes);

@@ -14,6 +14,7 @@ use super::state::Run;
 pub(super) struct Recorder(Option<Recording>);
 
 /// A batch on its way, which comes back with what became of it.
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
 struct Recording(Pin<Box<dyn Future<Output = (Batch, Result<(), SinkError>)> + Send>>);
 
 impl Recorder {

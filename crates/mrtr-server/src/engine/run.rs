@@ -12,7 +12,6 @@ use super::journal::Journal;
 use super::outcome::RunReport;
 use super::recorder::Recorder;
 use super::state::Run;
-use super::stop::StopSignal;
 use crate::error::Failure;
 
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
@@ -26,7 +25,8 @@ where
     // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.
     let given_up = Closing(&run);
     let mut recorder = Recorder::default();
-    let mut stopping = pin!(stopped(run.context.stop.clone()));
+    // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
+    let mut stopping = run.context.stop.clone().map(|signal| Box::pin(async move { signal.wait().await }));
     let mut seen = 0;
     let returned = poll_fn(|cx| {
         loop {
@@ -42,8 +42,9 @@ where
             if recorder.poll(&run, cx).is_ready() {
                 continue;
             }
-            // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
-            stopping.as_mut().poll(cx).is_ready();
+            if stopping.as_mut().is_some_and(|stopping| stopping.as_mut().poll(cx).is_ready()) {
+                stopping = None;
+            }
             match run.at_rest(cx.waker()).filter(|_| recorder.is_idle()) {
                 None if deadline.poll(cx).is_ready() => {
                     run.is_overdue();
@@ -71,17 +72,6 @@ where
         }
     }
     run.finish(returned)
-}
-
-/// Waits until the run is stopped from outside, and then for ever.
-async fn stopped(signal: Option<StopSignal>) {
-    match signal {
-        Some(signal) => {
-            signal.wait().await;
-        }
-        None => {}
-    }
-    std::future::pending().await
 }
 
 /// Closes the flow when it is dropped.

@@ -263,7 +263,9 @@ impl Run {
             // A reply that asks carries the answers just as well as one that does not.
             (None | Some(Ending::Yielded), _) if !open.is_empty() => {
                 let questions: Vec<_> = open.into_values().map(|open| open.question).collect();
-                questions.iter().for_each(|question| state.journal.put_opened(question));
+                for question in &questions {
+                    state.journal.put_opened(question);
+                }
                 Outcome::Waiting(questions)
             }
             (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.journal.sheds(), pause: Duration::ZERO },

@@ -308,11 +308,11 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             {
                 Progress::Parked
             }
-            Evaluation::Given(response, _) => self.take(response, asked),
+            Evaluation::Given(response, _) => self.take(&response, asked),
         }
     }
 
-    fn take(&self, response: Leaf, asked: Asked) -> Progress<Q::Value> {
+    fn take(&self, response: &Leaf, asked: Asked) -> Progress<Q::Value> {
         let dialect = self.run.context.revision.lenient();
         let read = response.raw().map_err(|error| error.to_string());
         let checked = read.and_then(|response| self.question.read(response, dialect)).and_then(|answered| {
@@ -323,7 +323,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
         });
         match checked {
             Ok(answered) => {
-                self.run.accept(&self.key, &response);
+                self.run.accept(&self.key, response);
                 Progress::Answered(answered)
             }
             Err(reason) => self.ask(asked, Some(&reason)),

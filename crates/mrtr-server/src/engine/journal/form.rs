@@ -174,7 +174,7 @@ pub(super) fn write(out: &mut Vec<u8>, name: &str, parts: &Parts<&str>) {
         Detail::Asked { asked, optional } => {
             let [_, wording @ ..] = asked.wording.0.to_be_bytes();
             out.extend_from_slice(&wording);
-            out.push(u8::from(*optional) * OPTIONAL | u8::from(asked.pinned.is_some()) * PINNED);
+            out.push((u8::from(*optional) * OPTIONAL) | (u8::from(asked.pinned.is_some()) * PINNED));
             if let Some(Pinned(digest)) = &asked.pinned {
                 out.extend_from_slice(digest);
             }

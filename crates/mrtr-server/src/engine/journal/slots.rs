@@ -52,12 +52,12 @@ impl Slots {
     pub(super) fn read(piece: Bytes) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
         u32::try_from(piece.len()).ok()?;
-        let mut slots = Self { list: Vec::with_capacity(FEW), piece: piece.clone(), places: None };
+        let mut slots = Self { piece, list: Vec::with_capacity(FEW), places: None };
         let mut at = 0;
-        while at < piece.len() {
-            let form::Read { parts: Parts { kind, detail, leaf }, name, end } = form::read(&piece, at)?;
-            std::str::from_utf8(&piece[name.0..name.1]).ok()?;
-            std::str::from_utf8(&piece[leaf.0..leaf.1]).ok()?;
+        while at < slots.piece.len() {
+            let form::Read { parts: Parts { kind, detail, leaf }, name, end } = form::read(&slots.piece, at)?;
+            std::str::from_utf8(&slots.piece[name.0..name.1]).ok()?;
+            std::str::from_utf8(&slots.piece[leaf.0..leaf.1]).ok()?;
             let slot = Slot { name: Text::within(name)?, parts: Parts { kind, detail, leaf: Text::within(leaf)? } };
             slots.place_slot(slot);
             at = end;

@@ -25,7 +25,7 @@ pub(super) enum Route {
 
 impl Route {
     /// What answers a method of this revision, if this server has it at all.
-    pub(super) fn of(method: &str, parts: &Parts, revision: Revision) -> Option<Self> {
+    pub(super) fn of(method: &str, info: &MethodInfo, parts: &Parts, revision: Revision) -> Option<Self> {
         let (route, is_offered) = match method {
             "tools/call" => (Self::CallTool, !parts.tools.is_empty()),
             "tools/list" => (Self::ListTools, !parts.tools.is_empty()),
@@ -44,6 +44,6 @@ impl Route {
                 return owner.map(Self::Extension);
             }
         };
-        (is_offered && MethodInfo::of(method).exists_in(revision)).then_some(route)
+        (is_offered && info.exists_in(revision)).then_some(route)
     }
 }

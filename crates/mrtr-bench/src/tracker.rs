@@ -1,13 +1,15 @@
 //! The tracker of the proposal as our server serves it: the tools that every candidate has.
 
+use std::time::SystemTime;
+
 use anyhow::{Context as _, Result};
 use mrtr_server::{Context, Flow, Server, StatePolicy, Tool};
-use mrtr_state::{Key, KeyRing, Sealer};
+use mrtr_state::{Key, KeyRing, MemorySingleUse, Sealer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::server::exchange::Exchange;
+use crate::server::exchange::{Exchange, call};
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -65,14 +67,43 @@ async fn link(_duplicate: u64, _original: u64) -> Result<()> {
 
 /// The tracker, with a sealer of known keys.
 pub(crate) fn server() -> Result<Server> {
-    let sealer = Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "bench")?;
     let without_state = Tool::new("update_without_state", update_work_item).state_policy(StatePolicy::WhenNeeded);
     let builder = Server::builder("tracker", "1.0.0")
-        .sealer(sealer)
+        .sealer(sealer()?)
         .tool(Tool::new("close_work_item", close_work_item).description("Closes a work item"))
         .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
         .tool(without_state.description("Updates a work item"));
     Ok(builder.build()?)
+}
+
+/// The tracker, where each state of the tool that asks is used once.
+pub(crate) fn guarded_server() -> Result<Server> {
+    let store = MemorySingleUse::new(SystemTime::now().into());
+    let builder = Server::builder("tracker", "1.0.0")
+        .sealer(sealer()?)
+        .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item").single_use(store));
+    Ok(builder.build()?)
+}
+
+/// A tracker whose one tool tells how far it is.
+pub(crate) fn notifying_server() -> Result<Server> {
+    let builder = Server::builder("tracker", "1.0.0").sealer(sealer()?).tool(Tool::new("close_work_item", close_aloud));
+    Ok(builder.build()?)
+}
+
+async fn close_aloud(flow: Flow, args: Update) -> Result<String> {
+    flow.progress(1, Some(2), "half way").await;
+    Ok(closed(&args))
+}
+
+/// A call of the tool that asks nothing, from a client that wants to hear of its progress.
+pub(crate) fn notified_call() -> String {
+    let arguments = json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } });
+    call("close_work_item", &arguments, None).replacen(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#, 1)
+}
+
+fn sealer() -> Result<Sealer> {
+    Ok(Sealer::new(KeyRing::new(Key::new("2026-11", [7; 32])?), "bench")?)
 }
 
 /// What the tracker answers to an exchange.

@@ -6,6 +6,7 @@
 mod equality;
 mod number;
 mod scan;
+mod spans;
 mod split;
 mod unique;
 
@@ -20,6 +21,7 @@ use serde_json::value::RawValue;
 
 pub use number::Number;
 pub(crate) use number::integer;
+pub(crate) use spans::MemberSpans;
 pub use split::RawMembers;
 pub(crate) use split::{Key, elements, text};
 

@@ -21,6 +21,7 @@ pub use error::{FormError, ReadError};
 pub use json::{Json, JsonObject, Members, Number, RawMembers};
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::methods::MethodInfo;
+pub use messages::owned_params::OwnedParams;
 pub use messages::{coded_error, jsonrpc, methods};
 pub use printable::Printable;
 pub use revision::{Dialect, Feature, Revision, UnknownRevision};

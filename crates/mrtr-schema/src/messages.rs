@@ -4,3 +4,4 @@ pub mod coded_error;
 pub(crate) mod envelope;
 pub mod jsonrpc;
 pub mod methods;
+pub(crate) mod owned_params;

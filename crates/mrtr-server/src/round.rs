@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
 use mrtr_state::single_use::StepRecord;
-use mrtr_state::{Binding, FlowProgress, Opened, SealError, SealOptions, Sealer, Timestamp};
+use mrtr_state::{Binding, FlowProgress, Opened, Refusal, SealError, SealOptions, Sealer, Timestamp};
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::engine::context::RunContext;
@@ -24,6 +24,7 @@ use crate::engine::shared::Shared;
 use crate::engine::{JournalSink, Outcome, Question, RunReport, StopSignal, gate};
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error, invalid_params, with_causes};
 use crate::flow::run::run;
+use crate::register::context::Arrival;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::handler::Handler;
 use crate::register::parts::{Identity, Parts};
@@ -45,6 +46,13 @@ pub(crate) struct Round<'a> {
     state: Option<RequestState>,
     /// What the log learns of the round, once it runs.
     span: OnceLock<Span>,
+}
+
+/// What a request brought of its flow: its state is opened, if there is one.
+struct Opening<'a> {
+    now: Timestamp,
+    binding: Binding<'a>,
+    opened: Option<Opened<Journal>>,
 }
 
 /// A round that may run: its state is opened, and what the flow knows is at hand.
@@ -80,18 +88,17 @@ impl<'a> Round<'a> {
         name: &'a str,
         settings: &'a FlowSettings,
     ) -> Result<Self, ErrorObject> {
-        let (params, revision) = (&request.params, request.context.revision);
-        if !request.info.may_ask_in(revision) {
+        let params = &request.params;
+        if !request.may_ask() {
             // Where nothing is ever asked, members of these names have no meaning (TY-6).
             return Ok(Self::of(parts, request, name, settings));
         }
         let answers = params.checked_object("inputResponses").map_err(invalid_params)?;
-        for (key, answer) in answers.iter().flat_map(RawMembers::iter) {
-            if !answer.get().starts_with('{') {
-                let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
-                return Err(ProtocolError::invalid_params(message).into_object());
-            }
+        let mut all = answers.iter().flat_map(RawMembers::iter);
+        if let Some((key, _)) = all.find(|(_, answer)| !answer.get().starts_with('{')) {
+            return Err(no_answer(key));
         }
+        drop(all);
         let state = params.text("requestState").map_err(invalid_params)?.map(RequestState::new);
         Ok(Self { answers, state, ..Self::of(parts, request, name, settings) })
     }
@@ -109,7 +116,7 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<String, ErrorObject> {
-        let prepared = self.prepare(None)?;
+        let prepared = self.prepare(self.open()?, None)?;
         let span = self.span(&prepared.lazy_flow);
         let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
         match concluded {
@@ -119,10 +126,11 @@ impl<'a> Round<'a> {
     }
 
     /// In a box: it is large, and handed on from one future to the next.
-    fn prepare(&self, watch: Option<ReservationContext>) -> Result<Box<Prepared<'_>>, ErrorObject> {
-        let now = self.shared.clock.now();
-        let binding = self.binding()?;
-        let opened = self.open(&binding, now)?;
+    fn prepare<'b>(
+        &self,
+        Opening { now, binding, opened }: Opening<'b>,
+        watch: Option<ReservationContext>,
+    ) -> Result<Box<Prepared<'b>>, ErrorObject> {
         let lazy_flow = match &opened {
             Some(opened) => opened.next_round().into(),
             None => LazyFlow::beginning(self.settings.lifetimes, now),
@@ -134,7 +142,7 @@ impl<'a> Round<'a> {
         context.notifier.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
-        context.load = self.shared.load.measured(self.request.context.received, now);
+        context.load = self.shared.load.measured(self.request.context.received.map(|Arrival(moment)| moment), now);
         if let Some(ReservationContext { sink, stop, replayed }) = watch {
             for StepRecord { name, outcome, .. } in &replayed {
                 match outcome {
@@ -148,11 +156,11 @@ impl<'a> Round<'a> {
         Ok(Box::new(Prepared { binding, lazy_flow, pending, journal, context }))
     }
 
-    fn binding(&self) -> Result<Binding<'_>, ErrorObject> {
-        let context = self.request.context;
-        let binding = Binding::new(self.revision(), &self.request.method, self.request.params.members());
+    fn binding(&self) -> Binding<'_> {
+        let Request { method, name, params, context, .. } = self.request;
+        let binding = Binding::named(self.revision(), method, name.as_deref().unwrap_or_default(), params.members());
         let principal = context.caller.as_ref().map(Caller::principal);
-        Ok(binding.map_err(invalid_params)?.principal(principal).tenant(context.tenant.as_deref()))
+        binding.principal(principal).tenant(context.tenant.as_deref())
     }
 
     fn revision(&self) -> Revision {
@@ -163,14 +171,20 @@ impl<'a> Round<'a> {
         self.shared.sealer(self.settings.lifetimes)
     }
 
-    fn open(&self, binding: &Binding<'_>, now: Timestamp) -> Result<Option<Opened<Journal>>, ErrorObject> {
-        let Some(state) = &self.state else { return Ok(None) };
-        let opened = self.sealer().open(state, binding, now);
-        opened.map(Some).map_err(|refusal| {
-            metrics::refused(refusal.label());
-            tracing::info!(reason = refusal.label(), name = self.name, "a request state was refused");
-            refusal.to_error()
-        })
+    /// Opens the state, if the request brings one: once a round, for all that is in it.
+    fn open(&self) -> Result<Opening<'_>, ErrorObject> {
+        let (now, binding) = (self.shared.clock.now(), self.binding());
+        let opened = self.state.as_ref().map(|state| self.sealer().open(state, &binding, now)).transpose();
+        let opened = opened.map_err(|refusal| self.refused(&refusal))?;
+        Ok(Opening { now, binding, opened })
+    }
+
+    #[cold]
+    fn refused(&self, refusal: &Refusal) -> ErrorObject {
+        metrics::refused(refusal.label());
+        let (reason, method) = (refusal.label(), &*self.request.method);
+        tracing::info!(reason, method, name = self.name, "a request state was refused");
+        refusal.to_error()
     }
 
     fn span(&self, lazy_flow: &LazyFlow) -> Span {
@@ -283,7 +297,7 @@ impl<'a> Round<'a> {
         binding: &Binding<'_>,
         lazy_flow: &LazyFlow,
     ) -> Result<String, ErrorObject> {
-        if !self.request.info.may_ask_in(self.revision()) {
+        if !self.request.may_ask() {
             let (method, revision) = (&self.request.method, self.revision());
             return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
         }
@@ -374,4 +388,10 @@ impl<'a> Round<'a> {
             }
         }
     }
+}
+
+#[cold]
+fn no_answer(key: &str) -> ErrorObject {
+    let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
+    ProtocolError::invalid_params(message).into_object()
 }

@@ -16,7 +16,7 @@ use crate::engine::shared::{Shared, States};
 use crate::error::BuildError;
 use crate::protocol::dispatch;
 use crate::protocol::reply::Reply;
-use crate::register::context::Context;
+use crate::register::context::{Arrival, Context};
 use crate::register::extension::{Extension, Host};
 use crate::register::middleware::Middleware;
 use crate::register::parts::{Identity, Lists, Parts};
@@ -86,6 +86,12 @@ impl Server {
     pub async fn handle_value(&self, message: Value, context: Context<'_>) -> Option<Value> {
         let reply = self.handle(message.to_string().into(), context).await;
         reply.last().await.map(|text| serde_json::from_str(&text).expect("a reply is JSON"))
+    }
+
+    /// The moment, by the server's clock, for a transport to note when a request comes in:
+    /// [`Context::received`] takes it. There is no other clock a request is timed by.
+    pub fn arrival(&self) -> Arrival {
+        Arrival(self.0.shared.clock.now())
     }
 
     /// Tells subscribers what changed.

@@ -204,7 +204,7 @@ impl Client {
         let mut params = Map::new();
         params.insert("notifications".to_owned(), wanted);
         match self.reply(1, "subscriptions/listen", params).await {
-            Reply::Stream(messages) => Listening::new(messages, self.clone()),
+            Reply::Subscription(messages) => Listening::new(messages, self.clone()),
             reply => panic!("no stream, but {reply:?}"),
         }
     }
@@ -219,7 +219,7 @@ impl Client {
     async fn send(&self, id: u64, method: &str, params: Map<String, Value>) -> Vec<Value> {
         let messages: Vec<String> = match self.reply(id, method, params).await {
             Reply::Message { body, .. } => vec![body],
-            Reply::Stream(messages) => messages.collect().await,
+            Reply::Stream(messages) | Reply::Subscription(messages) => messages.collect().await,
             Reply::Accepted => Vec::new(),
         };
         messages.iter().map(|message| self.seen(method, message)).collect()

@@ -44,16 +44,35 @@ impl<'a> Binding<'a> {
             Some(name) => Some(name),
             None => params.text("uri")?,
         };
-        Ok(Self {
+        Ok(Self::named(revision, method, name.unwrap_or_default(), params))
+    }
+
+    /// A request whose `name` or `uri` the caller has read; it is empty where there is neither.
+    ///
+    /// ```
+    /// use mrtr_schema::{RawMembers, Revision};
+    /// use mrtr_state::Binding;
+    ///
+    /// let params = RawMembers::parse(r#"{"name": "pay"}"#)?;
+    /// assert_eq!(Binding::named(Revision::Published, "tools/call", "pay", &params).name(), "pay");
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn named(
+        revision: Revision,
+        method: &'a str,
+        name: impl Into<Cow<'a, str>>,
+        params: &'a RawMembers<'a>,
+    ) -> Self {
+        Self {
             revision,
             method,
-            name: name.unwrap_or_default(),
+            name: name.into(),
             principal: None,
             tenant: None,
             params,
             digest: OnceLock::new(),
             principal_digest: OnceLock::new(),
-        })
+        }
     }
 
     /// From this principal. A state sealed for a principal does not open without it, nor the reverse.

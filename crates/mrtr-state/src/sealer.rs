@@ -8,7 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use mrtr_schema::RequestState;
 use sha2::{Digest, Sha256};
-use tracing::{debug, warn};
+use tracing::warn;
 use zeroize::Zeroizing;
 
 use crate::binding::Binding;
@@ -381,21 +381,9 @@ impl Sealer {
     /// Opens a state that came with a request.
     ///
     /// Everything it was sealed with is checked: that it is ours, of this audience and kind, fresh, and for this
-    /// revision, request, principal and tenant.
+    /// revision, request, principal and tenant. Nothing is logged: the caller knows more of the request than its state
+    /// does, and has [`Refusal::label`] for the line that it writes.
     pub fn open<P: Payload>(
-        &self,
-        state: &RequestState,
-        binding: &Binding<'_>,
-        now: Timestamp,
-    ) -> Result<Opened<P>, Refusal> {
-        let opened = self.open_checked(state, binding, now);
-        if let Err(refusal) = &opened {
-            debug!(reason = refusal.label(), method = binding.method, "a request state was refused");
-        }
-        opened
-    }
-
-    fn open_checked<P: Payload>(
         &self,
         state: &RequestState,
         binding: &Binding<'_>,

@@ -19,7 +19,7 @@ pub(super) fn is_there() -> bool {
 pub(super) fn count(path: Path) -> Result<u64> {
     let folder = tempfile::tempdir()?;
     let few = total(path, FEW, &folder.path().join("few"))?;
-    let many = total(path, FEW + COUNTED, &folder.path().join("many"))?;
+    let many = total(path, MOST_TIMES, &folder.path().join("many"))?;
     let difference = many.checked_sub(few).context("more runs took fewer instructions")?;
     Ok((difference + u64::from(COUNTED) / 2) / u64::from(COUNTED))
 }
@@ -43,6 +43,8 @@ fn summary(profile: &str) -> Option<u64> {
 
 const FEW: u32 = 200;
 const COUNTED: u32 = 1000;
+/// How often a path is run at most.
+pub(super) const MOST_TIMES: u32 = FEW + COUNTED;
 /// Where an allocator looks for memory depends on what it got back before, and in which order. That differs from run to
 /// run, and counts with it, by more than 1 %. Out of a cache that is never full, it takes the same way each time, and
 /// counts differ by 0.01 %.

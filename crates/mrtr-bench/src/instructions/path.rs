@@ -2,16 +2,17 @@
 
 use std::hint::black_box;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use clap::ValueEnum;
 use mrtr_client::{Action, Call, Limits};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{JsonObject, Revision};
-use mrtr_server::Context;
+use mrtr_server::{Context, Reply};
 use mrtr_state::ParamsDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::callgrind::MOST_TIMES;
 use crate::server::exchange::Exchange;
 use crate::{message, state, tracker};
 
@@ -27,11 +28,13 @@ pub(crate) enum Path {
     Ask,
     AskSealed,
     Final,
+    Streamed,
+    SingleUse,
     ClientStep,
 }
 
 impl Path {
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Parse,
         Self::Digest,
         Self::Seal,
@@ -40,6 +43,8 @@ impl Path {
         Self::Ask,
         Self::AskSealed,
         Self::Final,
+        Self::Streamed,
+        Self::SingleUse,
         Self::ClientStep,
     ];
 
@@ -53,6 +58,8 @@ impl Path {
             Self::Ask => "round 1, no state",
             Self::AskSealed => "round 1, state",
             Self::Final => "final round",
+            Self::Streamed => "streamed call",
+            Self::SingleUse => "single-use retry",
             Self::ClientStep => "reply taken, question answered, retry made",
         }
     }
@@ -61,7 +68,7 @@ impl Path {
         match self {
             Self::Parse => "mrtr-schema",
             Self::Digest | Self::Seal | Self::Open => "mrtr-state",
-            Self::Plain | Self::Ask | Self::AskSealed | Self::Final => "mrtr-server",
+            Self::Plain | Self::Ask | Self::AskSealed | Self::Final | Self::Streamed | Self::SingleUse => "mrtr-server",
             Self::ClientStep => "mrtr-client",
         }
     }
@@ -76,6 +83,8 @@ impl Path {
             Self::Ask => rounds(Exchange::Ask, times)?,
             Self::AskSealed => rounds(Exchange::AskSealed, times)?,
             Self::Final => rounds(Exchange::Final, times)?,
+            Self::Streamed => streamed(times)?,
+            Self::SingleUse => single_use(times)?,
             Self::ClientStep => client_steps(times)?,
         }
         Ok(())
@@ -125,6 +134,36 @@ fn rounds(exchange: Exchange, times: u32) -> Result<()> {
         for _ in 0..times {
             let reply = server.handle(body.clone().into(), Context::new()).await.last().await;
             black_box(reply.context("nothing is answered")?);
+        }
+        Ok(())
+    })
+}
+
+/// Calls whose client hears of progress before the result.
+fn streamed(times: u32) -> Result<()> {
+    runtime()?.block_on(async {
+        let server = tracker::notifying_server()?;
+        let body = tracker::notified_call();
+        for _ in 0..times {
+            let reply = server.handle(body.clone().into(), Context::new()).await;
+            ensure!(matches!(reply, Reply::Stream(_)), "nothing was said before the result");
+            black_box(reply.last().await.context("nothing is answered")?);
+        }
+        Ok(())
+    })
+}
+
+/// Last rounds of a tool whose states are used once, each with a state of its own. However many are run, as many states
+/// are made, so that making them falls out of the difference of two counts.
+fn single_use(times: u32) -> Result<()> {
+    runtime()?.block_on(async {
+        let server = tracker::guarded_server()?;
+        let mut bodies = Vec::new();
+        for _ in 0..MOST_TIMES {
+            bodies.push(Exchange::Final.body(async |body| tracker::answer(&server, body.to_owned()).await).await?);
+        }
+        for body in bodies.into_iter().take(times as usize) {
+            black_box(tracker::answer(&server, body).await?);
         }
         Ok(())
     })

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
@@ -220,7 +220,7 @@ impl Endpoint {
     where
         B: http_body::Body<Data = Bytes>,
     {
-        let received = SystemTime::now();
+        let arrival = self.server.arrival();
         let config = &self.config;
         let (mut head, body) = request.into_parts();
         head::check(&head, &config.allowed)?;
@@ -240,10 +240,10 @@ impl Endpoint {
             return Err(Rejection::TooDeep);
         }
         // A round that goes on without its connection is a request that runs, and takes its permit along.
-        let context = self.context(&head, identity).received(received.into()).permit(&permit);
+        let context = self.context(&head, identity).received(arrival).permit(&permit);
         let size = body.len();
         let reply = self.server.handle(body, context).await;
-        let permits = if self.is_subscription(&head, &reply) {
+        let permits = if matches!(reply, Reply::Subscription(_)) {
             // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
             // reservation of the body itself is given back with the body.
             StreamPermits::new(Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
@@ -266,15 +266,6 @@ impl Endpoint {
             context = context.capabilities(Arc::clone(&self.config.capabilities));
         }
         context
-    }
-
-    /// Whether a reply lasts as long as its client wants. Where there is such a header, the server has compared it.
-    fn is_subscription(&self, head: &Parts, reply: &Reply) -> bool {
-        if !matches!(reply, Reply::Stream(_)) || !self.config.revision.has(Feature::MirroredHeaders) {
-            return false;
-        }
-        let method = head.headers.get(mirrored_headers::METHOD).map(|method| method.as_bytes().trim_ascii());
-        method == Some(b"subscriptions/listen".as_slice())
     }
 }
 

@@ -17,7 +17,7 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
             let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, config.revision));
             with_type(status, ResponseBody::whole(body), JSON)
         }
-        Reply::Stream(messages) => {
+        Reply::Stream(messages) | Reply::Subscription(messages) => {
             let body = ResponseBody::events(messages, config.keep_alive, permits);
             let mut response = with_type(StatusCode::OK, body, "text/event-stream");
             let headers = response.headers_mut();

@@ -15,6 +15,7 @@ mod hostile;
 mod http2;
 mod limits;
 mod origin;
+mod queueing;
 mod revisions;
 mod runtimes;
 mod shutdown;

@@ -55,7 +55,7 @@ impl<'a> Scanner<'a> {
 
     /// The next value.
     pub(super) fn value(&mut self) -> Option<&'a RawValue> {
-        <&RawValue>::deserialize(Known(self.text()?)).ok()
+        known(self.text()?)
     }
 
     /// The next value, once all of it is seen to mean one thing.
@@ -65,7 +65,7 @@ impl<'a> Scanner<'a> {
         {
             let value = self.text.get(self.at..end);
             self.at = end;
-            return Ok(value.and_then(|value| <&RawValue>::deserialize(Known(value)).ok()));
+            return Ok(value.and_then(known));
         }
         self.value().map(|value| unique::check(value).map(|()| value)).transpose()
     }
@@ -107,6 +107,11 @@ pub(super) fn end_of_string(text: &str, start: usize) -> (usize, bool) {
         at += found + 2;
     }
     (bytes.len(), is_escaped)
+}
+
+/// Text that is known to be one JSON value, as a value.
+pub(super) fn known(text: &str) -> Option<&RawValue> {
+    <&RawValue>::deserialize(Known(text)).ok()
 }
 
 /// Text that is known to be one JSON value, as serde hands a raw value over: a map of one text, under the name that a

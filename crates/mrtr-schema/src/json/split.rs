@@ -103,6 +103,21 @@ impl<'a> RawMembers<'a> {
         self.members.iter().filter_map(|member| Some((&*member.key, member.value?)))
     }
 
+    /// Members that were taken apart before; `None` if one of them is.
+    pub(super) fn known(all: impl ExactSizeIterator<Item = Option<(&'a str, &'a RawValue)>>) -> Option<Self> {
+        let mut members = Vec::with_capacity(all.len());
+        for member in all {
+            let (key, value) = member?;
+            members.push(Member { key: Cow::Borrowed(key), value: Some(value) });
+        }
+        Some(Self { members })
+    }
+
+    /// Keys, each borrowed where it holds no escape, and values.
+    pub(super) fn keys_and_values(&self) -> impl Iterator<Item = (&Cow<'a, str>, &'a RawValue)> {
+        self.members.iter().filter_map(|member| Some((&member.key, member.value?)))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.iter().count()

@@ -85,7 +85,7 @@ impl<'a> Envelope<'a> {
 /// # Ok::<(), mrtr_schema::EnvelopeError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct RawParams<'a>(RawMembers<'a>);
+pub struct RawParams<'a>(pub(super) RawMembers<'a>);
 
 impl<'a> RawParams<'a> {
     /// Reads them as an owned type.

@@ -1,14 +1,12 @@
 //! What is looked at before the parameters of a request, in the order of the protocol.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::meta::RequestMeta;
-use mrtr_schema::{
-    Envelope, ErrorCode, ErrorObject, Feature, MethodInfo, RawParams, ReadError, RequestId, Revision, WireObject,
-};
+use mrtr_schema::{Envelope, ErrorCode, ErrorObject, Feature, ReadError, RequestId, Revision, WireObject};
+use tokio::sync::mpsc;
 
 use super::client_meta::{self, ClientMeta};
 use super::reply::{Refused, Reply};
@@ -16,15 +14,43 @@ use super::route::Route;
 use crate::error::invalid_params;
 use crate::register::context::{Context, HeaderClaim, Headers};
 use crate::register::parts::Parts;
-use crate::round::request::Request;
+use crate::round::request::{OwnedRequest, Request};
 use crate::support::echo;
+use crate::support::notify::Notifier;
 
 /// A request that has passed everything that comes before its parameters.
+///
+/// Only [`read`](Self::read) makes one of a message, and only [`handle`](super::dispatch::handle) has a message: what
+/// outlives the borrow of it is made an [`OwnedAdmitted`].
 pub(super) struct Admitted<'a> {
     pub(super) id: RequestId,
     pub(super) request: Request<'a>,
     pub(super) client: ClientMeta,
     pub(super) route: Route,
+}
+
+/// A request that was admitted and owns its message, to be moved into a stream.
+pub(super) struct OwnedAdmitted {
+    id: RequestId,
+    request: OwnedRequest,
+    client: ClientMeta,
+    route: Route,
+}
+
+impl OwnedAdmitted {
+    /// Has the client hear what it asked to hear.
+    pub(super) fn notify(&mut self, sender: mpsc::Sender<String>, revision: Revision) {
+        let (progress, log) = (self.client.progress.take(), self.client.log);
+        self.request.notifier = Some(Notifier { progress, log, sender, revision });
+    }
+
+    pub(super) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {
+        let Self { id, request, client, route } = self;
+        match request.request(context) {
+            Ok(request) => Ok(Admitted { id: id.clone(), request, client: client.clone(), route: *route }),
+            Err(error) => Err(Reply::error(Some(id.clone()), error.into(), context.revision)),
+        }
+    }
 }
 
 impl<'a> Admitted<'a> {
@@ -43,16 +69,19 @@ impl<'a> Admitted<'a> {
                 return Err(Reply::error(error.id().cloned(), Refused::early(object), revision));
             }
         };
-        let info = MethodInfo::of(&method);
-        let unchecked = Unchecked { method, info, params, context };
-        match unchecked.check(parts) {
-            Ok((client, route)) => {
-                let Unchecked { method, info, params, context } = unchecked;
-                let capabilities = Arc::clone(&client.capabilities);
-                let request = Request { body, method, info, params, context, capabilities, notifier: None };
-                Ok(Self { id, request, client, route })
-            }
+        let request = Request::new(body, method, params, context);
+        match Unchecked(request).check(parts) {
+            Ok((request, client, route)) => Ok(Self { id, request, client, route }),
             Err(refused) => Err(Reply::error(Some(id), refused, revision)),
+        }
+    }
+
+    /// With the message, for what outlives the borrow of it.
+    pub(super) fn into_owned(self) -> Result<OwnedAdmitted, Reply> {
+        let Self { id, request, client, route } = self;
+        match request.to_owned() {
+            Ok(request) => Ok(OwnedAdmitted { id, request, client, route }),
+            Err(error) => Err(Reply::error(Some(id), error.into(), request.context.revision)),
         }
     }
 
@@ -63,50 +92,45 @@ impl<'a> Admitted<'a> {
 }
 
 /// A request of which nothing was looked at.
-struct Unchecked<'a> {
-    method: Cow<'a, str>,
-    /// What is known of the method, looked up once.
-    info: MethodInfo,
-    params: RawParams<'a>,
-    context: &'a Context<'a>,
-}
+struct Unchecked<'a>(Request<'a>);
 
-impl Unchecked<'_> {
+impl<'a> Unchecked<'a> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
-    fn check(&self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
+    fn check(mut self, parts: &Parts) -> Result<(Request<'a>, ClientMeta, Route), Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
-        let (method, revision) = (&*self.method, self.context.revision);
+        let Self(request) = &mut self;
+        let revision = request.context.revision;
         // Whether there is the method at all comes before what it is called with.
-        let route = Route::of(method, &self.info, parts, revision).ok_or_else(|| unknown_method(method, revision))?;
-        if let Some(member) = self.info.named_by {
-            let name = self.params.text(member).map_err(invalid_params)?;
-            self.check_header("Mcp-Name", |headers| &headers.name, name.as_deref())?;
+        let route = Route::of(&request.method, &request.info, parts, revision);
+        let route = route.ok_or_else(|| unknown_method(&request.method, revision))?;
+        if let Some(member) = request.info.named_by {
+            request.name = request.params.text(member).map_err(invalid_params)?;
+            let name = self.0.name.as_deref();
+            self.check_header("Mcp-Name", |headers| &headers.name, name)?;
         }
-        self.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
-        Ok((declared, route))
+        self.0.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
+        self.0.capabilities = Arc::clone(&declared.capabilities);
+        Ok((self.0, declared, route))
     }
 
     /// Parameters of which all is looked at in any case, by what reads them.
     fn read_as_types(&self, route: Route) -> &'static [&'static str] {
+        let may_ask = self.0.may_ask();
         match route {
-            Route::CallTool if self.may_ask() => &["_meta", "arguments", "inputResponses"],
+            Route::CallTool if may_ask => &["_meta", "arguments", "inputResponses"],
             Route::CallTool => &["_meta", "arguments"],
-            _ if self.may_ask() && self.info.runs_flow => &["_meta", "inputResponses"],
+            _ if may_ask && self.0.info.runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
 
-    fn may_ask(&self) -> bool {
-        self.info.may_ask_in(self.context.revision)
-    }
-
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
     fn declared(&self) -> Result<ClientMeta, ErrorObject> {
-        let revision = self.context.revision;
+        let revision = self.0.context.revision;
         if !revision.has(Feature::RequestMetadata) {
             return self.declared_elsewhere();
         }
-        let text = self.params.get("_meta").ok_or_else(|| invalid_params(ReadError::missing("_meta")))?.get();
+        let text = self.0.params.get("_meta").ok_or_else(|| invalid_params(ReadError::missing("_meta")))?.get();
         let known = client_meta::recall(text);
         if known.is_some() {
             self.check_version_header(revision.as_str())?;
@@ -115,25 +139,26 @@ impl Unchecked<'_> {
             Some(declared) => declared,
             None => client_meta::remember(text, self.checked_meta()?),
         };
-        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.method))?;
+        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.0.method))?;
         Ok(declared)
     }
 
+    #[cold]
     /// A client of older revisions begins with `initialize`, and with no metadata or headers: whatever it lacks, it is
     /// told which versions there are.
     fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
-        let is_older = self.method == "initialize" && !self.context.revision.has(Feature::Sessions);
+        let is_older = self.0.method == "initialize" && !self.0.context.revision.has(Feature::Sessions);
         if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
             return error;
         }
-        let versions = unknown_method(&self.method, self.context.revision).message;
+        let versions = unknown_method(&self.0.method, self.0.context.revision).message;
         ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
     /// The metadata, with everything in it looked at.
     fn checked_meta(&self) -> Result<RequestMeta, ErrorObject> {
-        let revision = self.context.revision;
-        let meta = self.params.meta().map_err(invalid_params)?.unwrap_or_default();
+        let revision = self.0.context.revision;
+        let meta = self.0.params.meta().map_err(invalid_params)?.unwrap_or_default();
         let version = meta.text(PROTOCOL_VERSION).map_err(in_meta)?;
         let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
         self.check_version_header(&version)?;
@@ -145,20 +170,15 @@ impl Unchecked<'_> {
 
     /// In revisions whose requests do not say what the client can do, the context says it.
     fn declared_elsewhere(&self) -> Result<ClientMeta, ErrorObject> {
-        let dialect = self.context.revision.lenient();
-        let meta = self.params.meta().map_err(invalid_params)?;
+        let dialect = self.0.context.revision.lenient();
+        let meta = self.0.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
-        let capabilities = self.context.capabilities.clone().unwrap_or_default();
+        let capabilities = self.0.context.capabilities.clone().unwrap_or_default();
         Ok(ClientMeta { capabilities, ..meta.unwrap_or_default().into() })
     }
 
     fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {
         self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(version))
-    }
-
-    /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
-    fn has_headers(&self) -> bool {
-        self.context.revision.has(Feature::MirroredHeaders)
     }
 
     fn check_header(
@@ -167,8 +187,8 @@ impl Unchecked<'_> {
         claimed: impl for<'h> Fn(&'h Headers<'_>) -> &'h HeaderClaim<'h>,
         said: Option<&str>,
     ) -> Result<(), ErrorObject> {
-        let Some(headers) = self.context.headers.as_ref().filter(|_| self.has_headers()) else { return Ok(()) };
-        let mismatch = |reason| Err(ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} {reason}")));
+        let Some(headers) = self.0.context.headers.as_ref().filter(|_| self.0.has_headers()) else { return Ok(()) };
+        let mismatch = |reason| Err(header_mismatch(name, reason));
         match (claimed(headers), said) {
             (HeaderClaim::Missing, None) => Ok(()),
             (HeaderClaim::Missing, Some(_)) => mismatch("is missing"),
@@ -180,14 +200,22 @@ impl Unchecked<'_> {
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
+#[cold]
 fn in_meta(error: ReadError) -> ErrorObject {
     invalid_params(error.in_member("_meta"))
 }
 
+#[cold]
+fn header_mismatch(name: &str, reason: &str) -> ErrorObject {
+    ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} {reason}"))
+}
+
+#[cold]
 fn not_a_request() -> ErrorObject {
     ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected")
 }
 
+#[cold]
 fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     let message = if method == "initialize" {
         format!("There is no `initialize`: each request says its version. This server has {revision}")
@@ -197,6 +225,7 @@ fn unknown_method(method: &str, revision: Revision) -> ErrorObject {
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, message)
 }
 
+#[cold]
 fn unsupported_version(requested: &str, revision: Revision) -> ErrorObject {
     let data = UnsupportedVersionData::new(echo::name(requested), [revision.to_string()]);
     ErrorObject::with_data("This protocol version is not supported", &data)

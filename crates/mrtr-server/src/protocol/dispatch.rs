@@ -8,8 +8,7 @@ use futures_util::{StreamExt, stream};
 use mrtr_schema::ErrorObject;
 use tokio::sync::mpsc;
 
-use super::admit::Admitted;
-use super::client_meta::ClientMeta;
+use super::admit::{Admitted, OwnedAdmitted};
 use super::reply::{Reply, ReplyStream};
 use super::route::Route;
 use super::{catalog, subscription};
@@ -20,16 +19,18 @@ use crate::register::middleware::{Middleware, RequestInfo};
 use crate::register::parts::Parts;
 use crate::round::request::Request;
 use crate::round::{completion, prompt, resource, tool};
-use crate::support::notify::Notifier;
 
 /// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream.
 pub(crate) async fn handle(parts: &Arc<Parts>, body: Bytes, context: Context<'_>) -> Reply {
-    let client = match Admitted::read(parts, &body, &context) {
+    let owned = match Admitted::read(parts, &body, &context) {
         Err(reply) => return reply,
-        Ok(admitted) if admitted.wants_notifications() => admitted.client,
+        Ok(admitted) if admitted.wants_notifications() => admitted.into_owned(),
         Ok(admitted) => return respond(parts, &admitted).await,
     };
-    respond_streaming(Arc::clone(parts), body, context.into_owned(), client).await
+    match owned {
+        Ok(admitted) => Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await,
+        Err(reply) => reply,
+    }
 }
 
 async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
@@ -41,16 +42,13 @@ async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn respond_streaming(parts: Arc<Parts>, body: Bytes, context: Context<'static>, client: ClientMeta) -> Reply {
+async fn respond_streaming(parts: Arc<Parts>, mut owned: OwnedAdmitted, context: Context<'static>) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
-    let notifier = Notifier { progress: client.progress, log: client.log, sender, revision: context.revision };
+    owned.notify(sender, context.revision);
+    // The stream outlives this call, so it has the request as its own.
     let mut answering = Box::pin(async move {
-        // The stream outlives this call, so it reads the message again from bytes of its own.
-        match Admitted::read(&parts, &body, &context) {
-            Ok(mut admitted) => {
-                admitted.request.notifier = Some(notifier);
-                respond(&parts, &admitted).await
-            }
+        match owned.admitted(&context) {
+            Ok(admitted) => respond(&parts, &admitted).await,
             Err(reply) => reply,
         }
     });
@@ -81,10 +79,9 @@ fn stream_from(
 /// Past the middleware, to the method, and past the middleware again.
 async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<Reply, ErrorObject> {
     let Admitted { id, request, route, .. } = admitted;
-    let name = request.info.named_by.and_then(|member| request.params.text(member).ok().flatten());
     let info = RequestInfo {
         method: &request.method,
-        name: name.as_deref(),
+        name: request.name.as_deref(),
         caller: request.context.caller.as_ref(),
         tenant: request.context.tenant.as_deref(),
         revision: request.context.revision,

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 /// fn content_type(reply: &Reply) -> Option<&'static str> {
 ///     match reply {
 ///         Reply::Message { .. } => Some("application/json"),
-///         Reply::Stream(_) => Some("text/event-stream"),
+///         Reply::Stream(_) | Reply::Subscription(_) => Some("text/event-stream"),
 ///         _ => None,
 ///     }
 /// }
@@ -37,6 +37,9 @@ pub enum Reply {
     },
     /// Notifications, and a response as the last message. Dropping it cancels what it comes from.
     Stream(ReplyStream),
+    /// The notifications of a subscription, for as long as its client wants, and a response when the server ends it.
+    /// Dropping it ends the subscription.
+    Subscription(ReplyStream),
     /// Nothing is answered: it was a notification.
     Accepted,
 }
@@ -118,7 +121,9 @@ impl Reply {
     pub async fn last(self) -> Option<String> {
         match self {
             Self::Message { body, .. } => Some(body),
-            Self::Stream(messages) => messages.fold(None, async |_, message| Some(message)).await,
+            Self::Stream(messages) | Self::Subscription(messages) => {
+                messages.fold(None, async |_, message| Some(message)).await
+            }
             Self::Accepted => None,
         }
     }

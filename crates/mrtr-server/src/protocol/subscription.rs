@@ -57,7 +57,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
             None => Some((subscription.result.clone(), None)),
         }
     });
-    Ok(Reply::Stream(ReplyStream::new(first.chain(rest))))
+    Ok(Reply::Subscription(ReplyStream::new(first.chain(rest))))
 }
 
 /// A subscriber, and what it is to hear.

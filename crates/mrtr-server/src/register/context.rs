@@ -23,7 +23,7 @@ pub struct Context<'h> {
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
     pub(crate) capabilities: Option<Arc<ClientCapabilities>>,
-    pub(crate) received: Option<Timestamp>,
+    pub(crate) received: Option<Arrival>,
     permit: Option<Held<'h>>,
 }
 
@@ -70,8 +70,8 @@ impl<'h> Context<'h> {
 
     /// When it came in: how long it waited tells a shedder how busy the server is.
     #[must_use]
-    pub fn received(mut self, moment: Timestamp) -> Self {
-        self.received = Some(moment);
+    pub fn received(mut self, arrival: Arrival) -> Self {
+        self.received = Some(arrival);
         self
     }
 
@@ -90,6 +90,20 @@ impl<'h> Context<'h> {
         Context { revision, headers, caller, tenant, capabilities, received, permit }
     }
 }
+
+/// When a request came in, by the clock of the server that answers it: [`Server::arrival`](crate::Server::arrival) tells.
+///
+/// ```
+/// use mrtr_server::{Context, Server};
+///
+/// let server = Server::builder("empty", "1.0.0").build()?;
+/// let arrival = server.arrival();
+/// // Once the body is there:
+/// let context = Context::new().received(arrival);
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival(pub(crate) Timestamp);
 
 /// What headers claim of a request's body. Texts are borrowed where the transport has them at hand.
 ///

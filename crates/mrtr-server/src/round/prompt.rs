@@ -11,9 +11,9 @@ use crate::register::parts::Parts;
 use crate::support::echo;
 
 pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let name = request.required_text("name")?;
-    let prompt = parts.prompts.get(&*name);
-    let unknown = || ProtocolError::invalid_params(format!("Unknown prompt: {}", echo::name(&name))).into_object();
+    let name = request.required_name()?;
+    let prompt = parts.prompts.get(name);
+    let unknown = || ProtocolError::invalid_params(format!("Unknown prompt: {}", echo::name(name))).into_object();
     let prompt = prompt.ok_or_else(unknown)?;
     let given = request.params.object("arguments").map_err(invalid_params)?;
     let given = texts(given.as_ref())?;
@@ -28,7 +28,7 @@ pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, 
         return Err(ProtocolError::invalid_params(message).into_object());
     }
     let arguments = prompt.members.object(given.iter().map(|(name, text)| (name.as_str(), text.as_str())));
-    let round = Round::new(parts, request, &name, &prompt.settings)?;
+    let round = Round::new(parts, request, name, &prompt.settings)?;
     let description = &prompt.definition.description;
     let finish = |result: &mut GetPromptResult| {
         result.description = result.description.take().or_else(|| description.clone());

@@ -1,21 +1,24 @@
-//! A request, as a round sees it.
+//! A request, as a round sees it: borrowed from its message, or owning it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, RawParams, ReadError};
+use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError};
 
-use crate::error::invalid_params;
+use crate::error::{internal_error, invalid_params};
 use crate::register::context::Context;
 use crate::support::notify::Notifier;
 
 /// A request that was admitted: its parameters are still raw.
 pub(crate) struct Request<'a> {
-    pub(crate) body: &'a Bytes,
+    /// Not for others: what was read of it is below, and is not read again.
+    body: &'a Bytes,
     pub(crate) method: Cow<'a, str>,
     /// What is known of the method.
     pub(crate) info: MethodInfo,
+    /// The member of the parameters that names what the request is about.
+    pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) params: RawParams<'a>,
     pub(crate) context: &'a Context<'a>,
     /// What the client declared.
@@ -23,15 +26,72 @@ pub(crate) struct Request<'a> {
     pub(crate) notifier: Option<Notifier>,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    /// A request whose method and parameters were taken out of this message.
+    pub(crate) fn new(body: &'a Bytes, method: Cow<'a, str>, params: RawParams<'a>, context: &'a Context<'a>) -> Self {
+        let info = MethodInfo::of(&method);
+        Self { body, method, info, name: None, params, context, capabilities: Arc::default(), notifier: None }
+    }
+
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.
-    pub(super) fn has_headers(&self) -> bool {
+    pub(crate) fn has_headers(&self) -> bool {
         self.context.revision.has(Feature::MirroredHeaders)
     }
 
-    /// A member that must be there, and a text.
-    pub(super) fn required_text(&self, member: &'static str) -> Result<Cow<'_, str>, ErrorObject> {
-        let text = self.params.text(member).map_err(invalid_params)?;
-        text.ok_or_else(|| invalid_params(ReadError::missing(member)))
+    /// Whether a server may ask on it.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.info.may_ask_in(self.context.revision)
+    }
+
+    /// Whether it goes on with a flow.
+    pub(super) fn brings_state(&self) -> bool {
+        self.may_ask() && self.params.get("requestState").is_some()
+    }
+
+    /// The name of what it is about, which must be there.
+    pub(super) fn required_name(&self) -> Result<&str, ErrorObject> {
+        let missing = || invalid_params(ReadError::missing(self.info.named_by.unwrap_or("name")));
+        self.name.as_deref().ok_or_else(missing)
+    }
+
+    /// What was read of it, with the message: for a stream or a task that outlives this borrow.
+    pub(crate) fn to_owned(&self) -> Result<OwnedRequest, ErrorObject> {
+        let method = match self.info.name {
+            Some(name) => Cow::Borrowed(name),
+            None => Cow::Owned(self.method.clone().into_owned()),
+        };
+        Ok(OwnedRequest {
+            method,
+            info: self.info,
+            name: self.name.as_deref().map(Into::into),
+            params: OwnedParams::new(self.body.clone(), &self.params).ok_or_else(internal_error)?,
+            capabilities: Arc::clone(&self.capabilities),
+            notifier: self.notifier.clone(),
+        })
+    }
+}
+
+/// A request that owns its message, to be moved. It is a [`Request`] again without another reading.
+pub(crate) struct OwnedRequest {
+    method: Cow<'static, str>,
+    info: MethodInfo,
+    name: Option<Box<str>>,
+    params: OwnedParams<Bytes>,
+    capabilities: Arc<ClientCapabilities>,
+    pub(crate) notifier: Option<Notifier>,
+}
+
+impl OwnedRequest {
+    pub(crate) fn request<'a>(&'a self, context: &'a Context<'a>) -> Result<Request<'a>, ErrorObject> {
+        Ok(Request {
+            body: self.params.message(),
+            method: Cow::Borrowed(&self.method),
+            info: self.info,
+            name: self.name.as_deref().map(Cow::Borrowed),
+            params: self.params.params().ok_or_else(internal_error)?,
+            context,
+            capabilities: Arc::clone(&self.capabilities),
+            notifier: self.notifier.clone(),
+        })
     }
 }

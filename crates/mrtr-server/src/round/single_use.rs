@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
-use mrtr_schema::{ClientCapabilities, Envelope, ErrorObject, MethodInfo};
+use mrtr_schema::ErrorObject;
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{AnswersDigest, Refusal, TokenUse};
 
-use super::ReservationContext;
-use super::request::Request;
+use super::request::{OwnedRequest, Request};
 use super::tool::ToolRound;
+use super::{Opening, ReservationContext};
 use crate::engine::journal::{Entries, EntryKind};
 use crate::engine::{JournalSink, SinkError, StopReason, StopSignal};
 use crate::error::{ProtocolError, internal_error};
@@ -20,7 +19,6 @@ use crate::register::parts::Parts;
 use crate::register::settings::Guard;
 use crate::support::clock::Clock;
 use crate::support::metrics;
-use crate::support::notify::Notifier;
 use crate::support::shed::LoadGuard;
 
 /// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
@@ -28,16 +26,15 @@ const LEASE: Duration = Duration::from_secs(30);
 
 /// Uses the state of a request up, away from its connection: a step that has begun is finished and recorded whether
 /// or not the client still listens.
-pub(super) async fn run_single_use(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
+pub(super) async fn run_single_use(
+    parts: &Arc<Parts>,
+    tool: usize,
+    request: &Request<'_>,
+) -> Result<String, ErrorObject> {
     let gone = StopSignal::new();
     let listener = gone.clone();
-    let detached = Detached {
-        parts: Arc::clone(parts),
-        body: request.body.clone(),
-        context: request.context.clone().into_owned(),
-        capabilities: Arc::clone(&request.capabilities),
-        notifier: request.notifier.clone(),
-    };
+    let context = request.context.clone().into_owned();
+    let detached = Detached { parts: Arc::clone(parts), tool, request: request.to_owned()?, context };
     let running = tokio::spawn(async move { detached.run(&listener).await });
     let _listening = Listening(gone);
     match running.await {
@@ -61,28 +58,24 @@ impl Drop for Listening {
 /// A request that goes on without its connection.
 struct Detached {
     parts: Arc<Parts>,
-    body: Bytes,
+    /// The place of the tool.
+    tool: usize,
+    request: OwnedRequest,
     context: Context<'static>,
-    capabilities: Arc<ClientCapabilities>,
-    notifier: Option<Notifier>,
 }
 
 impl Detached {
     async fn run(self, gone: &StopSignal) -> Result<String, ErrorObject> {
-        let Self { parts, body, context, capabilities, notifier } = self;
+        let Self { parts, tool, request, context } = self;
         let _counted = LoadGuard::begin(&parts.shared.detached);
-        let Ok(Envelope::Request { method, params, .. }) = Envelope::parse(&body) else {
-            return Err(internal_error());
-        };
-        let info = MethodInfo::of(&method);
-        let request = Request { body: &body, method, info, params, context: &context, capabilities, notifier };
-        let name = request.params.text("name").ok().flatten().unwrap_or_default();
-        let tool = parts.tools.get(&*name).ok_or_else(internal_error)?;
+        let request = request.request(&context)?;
+        let tool = &parts.tools[tool];
         let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
         let call = ToolRound::read(&parts, tool, &request)?;
-        let token_use = call.token_use()?;
+        let opening = call.round.open()?;
+        let token_use = call.token_use(&opening)?;
         match reserve(guard, &token_use, &*parts.shared.clock, gone).await? {
-            Reserved::Mine(reservation, records) => call.run_reserved(guard, reservation, records, gone).await,
+            Reserved::Mine(reservation, records) => call.run_reserved(opening, guard, reservation, records, gone).await,
             Reserved::Before(result) if !guard.refuse_replays => {
                 metrics::replayed();
                 Ok(result)
@@ -175,12 +168,9 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
 }
 
 impl ToolRound<'_> {
-    fn token_use(&self) -> Result<TokenUse, ErrorObject> {
-        let round = &self.round;
-        let now = round.shared.clock.now();
-        let binding = round.binding()?;
-        let opened = round.open(&binding, now)?.ok_or_else(internal_error)?;
-        let answers = AnswersDigest::of(round.answers.as_ref());
+    fn token_use(&self, opening: &Opening<'_>) -> Result<TokenUse, ErrorObject> {
+        let opened = opening.opened.as_ref().ok_or_else(internal_error)?;
+        let answers = AnswersDigest::of(self.round.answers.as_ref());
         let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
         Ok(opened.token_use(answers))
     }
@@ -188,6 +178,7 @@ impl ToolRound<'_> {
     /// Runs the round under a reservation, which is renewed as long as it lasts.
     async fn run_reserved(
         &self,
+        opening: Opening<'_>,
         guard: &Guard,
         reservation: Reservation,
         records: Vec<StepRecord>,
@@ -201,7 +192,7 @@ impl ToolRound<'_> {
         });
         let watch = ReservationContext { sink, stop: gone.clone(), replayed: records };
         let answer = {
-            let mut round = std::pin::pin!(self.run(Some(watch)));
+            let mut round = std::pin::pin!(self.run(opening, Some(watch)));
             let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
             let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);

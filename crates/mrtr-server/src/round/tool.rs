@@ -6,7 +6,7 @@ use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObj
 use tracing::Instrument;
 
 use super::request::Request;
-use super::{ReservationContext, Round, RoundEnd, single_use};
+use super::{Opening, ReservationContext, Round, RoundEnd, single_use};
 use crate::engine::journal::Journal;
 use crate::engine::lazy_flow::LazyFlow;
 use crate::error::{Failure, ProtocolError, invalid_params};
@@ -18,15 +18,20 @@ use crate::register::tool::PreparedTool;
 use crate::support::echo;
 
 pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
-    let name = request.required_text("name")?;
-    let tool = parts.tools.get(&*name);
-    let unknown = || ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(&name))).into_object();
-    let tool = tool.ok_or_else(unknown)?;
-    let call = ToolRound::read(parts, tool, request)?;
-    if call.round.state.is_some() && tool.settings.guard.is_some() {
-        return Box::pin(single_use::run_single_use(parts, request)).await;
+    let name = request.required_name()?;
+    let place = parts.tools.get_index_of(name).ok_or_else(|| unknown(name))?;
+    let tool = &parts.tools[place];
+    // Before anything else of it is read: the task that uses the state up reads it.
+    if tool.settings.guard.is_some() && request.brings_state() {
+        return Box::pin(single_use::run_single_use(parts, place, request)).await;
     }
-    call.run(None).await
+    let call = ToolRound::read(parts, tool, request)?;
+    call.run(call.round.open()?, None).await
+}
+
+#[cold]
+fn unknown(name: &str) -> ErrorObject {
+    ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(name))).into_object()
 }
 
 /// A call of a tool, taken apart.
@@ -54,9 +59,13 @@ impl<'a> ToolRound<'a> {
         Ok(Self { parts, round, tool, arguments: arguments.into() })
     }
 
-    pub(super) async fn run(&self, watch: Option<ReservationContext>) -> Result<String, ErrorObject> {
+    pub(super) async fn run(
+        &self,
+        opening: Opening<'_>,
+        watch: Option<ReservationContext>,
+    ) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let prepared = round.prepare(watch)?;
+        let prepared = round.prepare(opening, watch)?;
         let lazy_flow = prepared.lazy_flow.clone();
         let span = round.span(&lazy_flow);
         async {

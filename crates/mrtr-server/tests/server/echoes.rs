@@ -191,7 +191,7 @@ fn is_error(response: &Value) -> bool {
 async fn response(server: &Server, revision: Revision, message: &Value) -> String {
     let context = Context::new().revision(revision).capabilities(everything());
     match Box::pin(server.handle(message.to_string().into(), context)).await {
-        Reply::Stream(_) if message["method"] == "subscriptions/listen" => String::new(),
+        Reply::Subscription(_) => String::new(),
         reply => reply.last().await.unwrap_or_default(),
     }
 }

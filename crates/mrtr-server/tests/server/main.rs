@@ -18,6 +18,7 @@ mod metrics;
 mod middleware;
 mod notifications;
 mod older_revisions;
+mod one_opening;
 mod owned_context;
 mod prompts;
 mod resources;

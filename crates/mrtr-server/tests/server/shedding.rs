@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_schema::roots::ListRootsResult;
-use mrtr_server::extend::{Clock, Load, ShedAbove, ShedAfterQueueing, Shedder};
+use mrtr_server::extend::{Load, ShedAbove, ShedAfterQueueing, Shedder};
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Failure, Flow, Server, StatePolicy, Tool};
 use serde::{Deserialize, Serialize};
@@ -173,8 +173,8 @@ async fn flows_are_put_down_that_waited_too_long() {
     let shedder = ShedAfterQueueing(Duration::from_millis(250));
     let tool = Tool::new("tool", indexing(&Arc::default()));
     let server = builder().clock(clock.clone()).shedder(shedder).tool(tool).build().unwrap();
-    let received = clock.now();
-    let queued = client(&server).in_context(|context| context.received(received));
+    let arrival = server.arrival();
+    let queued = client(&server).in_context(|context| context.received(arrival));
     clock.advance(Duration::from_millis(250));
     assert!(queued.call_tool("tool", json!({})).await.interim().is_none());
     clock.advance(Duration::from_millis(1));

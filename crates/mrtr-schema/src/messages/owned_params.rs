@@ -1,0 +1,82 @@
+//! Parameters that own the message they stand in, so that they can be moved.
+
+use crate::json::MemberSpans;
+use crate::messages::envelope::RawParams;
+
+/// The parameters of a message, with the message: what was taken apart once can be moved into a task or a stream, and is
+/// not taken apart again there.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_schema::{Envelope, OwnedParams};
+///
+/// let bytes: Arc<[u8]> = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_time"}}"#[..].into();
+/// let Envelope::Request { params, .. } = Envelope::parse(&bytes)? else { panic!("a request") };
+/// let owned = OwnedParams::new(Arc::clone(&bytes), &params).unwrap();
+/// let moved = std::thread::spawn(move || owned.params().unwrap().text("name").unwrap().unwrap().into_owned());
+/// assert_eq!(moved.join().unwrap(), "get_time");
+/// # Ok::<(), mrtr_schema::EnvelopeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct OwnedParams<T> {
+    message: T,
+    spans: MemberSpans,
+}
+
+impl<T: AsRef<[u8]>> OwnedParams<T> {
+    /// Parameters that borrow from these bytes; `None` if they borrow from others. What clones of `T` share must stay
+    /// where it is, as it does in `Bytes` and in an `Arc`.
+    pub fn new(message: T, params: &RawParams<'_>) -> Option<Self> {
+        let text = std::str::from_utf8(message.as_ref()).ok()?;
+        let spans = MemberSpans::of(params.members(), text)?;
+        Some(Self { message, spans })
+    }
+
+    /// The whole message.
+    pub fn message(&self) -> &T {
+        &self.message
+    }
+
+    /// The parameters. `None` if the bytes are no longer what they were, which a `T` that keeps its bytes never gives.
+    pub fn params(&self) -> Option<RawParams<'_>> {
+        let text = std::str::from_utf8(self.message.as_ref()).ok()?;
+        self.spans.members(text).map(RawParams)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::envelope::Envelope;
+
+    const MESSAGE: &str =
+        r#" {"jsonrpc":"2.0","id":1,"method":"m","params": {"a\u0062": {"c" : [1]}, "ü":"\"", "":null}} "#;
+
+    fn params(message: &[u8]) -> RawParams<'_> {
+        let Ok(Envelope::Request { params, .. }) = Envelope::parse(message) else { panic!("a request") };
+        params
+    }
+
+    #[test]
+    fn what_is_owned_is_what_was_borrowed() {
+        let message = bytes_of(MESSAGE);
+        let borrowed = params(&message);
+        let owned = OwnedParams::new(std::sync::Arc::clone(&message), &borrowed).expect("of this message");
+        let again = owned.params().expect("the bytes are the same");
+        let list = |params: &RawParams<'_>| -> Vec<(String, String)> {
+            params.members().iter().map(|(key, value)| (key.to_owned(), value.get().to_owned())).collect()
+        };
+        assert_eq!(list(&again), list(&borrowed));
+        assert_eq!(list(&again)[0], ("ab".to_owned(), r#"{"c" : [1]}"#.to_owned()));
+    }
+
+    #[test]
+    fn parameters_of_another_message_are_not_taken() {
+        let (message, other) = (bytes_of(MESSAGE), bytes_of(MESSAGE));
+        assert!(OwnedParams::new(other, &params(&message)).is_none());
+    }
+
+    fn bytes_of(text: &str) -> std::sync::Arc<[u8]> {
+        text.as_bytes().into()
+    }
+}

@@ -452,7 +452,7 @@ impl Flow {
     /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.
     ///
     /// ```
-    /// # use mrtr_server::{Failure, Flow, Tool};
+    /// # use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
     /// # async fn compute() -> Result<u64, std::io::Error> { Ok(42) }
     /// async fn long(flow: Flow) -> Result<String, Failure> {
     ///     flow.into_task().await;
@@ -460,7 +460,7 @@ impl Flow {
     ///     Ok(answer.to_string())
     /// }
     ///
-    /// let tool = Tool::new("long", long).may_become_task();
+    /// let tool = Tool::new("long", long).tasks(TaskPolicy::ByFlow);
     /// ```
     pub async fn into_task(&self) {
         if !self.run.context.as_task {

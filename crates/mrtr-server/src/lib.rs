@@ -24,7 +24,7 @@ pub use register::context::Context;
 pub use register::output::{InputRequired, Structured};
 pub use register::prompt::Prompt;
 pub use register::resource::{Resource, ResourceTemplate};
-pub use register::settings::{Guard, StatePolicy};
+pub use register::settings::{Guard, StatePolicy, TaskPolicy};
 pub use register::tool::Tool;
 pub use server::{Builder, Server};
 pub use support::caller::Caller;

@@ -4,6 +4,7 @@ mod admit;
 mod catalog;
 mod client_meta;
 pub(crate) mod dispatch;
+mod extension;
 pub(crate) mod reply;
 mod route;
 mod subscription;

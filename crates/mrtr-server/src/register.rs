@@ -4,6 +4,7 @@ pub(crate) mod completion;
 pub(crate) mod contained;
 pub(crate) mod context;
 pub(crate) mod extension;
+pub(crate) mod extension_reply;
 pub(crate) mod flow_output;
 pub(crate) mod handler;
 mod manual;

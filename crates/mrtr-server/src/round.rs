@@ -28,7 +28,7 @@ use crate::register::context::Arrival;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::handler::Handler;
 use crate::register::parts::{Identity, Parts};
-use crate::register::settings::{FlowSettings, StatePolicy};
+use crate::register::settings::{FlowSettings, StatePolicy, TaskPolicy};
 use crate::support::caller::Caller;
 use crate::support::shed::LoadGuard;
 use crate::support::{echo, metrics};
@@ -260,7 +260,7 @@ impl<'a> Round<'a> {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
         unmatched::warn(&outcome, &seen, &pending, self.answers.as_ref());
-        let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
+        let must_carry = must_carry || self.settings.guard.is_some() || self.settings.tasks == TaskPolicy::ByFlow;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use keeper::{Keeper, Kept, Status};
 use mrtr_server::handler::{IntoHandler, IntoOutput, ToolHandler};
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{Failure, Flow, InputRequired, Server, Tool, ToolError};
+use mrtr_server::{Failure, Flow, InputRequired, Server, TaskPolicy, Tool, ToolError};
 use mrtr_state::{Key, KeyRing, Sealer};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -52,7 +52,7 @@ impl Outside {
 fn serve<M>(handler: impl IntoHandler<M>, kept: &Kept) -> (Server, Keeper) {
     let sealer = Sealer::new(KeyRing::new(Key::new("k1", [7; 32]).unwrap()), "tests").unwrap();
     let keeper = Keeper::over(kept);
-    let tool = Tool::new("tool", handler).may_become_task();
+    let tool = Tool::new("tool", handler).tasks(TaskPolicy::ByFlow);
     let builder = Server::builder("test", "1").sealer(sealer).tool(tool).extension(keeper.clone());
     (builder.build().unwrap(), keeper)
 }

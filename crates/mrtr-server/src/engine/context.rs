@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_schema::{ClientCapabilities, Revision};
+use mrtr_schema::meta::ProgressToken;
+use mrtr_schema::{ClientCapabilities, LoggingLevel, Revision};
 use mrtr_state::{FlowId, Sealer};
 use sha2::{Digest, Sha256};
 
@@ -16,7 +17,7 @@ use super::stop::StopSignal;
 use crate::support::caller::Caller;
 use crate::support::clock::SystemClock;
 use crate::support::hex::short_hex;
-use crate::support::notify::Notifier;
+use crate::support::notify::{NotificationSink, Notifier, Receiver};
 use crate::support::shed::{Load, MOST_SHEDS};
 
 /// What a run has besides its journal.
@@ -110,6 +111,19 @@ impl RunContext {
     #[must_use]
     pub fn stop(mut self, signal: StopSignal) -> Self {
         self.stop = Some(signal);
+        self
+    }
+
+    /// Gives the notifications of a run without a connection a place to go: log messages from this level on, and
+    /// progress under this token, if there is one.
+    #[must_use]
+    pub fn notifications(
+        mut self,
+        sink: Arc<dyn NotificationSink>,
+        progress: Option<ProgressToken>,
+        log: Option<LoggingLevel>,
+    ) -> Self {
+        self.notifier = Some(Notifier { progress, log, to: Receiver::Sink(sink), revision: self.revision });
         self
     }
 

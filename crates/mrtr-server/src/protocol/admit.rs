@@ -16,7 +16,7 @@ use crate::register::context::{Context, HeaderClaim, Headers};
 use crate::register::parts::Parts;
 use crate::round::request::{OwnedRequest, Request};
 use crate::support::echo;
-use crate::support::notify::Notifier;
+use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
 ///
@@ -41,7 +41,7 @@ impl OwnedAdmitted {
     /// Has the client hear what it asked to hear.
     pub(super) fn notify(&mut self, sender: mpsc::Sender<String>, revision: Revision) {
         let (progress, log) = (self.client.progress.take(), self.client.log);
-        self.request.notifier = Some(Notifier { progress, log, sender, revision });
+        self.request.notifier = Some(Notifier { progress, log, to: Receiver::Stream(sender), revision });
     }
 
     pub(super) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {

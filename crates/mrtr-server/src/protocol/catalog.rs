@@ -1,6 +1,5 @@
 //! What a server has: its lists, page by page, and what it says of itself.
 
-use indexmap::IndexMap;
 use mrtr_schema::capabilities::{ListChangedCapability, ResourcesCapability};
 use mrtr_schema::discovery::{DiscoverResult, InitializeParams, InitializeResult};
 use mrtr_schema::prompts::ListPromptsResult;
@@ -105,12 +104,9 @@ impl Parts {
         });
         capabilities.completions = self.completes().then(JsonObject::default);
         capabilities.logging = revision.has(Feature::LogLevelPerRequest).then(JsonObject::default);
-        let extensions: IndexMap<_, _> = self
-            .extensions
-            .iter()
-            .filter_map(|extension| Some((extension.name().to_owned(), extension.capability(revision)?)))
-            .collect();
-        capabilities.extensions = (!extensions.is_empty()).then_some(extensions);
+        for extension in &self.extensions {
+            extension.declare(revision, &mut capabilities);
+        }
         capabilities
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::admit::{Admitted, OwnedAdmitted};
 use super::reply::{Reply, ReplyStream};
 use super::route::Route;
-use super::{catalog, subscription};
+use super::{catalog, extension, subscription};
 use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::contained;
 use crate::register::context::Context;
@@ -91,6 +91,7 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
     let answered = match refused {
         Some(error) => Err(error),
         None if *route == Route::Listen => subscription::listen(parts, id, request),
+        None if let Route::Extension(place) = *route => Box::pin(extension::answer(parts, id, request, place)).await,
         None => result(parts, request, *route).await.map(|result| Reply::result(id, result)),
     };
     for middleware in passed.iter().rev() {
@@ -115,14 +116,8 @@ async fn result(parts: &Arc<Parts>, request: &Request<'_>, route: Route) -> Resu
         Route::Discover => catalog::discover(parts, revision),
         Route::Initialize => catalog::initialize(parts, request),
         Route::Ping => catalog::ping(parts, revision),
-        // A subscription has no result before it ends, and is answered by a stream.
-        Route::Listen => Err(internal_error()),
-        Route::Extension(place) => {
-            let extension = &parts.extensions[place];
-            let answer = extension.handle(&request.method, &request.params, request.context, &request.capabilities);
-            let answer = contained(extension.name(), answer).await?;
-            parts.identity.adopt(&answer.map_err(ProtocolError::into_object)?, revision)
-        }
+        // Both are answered with more than a result.
+        Route::Listen | Route::Extension(_) => Err(internal_error()),
     }
 }
 

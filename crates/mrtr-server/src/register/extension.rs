@@ -5,25 +5,30 @@ use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
 use mrtr_schema::subscriptions::SubscriptionFilter;
-use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision};
+use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
 use mrtr_state::{FlowProgress, Sealer};
+use serde_json::value::RawValue;
 
 use crate::engine::RunReport;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
+use crate::engine::lazy_flow::LazyFlow;
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error};
 use crate::register::context::Context;
+use crate::register::extension_reply::ExtensionReply;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::notices::ExtensionNotices;
 use crate::register::parts::Parts;
+use crate::register::settings::TaskPolicy;
+use crate::register::tool::PreparedTool;
 use crate::support::caller::Caller;
 
 /// Something that extends a server, such as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
+/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
 /// use mrtr_server::{Context, ProtocolError, Server};
-/// use mrtr_server::extend::Extension;
+/// use mrtr_server::extend::{Extension, ExtensionReply};
 ///
 /// /// Tells the time.
 /// struct Time;
@@ -48,7 +53,7 @@ use crate::support::caller::Caller;
 ///         _params: &RawParams<'_>,
 ///         _context: &Context<'_>,
 ///         _capabilities: &ClientCapabilities,
-///     ) -> Result<Json, ProtocolError> {
+///     ) -> Result<ExtensionReply, ProtocolError> {
 ///         Ok(serde_json::json!({ "resultType": "complete", "now": "noon" }).into())
 ///     }
 /// }
@@ -68,6 +73,14 @@ pub trait Extension: Send + Sync + 'static {
     /// What the server says of it, in a revision that has it.
     fn capability(&self, revision: Revision) -> Option<JsonObject>;
 
+    /// Says in the server's capabilities what it is, in a revision that has it: under its name among the extensions,
+    /// unless a revision wants it elsewhere.
+    fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
+        if let Some(capability) = self.capability(revision) {
+            capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
+        }
+    }
+
     /// Is told of the server once it is built.
     fn attached(&self, _host: Host) {}
 
@@ -83,7 +96,7 @@ pub trait Extension: Send + Sync + 'static {
         params: &RawParams<'_>,
         context: &Context<'_>,
         capabilities: &ClientCapabilities,
-    ) -> Result<Json, ProtocolError>;
+    ) -> Result<ExtensionReply, ProtocolError>;
 
     /// Tells a subscriber what it asked for, if it is allowed to hear it.
     fn listen(
@@ -96,13 +109,108 @@ pub trait Extension: Send + Sync + 'static {
     }
 
     /// Is offered each call of a tool before it runs, and may answer it.
-    async fn take_over(&self, _call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+    async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
 
     /// Answers a call whose flow wants to go on as a task.
-    async fn continue_as_task(&self, _call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
+    async fn continue_as_task(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
+    }
+}
+
+/// A call of a tool, as it is offered: nothing of it is copied unless the extension takes it.
+///
+/// ```
+/// use mrtr_server::TaskPolicy;
+/// use mrtr_server::extend::{OfferedCall, ToolCall};
+///
+/// /// What an extension that runs tasks may make of it.
+/// fn taken(call: &OfferedCall<'_>) -> Option<ToolCall> {
+///     let wanted = call.tasks() != TaskPolicy::Never && call.task().is_some();
+///     wanted.then(|| call.to_call())
+/// }
+/// ```
+#[derive(Clone, Copy)]
+pub struct OfferedCall<'a> {
+    pub(crate) parts: &'a Arc<Parts>,
+    pub(crate) tool: &'a PreparedTool,
+    pub(crate) arguments: &'a Json,
+    pub(crate) task: Option<&'a RawValue>,
+    pub(crate) journal: &'a Journal,
+    pub(crate) flow: &'a LazyFlow,
+    pub(crate) revision: Revision,
+    pub(crate) capabilities: &'a ClientCapabilities,
+    pub(crate) caller: Option<&'a Caller>,
+    pub(crate) tenant: Option<&'a str>,
+}
+
+impl<'a> OfferedCall<'a> {
+    /// The tool.
+    pub fn tool(&self) -> &'a str {
+        self.tool.name()
+    }
+
+    /// Whether the tool's calls run as tasks.
+    pub fn tasks(&self) -> TaskPolicy {
+        self.tool.settings.tasks
+    }
+
+    /// What it is called with.
+    pub fn arguments(&self) -> &'a Json {
+        self.arguments
+    }
+
+    /// The `task` of the request's parameters, if there is one.
+    pub fn task(&self) -> Option<&'a RawValue> {
+        self.task
+    }
+
+    /// What its flow knows.
+    pub fn journal(&self) -> &'a Journal {
+        self.journal
+    }
+
+    /// The revision of the request.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// What the client declared.
+    pub fn capabilities(&self) -> &'a ClientCapabilities {
+        self.capabilities
+    }
+
+    /// Who sent it.
+    pub fn caller(&self) -> Option<&'a Caller> {
+        self.caller
+    }
+
+    /// On whose behalf.
+    pub fn tenant(&self) -> Option<&'a str> {
+        self.tenant
+    }
+
+    /// The call, to be run now, later or again.
+    pub fn to_call(&self) -> ToolCall {
+        ToolCall {
+            host: Host::of(self.parts),
+            tool: self.tool().to_owned(),
+            arguments: self.arguments.clone(),
+            task: self.task.and_then(|task| Json::from_raw(task).ok()),
+            journal: self.journal.clone(),
+            flow_progress: self.flow.flow_progress(&self.parts.shared),
+            revision: self.revision,
+            capabilities: self.capabilities.clone(),
+            caller: self.caller.cloned(),
+            tenant: self.tenant.map(ToOwned::to_owned),
+        }
+    }
+}
+
+impl fmt::Debug for OfferedCall<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OfferedCall").field("tool", &self.tool()).finish_non_exhaustive()
     }
 }
 

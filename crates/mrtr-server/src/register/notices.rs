@@ -23,6 +23,14 @@ pub struct ExtensionNotice {
     pub params: Json,
 }
 
+impl ExtensionNotice {
+    /// The notification as a message.
+    pub(crate) fn to_message(&self) -> String {
+        let message = serde_json::json!({ "jsonrpc": "2.0", "method": self.method, "params": self.params });
+        message.to_string()
+    }
+}
+
 /// What an extension tells a subscriber.
 ///
 /// ```

@@ -14,7 +14,7 @@ pub(crate) struct FlowSettings {
     pub(crate) guard: Option<Guard>,
     pub(crate) lifetimes: Option<Lifetimes>,
     pub(crate) version: String,
-    pub(crate) may_become_task: bool,
+    pub(crate) tasks: TaskPolicy,
     /// How long a run may take, if not as long as the server says.
     pub(crate) run_deadline: Option<Duration>,
     /// Whether an answer to another wording of its question is refused.
@@ -36,6 +36,27 @@ pub enum StatePolicy {
     Always,
     /// Only when there is something to carry. A client may then answer before it is asked.
     WhenNeeded,
+}
+
+/// Whether a tool's calls run as tasks, where something on the server runs tasks.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
+///
+/// let tool = Tool::new("index", async |_: Flow| Ok::<_, Failure>("indexed")).tasks(TaskPolicy::IfPossible);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskPolicy {
+    /// Never.
+    #[default]
+    Never,
+    /// When its flow says so, with [`Flow::into_task`](crate::Flow::into_task). Until then every state is carried.
+    ByFlow,
+    /// From the beginning, if the client can follow tasks.
+    IfPossible,
+    /// From the beginning; a client that cannot follow tasks is refused.
+    Required,
 }
 
 /// A store for single use, and what it does with replays.

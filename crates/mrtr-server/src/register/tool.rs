@@ -14,7 +14,7 @@ use mrtr_state::Lifetimes;
 use arguments::ArgumentCheck;
 use mirrored::Mirrored;
 
-use super::settings::{FlowSettings, Guard, StatePolicy};
+use super::settings::{FlowSettings, Guard, StatePolicy, TaskPolicy};
 use crate::engine::RunReport;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
@@ -153,10 +153,10 @@ impl Tool {
         self
     }
 
-    /// Says that a flow may call [`Flow::into_task`](crate::Flow::into_task): every interim reply carries a state then.
+    /// Says whether its calls run as tasks. They never do, by default.
     #[must_use]
-    pub fn may_become_task(mut self) -> Self {
-        self.settings.may_become_task = true;
+    pub fn tasks(mut self, policy: TaskPolicy) -> Self {
+        self.settings.tasks = policy;
         self
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, Json, JsonObject};
+use mrtr_schema::{CallToolResult, ErrorObject, Json, JsonObject};
 use tracing::Instrument;
 
 use super::request::Request;
@@ -11,7 +11,7 @@ use crate::engine::journal::Journal;
 use crate::engine::lazy_flow::LazyFlow;
 use crate::error::{Failure, ProtocolError, invalid_params};
 use crate::register::contained::contained;
-use crate::register::extension::{Host, ToolCall};
+use crate::register::extension::OfferedCall;
 use crate::register::flow_output::FlowOutput;
 use crate::register::parts::Parts;
 use crate::register::tool::PreparedTool;
@@ -92,7 +92,7 @@ impl<'a> ToolRound<'a> {
         if extensions.is_empty() {
             return Ok(None);
         }
-        let call = self.tool_call(journal.clone(), lazy_flow);
+        let call = self.offered(journal, lazy_flow);
         for extension in extensions {
             if let Some(taken) =
                 contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
@@ -105,7 +105,7 @@ impl<'a> ToolRound<'a> {
 
     async fn continue_as_task(&self, journal: Journal, lazy_flow: &LazyFlow) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let call = self.tool_call(journal, lazy_flow);
+        let call = self.offered(&journal, lazy_flow);
         for extension in &self.parts.extensions {
             if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
                 .await?
@@ -120,19 +120,19 @@ impl<'a> ToolRound<'a> {
         ))
     }
 
-    fn tool_call(&self, journal: Journal, lazy_flow: &LazyFlow) -> ToolCall {
+    fn offered<'c>(&'c self, journal: &'c Journal, flow: &'c LazyFlow) -> OfferedCall<'c> {
         let request = self.round.request;
-        ToolCall {
-            host: Host::of(self.parts),
-            tool: self.tool.name().to_owned(),
-            arguments: self.arguments.clone(),
-            task: request.params.get("task").and_then(|task| Json::from_raw(task).ok()),
+        OfferedCall {
+            parts: self.parts,
+            tool: self.tool,
+            arguments: &self.arguments,
+            task: request.params.get("task"),
             journal,
-            flow_progress: lazy_flow.flow_progress(&self.parts.shared),
+            flow,
             revision: self.round.revision(),
-            capabilities: ClientCapabilities::clone(&request.capabilities),
-            caller: request.context.caller.clone(),
-            tenant: request.context.tenant.clone(),
+            capabilities: &request.capabilities,
+            caller: request.context.caller.as_ref(),
+            tenant: request.context.tenant.as_deref(),
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Notifications from inside a flow: progress and log messages, on their way to the client.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use mrtr_schema::jsonrpc::Notification;
 use mrtr_schema::meta::ProgressToken;
 use mrtr_schema::methods::{LoggingMessage, NotificationMethod, Progress};
@@ -8,12 +11,52 @@ use mrtr_schema::{Json, LoggingLevel, Number, Revision, Wire};
 use tokio::sync::mpsc;
 
 /// Sends what the request asked to hear.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Notifier {
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) log: Option<LoggingLevel>,
-    pub(crate) sender: mpsc::Sender<String>,
+    pub(crate) to: Receiver,
     pub(crate) revision: Revision,
+}
+
+/// Where notifications go.
+#[derive(Clone)]
+pub(crate) enum Receiver {
+    /// Into the stream of the request.
+    Stream(mpsc::Sender<String>),
+    /// Wherever the runner keeps them.
+    Sink(Arc<dyn NotificationSink>),
+}
+
+/// Takes the notifications of a run that has no connection, such as a task's.
+///
+/// ```
+/// use mrtr_server::extend::NotificationSink;
+///
+/// struct Printed;
+///
+/// #[async_trait::async_trait]
+/// impl NotificationSink for Printed {
+///     async fn notify(&self, message: String) {
+///         println!("{message}");
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait NotificationSink: Send + Sync + 'static {
+    /// Takes a notification, as a whole JSON-RPC message. The handler goes on when this has returned.
+    async fn notify(&self, message: String);
+}
+
+impl Receiver {
+    /// Waits for room: a client that reads slowly slows its own flow down, and no other.
+    async fn send(&self, message: String) {
+        match self {
+            // If the client has gone, the run ends by itself.
+            Self::Stream(sender) => drop(sender.send(message).await),
+            Self::Sink(sink) => sink.notify(message).await,
+        }
+    }
 }
 
 impl Notifier {
@@ -31,11 +74,9 @@ impl Notifier {
         }
     }
 
-    /// Waits for room: a client that reads slowly slows its own flow down, and no other.
     async fn send<N: NotificationMethod>(&self, notification: &Notification<N>) {
         match notification.to_json(self.revision) {
-            // The client has gone: the run ends by itself.
-            Ok(text) => drop(self.sender.send(text).await),
+            Ok(text) => self.to.send(text).await,
             Err(error) => tracing::warn!(%error, "a notification cannot be written in this revision"),
         }
     }

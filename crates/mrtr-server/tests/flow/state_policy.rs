@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use mrtr_server::extend::Clock;
 use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::{Client, FixedClock, everything};
-use mrtr_server::{Failure, Flow, InputRequired, StatePolicy, Tool};
+use mrtr_server::{Failure, Flow, InputRequired, StatePolicy, TaskPolicy, Tool};
 use mrtr_state::MemorySingleUse;
 use serde_json::json;
 
@@ -112,7 +112,7 @@ async fn a_state_goes_out_with_pinned_optional_url_and_namespaced_questions() {
 #[tokio::test]
 async fn a_state_goes_out_when_the_tool_is_single_use_or_may_become_a_task() {
     let tool = || tool(plain).state_policy(StatePolicy::WhenNeeded);
-    assert!(carries(tool().may_become_task()).await);
+    assert!(carries(tool().tasks(TaskPolicy::ByFlow)).await);
     let clock = FixedClock::default();
     assert!(carries(tool().single_use(MemorySingleUse::new(clock.now()))).await);
 }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use async_trait::async_trait;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
 use mrtr_server::extend::{
-    Entries, EntryKind, Extension, Host, Journal, JournalSink, Outcome, Question, RunReport, SinkError, ToolCall,
+    Entries, EntryKind, Extension, ExtensionReply, Host, Journal, JournalSink, OfferedCall, Outcome, Question,
+    RunReport, SinkError, ToolCall,
 };
 use mrtr_server::{Context, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
@@ -298,15 +299,15 @@ impl Extension for Keeper {
         _: &RawParams<'_>,
         _: &Context<'_>,
         _: &ClientCapabilities,
-    ) -> Result<Json, ProtocolError> {
+    ) -> Result<ExtensionReply, ProtocolError> {
         Err(ProtocolError::invalid_params("a keeper has no methods"))
     }
 
-    async fn take_over(&self, call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
-        Ok(call.task.is_some().then(|| self.keep(call)))
+    async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
+        Ok(call.task().is_some().then(|| self.keep(&call.to_call())))
     }
 
-    async fn continue_as_task(&self, call: &ToolCall) -> Result<Option<Json>, ProtocolError> {
-        Ok(Some(self.keep(call)))
+    async fn continue_as_task(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
+        Ok(Some(self.keep(&call.to_call())))
     }
 }

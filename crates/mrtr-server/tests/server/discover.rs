@@ -1,11 +1,14 @@
 //! `server/discover`: what a server says of itself.
 
 use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
 use mrtr_schema::discovery::DiscoverResult;
-use mrtr_schema::{CacheScope, CachingHints, ClientCapabilities, Icon, Json, JsonObject, RawParams, Revision};
-use mrtr_server::extend::Extension;
+use mrtr_schema::{
+    CacheScope, CachingHints, ClientCapabilities, Icon, Json, JsonObject, RawParams, Revision, ServerCapabilities,
+};
+use mrtr_server::extend::{Extension, ExtensionMessage, ExtensionNotice, ExtensionReply};
 use mrtr_server::handler::Completing;
-use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, ResourceTemplate, Server, Tool};
+use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Reply, Resource, ResourceTemplate, Server, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -102,21 +105,73 @@ impl Extension for Weather {
     }
 
     fn owns(&self, method: &str, revision: Revision) -> bool {
-        method == "com.example/weather/now" && revision == Revision::Published
+        ["com.example/weather/now", "com.example/weather/wait"].contains(&method) && revision == Revision::Published
     }
 
     async fn handle(
         &self,
-        _: &str,
+        method: &str,
         params: &RawParams<'_>,
         _: &Context<'_>,
         _: &ClientCapabilities,
-    ) -> Result<Json, ProtocolError> {
+    ) -> Result<ExtensionReply, ProtocolError> {
+        let now = Json::from(json!({ "resultType": "complete", "kelvin": 290, "_meta": { "a": 1 } }));
         match params.get("place") {
-            Some(_) => Ok(json!({ "resultType": "complete", "kelvin": 290, "_meta": { "a": 1 } }).into()),
+            Some(_) if method.ends_with("/wait") => {
+                let params = json!({ "kelvin": 280 }).into();
+                let warming = ExtensionNotice { method: "com.example/weather/changed", params };
+                let messages = [
+                    ExtensionMessage::Notice(warming.clone()),
+                    ExtensionMessage::Result(Ok(now)),
+                    ExtensionMessage::Notice(warming),
+                ];
+                Ok(ExtensionReply::Stream(stream::iter(messages).boxed()))
+            }
+            Some(_) => Ok(now.into()),
             None => Err(ProtocolError::invalid_params("where?")),
         }
     }
+
+    fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
+        match self.capability(revision) {
+            Some(capability) => {
+                capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
+            }
+            // An older revision has a place of its own for it.
+            None => capabilities.logging = Some(JsonObject::default()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_extension_may_answer_with_a_stream_that_ends_with_its_result() {
+    let server = builder().extension(Weather).build().unwrap();
+    let request = json!({
+        "jsonrpc": "2.0", "id": 7, "method": "com.example/weather/wait",
+        "params": { "place": "Oslo", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } },
+    });
+    let reply = server.handle(request.to_string().into(), Context::new()).await;
+    let Reply::Subscription(messages) = reply else { panic!("{reply:?}") };
+    let messages: Vec<Value> = messages.map(|text| serde_json::from_str(&text).unwrap()).collect().await;
+    assert_eq!(messages.len(), 2, "nothing comes after the result: {messages:?}");
+    assert_eq!(messages[0]["params"]["kelvin"], 280);
+    assert_eq!((&messages[1]["id"], &messages[1]["result"]["kelvin"]), (&json!(7), &json!(290)));
+    assert!(messages[1]["result"]["_meta"]["io.modelcontextprotocol/serverInfo"].is_object(), "{messages:?}");
+}
+
+#[tokio::test]
+async fn an_extension_says_of_itself_where_the_revision_wants_it() {
+    let server = builder().extension(Weather).build().unwrap();
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "draft-2026-02", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
+    } });
+    let context = Context::new().revision(Revision::Draft202602);
+    let reply = server.handle_value(request, context).await.unwrap();
+    assert!(reply["result"]["capabilities"]["logging"].is_object(), "{reply}");
+    assert!(reply["result"]["capabilities"]["extensions"].is_null(), "{reply}");
 }
 
 #[tokio::test]

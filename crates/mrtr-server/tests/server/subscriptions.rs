@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use mrtr_schema::subscriptions::SubscriptionFilter;
-use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
-use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices};
+use mrtr_schema::{ClientCapabilities, JsonObject, RawParams, Revision};
+use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices, ExtensionReply};
 use mrtr_server::testing::Listening;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool};
 use serde_json::{Value, json};
@@ -204,7 +204,7 @@ impl Extension for Weather {
         _: &RawParams<'_>,
         _: &Context<'_>,
         _: &ClientCapabilities,
-    ) -> Result<Json, ProtocolError> {
+    ) -> Result<ExtensionReply, ProtocolError> {
         Err(ProtocolError::invalid_params("it has no methods"))
     }
 

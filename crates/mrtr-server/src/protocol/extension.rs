@@ -1,0 +1,55 @@
+//! Methods of extensions: a result, or a stream that ends with one.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
+
+use super::reply::{Reply, ReplyStream};
+use crate::error::ProtocolError;
+use crate::register::contained::contained;
+use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
+use crate::register::parts::Parts;
+use crate::round::request::Request;
+
+/// Has an extension answer a method of its own.
+pub(super) async fn answer(
+    parts: &Arc<Parts>,
+    id: &RequestId,
+    request: &Request<'_>,
+    place: usize,
+) -> Result<Reply, ErrorObject> {
+    let (extension, revision) = (&parts.extensions[place], request.context.revision);
+    let answer = extension.handle(&request.method, &request.params, request.context, &request.capabilities);
+    match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
+        ExtensionReply::Result(result) => Ok(Reply::result(id, parts.identity.adopt(&result, revision)?)),
+        ExtensionReply::Stream(messages) => {
+            let (parts, id) = (Arc::clone(parts), id.clone());
+            let written = messages.map(move |message| match message {
+                ExtensionMessage::Notice(notice) => (Some(notice.to_message()), false),
+                ExtensionMessage::Result(result) => (last(&parts, &id, result, revision), true),
+            });
+            // Up to the result, and that too: what an extension says after it is not for this client.
+            let written = stream::unfold((written, false), |(mut written, is_over)| async move {
+                if is_over {
+                    return None;
+                }
+                let (text, is_last) = written.next().await?;
+                Some((text, (written, is_last)))
+            });
+            Ok(Reply::Subscription(ReplyStream::new(written.filter_map(std::future::ready))))
+        }
+    }
+}
+
+fn last(parts: &Parts, id: &RequestId, result: Result<Json, ProtocolError>, revision: Revision) -> Option<String> {
+    let adopted = result.map_err(ProtocolError::into_object).and_then(|result| parts.identity.adopt(&result, revision));
+    let reply = match adopted {
+        Ok(result) => Reply::result(id, result),
+        Err(error) => Reply::error(Some(id.clone()), error.into(), revision),
+    };
+    match reply {
+        Reply::Message { body, .. } => Some(body),
+        _ => None,
+    }
+}

@@ -341,7 +341,13 @@ impl Run {
 
     fn sink_failed(&self, error: SinkError) {
         self.end(match error {
-            SinkError::Lost => Ending::Stopped(StopReason::LeaseLost),
+            SinkError::Lost => {
+                // Steps that listen hear of it, and need not run to their end for nothing.
+                if let Some(signal) = &self.context.stop {
+                    signal.raise(StopReason::LeaseLost);
+                }
+                Ending::Stopped(StopReason::LeaseLost)
+            }
             SinkError::Store(error) => {
                 tracing::error!(error = crate::error::with_causes(&*error), "an entry could not be kept");
                 Ending::Failed(crate::error::ProtocolError::from(crate::error::internal_error()).into())

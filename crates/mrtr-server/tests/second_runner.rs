@@ -6,10 +6,11 @@ mod keeper;
 
 use std::sync::{Arc, Mutex};
 
+use futures_util::StreamExt;
 use keeper::{Keeper, Kept, Status};
 use mrtr_server::handler::{IntoHandler, IntoOutput, ToolHandler};
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{Failure, Flow, InputRequired, Server, TaskPolicy, Tool, ToolError};
+use mrtr_server::{Context, Failure, Flow, InputRequired, Reply, Server, TaskPolicy, Tool, ToolError};
 use mrtr_state::{Key, KeyRing, Sealer};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -199,8 +200,11 @@ async fn a_flow_becomes_a_task_halfway_and_keeps_what_it_knows() {
     assert_eq!(id, again, "a replay gets the same handle");
     keeper.until(&id, |status| matches!(status, Status::Waiting { asked } if asked == &["street"])).await;
     keeper.answer(&id, "street", &json!({ "action": "accept", "content": {} }));
-    keeper.until(&id, |status| matches!(status, Status::Waiting { asked } if asked == &["street"])).await;
+    // The answer would not do, so the question has a fresh key: the old one stood for another question.
+    keeper.until(&id, |status| matches!(status, Status::Waiting { asked } if asked == &["street.2"])).await;
     keeper.answer(&id, "street", &named("Rue Ampère"));
+    assert!(matches!(keeper.status(&id), Status::Waiting { .. }), "an answer to the old key changes nothing");
+    keeper.answer(&id, "street.2", &named("Rue Ampère"));
     let done = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
     assert_eq!(done, Status::Done { text: "Ada, Rue Ampère".into(), failed: false });
     assert_eq!(outside.all().iter().filter(|what| *what == "after").count(), 1);
@@ -266,4 +270,98 @@ async fn whoever_lost_a_flow_stops_at_its_next_step() {
     keeper.ended(&id).await;
     assert_eq!(outside.all(), ["at the gate", "pack"]);
     assert_eq!(keeper.status(&id), taken);
+}
+
+#[tokio::test]
+async fn a_flow_that_is_cancelled_in_a_step_records_it_and_does_nothing_else() {
+    async fn sell(flow: Flow, outside: Outside) -> Result<String, Failure> {
+        flow.step("pack", outside.happen_after_gate("pack")).await?;
+        flow.step("ship", outside.happen("ship")).await?;
+        Ok("shipped".into())
+    }
+    let (kept, outside) = (Kept::default(), Outside::default());
+    let seen = outside.clone();
+    let (server, keeper) = serve(move |flow| sell(flow, seen.clone()), &kept);
+    let id = id(&begin(&server, true).await);
+    while outside.all().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    keeper.cancel(&id);
+    outside.open_gate();
+    keeper.ended(&id).await;
+    assert_eq!(outside.all(), ["at the gate", "pack"], "what was begun is finished");
+    assert_eq!((keeper.status(&id), keeper.steps(&id)), (Status::Cancelled, vec!["pack".to_owned()]));
+}
+
+#[tokio::test]
+async fn consent_to_a_url_is_asked_once_and_the_flow_goes_on_when_it_is_woken() {
+    let paid = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let seen = Arc::clone(&paid);
+    let handler = move |flow: Flow| {
+        let seen = Arc::clone(&seen);
+        async move {
+            let url = format!("https://example.com/{}", flow.interaction_id("pay"));
+            let done = || std::future::ready(seen.load(std::sync::atomic::Ordering::SeqCst));
+            flow.elicit_url("pay", "Please pay there", url).until(done).await?;
+            Ok::<_, Failure>("paid")
+        }
+    };
+    let kept = Kept::default();
+    let (server, keeper) = serve(handler, &kept);
+    let id = id(&begin(&server, true).await);
+    keeper.until(&id, |status| matches!(status, Status::Waiting { asked } if asked == &["pay"])).await;
+    keeper.answer(&id, "pay", &json!({ "action": "accept" }));
+    keeper.until(&id, |status| *status == Status::Waiting { asked: Vec::new() }).await;
+    keeper.wake(&id);
+    keeper.ended(&id).await;
+    assert_eq!(keeper.status(&id), Status::Waiting { asked: Vec::new() }, "it is not asked again");
+    paid.store(true, std::sync::atomic::Ordering::SeqCst);
+    keeper.wake(&id);
+    let done = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
+    assert_eq!(done, Status::Done { text: "paid".into(), failed: false });
+}
+
+#[tokio::test]
+async fn a_kept_flow_knows_who_began_it_and_its_revision() {
+    let handler = async |flow: Flow| {
+        flow.elicit::<Name>("name", "Who?").await?;
+        let who = flow.principal().map(|caller| caller.subject().to_owned());
+        Ok::<_, Failure>(format!("{who:?} {}", flow.revision()))
+    };
+    let kept = Kept::default();
+    let (server, keeper) = serve(handler, &kept);
+    let mut params = Map::from_iter([("name".to_owned(), json!("tool")), ("arguments".to_owned(), json!({}))]);
+    params.insert("task".to_owned(), json!({}));
+    let client = Client::new(&server).calling_as(mrtr_server::Caller::new("https://id.example.com", "ann"));
+    let id = id(&client.begin("tools/call", params).await);
+    keeper.until(&id, |status| matches!(status, Status::Waiting { .. })).await;
+    keeper.answer(&id, "name", &named("Ada"));
+    let done = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
+    assert_eq!(done, Status::Done { text: "Some(\"ann\") 2026-07-28".into(), failed: false });
+}
+
+#[tokio::test]
+async fn a_reply_may_block_until_the_flow_has_ended() {
+    let (kept, outside) = (Kept::default(), Outside::default());
+    let (server, keeper) = serve(Selling(outside.clone()), &kept);
+    let id = id(&begin(&server, true).await);
+    let request = json!({ "jsonrpc": "2.0", "id": 9, "method": "com.example/kept/result", "params": {
+        "id": id, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    } });
+    let reply = server.handle(request.to_string().into(), Context::new()).await;
+    let Reply::Subscription(messages) = reply else { panic!("{reply:?}") };
+    let mut messages = Box::pin(messages);
+    tokio::select! {
+        biased;
+        message = messages.next() => panic!("it has not ended: {message:?}"),
+        () = tokio::task::yield_now() => {}
+    }
+    outside.open_gate();
+    keeper.until(&id, |status| matches!(status, Status::Waiting { .. })).await;
+    keeper.answer(&id, "name", &named("Ada"));
+    let last = messages.next().await.unwrap();
+    assert!(last.contains("shipped to Ada") && last.contains("\"id\":9"), "{last}");
 }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
+use futures_util::{StreamExt, stream};
 use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
 use mrtr_server::extend::{
-    Entries, EntryKind, Extension, ExtensionReply, Host, Journal, JournalSink, OfferedCall, Outcome, Question,
-    RunReport, SinkError, ToolCall,
+    Entries, EntryKind, Extension, ExtensionMessage, ExtensionReply, Host, Journal, JournalSink, OfferedCall, Outcome,
+    Question, RunReport, SinkError, StopReason, StopSignal, ToolCall,
 };
-use mrtr_server::{Context, Failure, ProtocolError};
+use mrtr_server::{Caller, Context, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -32,6 +33,9 @@ struct Row {
     tool: String,
     arguments: String,
     capabilities: String,
+    caller: Option<(String, String)>,
+    tenant: Option<String>,
+    revision: String,
     flow: [u8; 16],
     times: [u64; 2],
     /// Which run has it; an earlier one writes nothing any more.
@@ -39,23 +43,22 @@ struct Row {
     /// Entries as they came, one after the other.
     journal: Vec<u8>,
     asked: Vec<Asked>,
+    /// Keys that were shown, and for which request each stood: none ever stands for two.
+    shown: Vec<(String, String)>,
     /// Answers that came while it was running.
     answers: Vec<(String, String)>,
     running: bool,
     done: Option<(String, bool)>,
+    cancelled: bool,
 }
 
 #[derive(Clone)]
 struct Asked {
+    name: String,
+    /// What it is called on the wire.
     key: String,
     wording: mrtr_server::extend::Asked,
     optional: bool,
-}
-
-impl From<&Question> for Asked {
-    fn from(question: &Question) -> Self {
-        Self { key: question.key.clone(), wording: question.asked, optional: question.optional }
-    }
 }
 
 #[derive(Debug, PartialEq)]
@@ -63,6 +66,7 @@ pub(crate) enum Status {
     Working { asked: Vec<String> },
     Waiting { asked: Vec<String> },
     Done { text: String, failed: bool },
+    Cancelled,
 }
 
 /// The extension. Clones are the same.
@@ -71,11 +75,13 @@ pub(crate) struct Keeper {
     kept: Kept,
     host: Arc<OnceLock<Host>>,
     runs: Arc<Mutex<HashMap<String, Vec<JoinHandle<()>>>>>,
+    /// How to stop the run that has a flow.
+    signals: Arc<Mutex<HashMap<String, StopSignal>>>,
 }
 
 impl Keeper {
     pub(crate) fn over(kept: &Kept) -> Self {
-        Self { kept: kept.clone(), host: Arc::default(), runs: Arc::default() }
+        Self { kept: kept.clone(), host: Arc::default(), runs: Arc::default(), signals: Arc::default() }
     }
 
     fn rows(&self) -> MutexGuard<'_, HashMap<String, Row>> {
@@ -97,14 +103,19 @@ impl Keeper {
                 tool: call.tool.clone(),
                 arguments: call.arguments.as_str().to_owned(),
                 capabilities: serde_json::to_string(&call.capabilities).unwrap(),
+                caller: call.caller.as_ref().map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
+                tenant: call.tenant.clone(),
+                revision: call.revision.to_string(),
                 flow: *call.flow_progress.flow().as_bytes(),
                 times: [call.flow_progress.started().as_millis(), call.flow_progress.ends().as_millis()],
                 fence: 0,
                 journal: call.journal.to_bytes(),
                 asked: Vec::new(),
+                shown: Vec::new(),
                 answers: Vec::new(),
                 running: false,
                 done: None,
+                cancelled: false,
             };
             self.rows().insert(id.clone(), row);
             self.start(&id);
@@ -134,15 +145,20 @@ impl Keeper {
         let flow_progress = FlowProgress::restore(FlowId::from_bytes(row.flow), started, ends, 1);
         let mut call = self.host.get().unwrap().call(row.tool, Json::parse(&row.arguments).unwrap(), flow_progress);
         call.capabilities = serde_json::from_str(&row.capabilities).unwrap();
+        call.caller = row.caller.map(|(issuer, subject)| Caller::new(issuer, subject));
+        call.tenant = row.tenant;
+        call.revision = row.revision.parse().unwrap();
+        let signal = StopSignal::new();
+        self.signals.lock().unwrap().insert(id.to_owned(), signal.clone());
         let sink = Arc::new(Sink { keeper: self.clone(), id: id.to_owned(), fence: row.fence });
-        let ran = call.run(journal, |context| context.as_task(1 << 20).sink(sink)).await;
+        let ran = call.run(journal, |context| context.as_task(1 << 20).sink(sink).stop(signal)).await;
         self.conclude(id, row.fence, &call, ran);
     }
 
     fn conclude(&self, id: &str, fence: u64, call: &ToolCall, ran: Result<RunReport<CallToolResult>, Failure>) {
         let Ok(RunReport { outcome, journal, .. }) = ran else { return };
         let again = self.change(id, |row| {
-            if row.fence != fence {
+            if row.fence != fence || row.cancelled {
                 return false;
             }
             row.journal = journal.to_bytes();
@@ -155,9 +171,15 @@ impl Keeper {
                             .map_or_else(|error| (error.to_string(), true), |result| (text(&result), true)),
                     );
                 }
-                Outcome::Waiting(questions) => row.asked = questions.iter().map(Asked::from).collect(),
-                Outcome::Yielded { .. } => return true,
-                Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and holds the fence"),
+                Outcome::Waiting(questions) => {
+                    // Those by hand: the sink was told of the others.
+                    let untold = |question: &&Question| row.asked.iter().all(|asked| asked.name != question.key);
+                    let by_hand: Vec<_> = questions.iter().filter(untold).collect();
+                    by_hand.into_iter().for_each(|question| row.ask(question));
+                }
+                // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as well.
+                Outcome::Yielded { pause, .. } => return pause.is_zero(),
+                Outcome::IntoTask | Outcome::Stopped(_) => unreachable!("it is a task, and was not cancelled"),
             }
             row.take_answers()
         });
@@ -181,10 +203,29 @@ impl Keeper {
     pub(crate) fn go_on_without_answers(&self, id: &str) {
         self.change(id, |row| {
             let mut journal = Journal::from_bytes(row.journal.clone()).unwrap();
-            row.asked.iter().filter(|asked| asked.optional).for_each(|asked| journal.skip(&*asked.key));
+            row.asked.iter().filter(|asked| asked.optional).for_each(|asked| journal.skip(&asked.name));
             row.journal = journal.to_bytes();
         });
         self.start(id);
+    }
+
+    /// Something outside has happened that the flow may wait for.
+    pub(crate) fn wake(&self, id: &str) {
+        self.start(id);
+    }
+
+    /// Ends it, unless it has ended: what was begun may still be recorded, and nothing else begins.
+    pub(crate) fn cancel(&self, id: &str) {
+        self.change(id, |row| row.cancelled = row.done.is_none());
+        if let Some(signal) = self.signals.lock().unwrap().get(id) {
+            signal.raise(StopReason::Cancelled);
+        }
+    }
+
+    /// The names of the steps on record.
+    pub(crate) fn steps(&self, id: &str) -> Vec<String> {
+        let journal = Journal::from_bytes(self.rows()[id].journal.clone()).unwrap();
+        journal.steps().map(str::to_owned).collect()
     }
 
     /// The process dies: its runs are dropped where they are.
@@ -207,6 +248,7 @@ impl Keeper {
         let asked = row.asked.iter().map(|asked| asked.key.clone()).collect();
         match &row.done {
             Some((text, failed)) => Status::Done { text: text.clone(), failed: *failed },
+            None if row.cancelled => Status::Cancelled,
             None if row.running => Status::Working { asked },
             None => Status::Waiting { asked },
         }
@@ -234,13 +276,27 @@ impl Keeper {
 }
 
 impl Row {
+    /// Shows a question under the key it had, unless that stood for another request or for an answer that would not do.
+    fn ask(&mut self, question: &Question) {
+        let request = serde_json::to_string(&question.request).unwrap();
+        let same = self.shown.iter().rev().find(|(_, shown)| *shown == request && question.refused.is_none());
+        let key = same.map(|(key, _)| key.clone()).unwrap_or_else(|| {
+            let fresh = (1..).map(|n| if n == 1 { question.key.clone() } else { format!("{}.{n}", question.key) });
+            fresh.into_iter().find(|key| self.shown.iter().all(|(shown, _)| shown != key)).unwrap()
+        });
+        self.shown.push((key.clone(), request));
+        let Question { key: name, asked: wording, optional, .. } = question.clone();
+        self.asked.retain(|asked| asked.name != name);
+        self.asked.push(Asked { name, key, wording, optional });
+    }
+
     /// Puts answers to what was asked into the journal; says whether there were any.
     fn take_answers(&mut self) -> bool {
         let mut journal = Journal::from_bytes(self.journal.clone()).unwrap();
         let mut any = false;
         for (key, answer) in self.answers.drain(..) {
             if let Some(asked) = self.asked.iter().find(|asked| asked.key == key) {
-                journal.answer(key, &RawValue::from_string(answer).unwrap(), asked.wording);
+                journal.answer(&asked.name, &RawValue::from_string(answer).unwrap(), asked.wording);
                 any = true;
             }
         }
@@ -270,9 +326,9 @@ impl JournalSink for Sink {
                 return Err(SinkError::Lost);
             }
             row.journal.extend_from_slice(entries.as_bytes());
-            row.asked.extend(entries.questions().iter().map(Asked::from));
+            entries.questions().iter().for_each(|question| row.ask(question));
             for entry in entries.iter().filter(|entry| entry.kind() == EntryKind::QuestionWithdrawn) {
-                row.asked.retain(|asked| asked.key != entry.name());
+                row.asked.retain(|asked| asked.name != entry.name());
             }
             Ok(())
         })
@@ -293,14 +349,26 @@ impl Extension for Keeper {
         self.host.set(host).unwrap_or_else(|_| panic!("a keeper serves one server"));
     }
 
+    fn owns(&self, method: &str, _: Revision) -> bool {
+        method == "com.example/kept/result"
+    }
+
+    /// Blocks until the flow has ended, without holding anything.
     async fn handle(
         &self,
         _: &str,
-        _: &RawParams<'_>,
+        params: &RawParams<'_>,
         _: &Context<'_>,
         _: &ClientCapabilities,
     ) -> Result<ExtensionReply, ProtocolError> {
-        Err(ProtocolError::invalid_params("a keeper has no methods"))
+        let id = params.text("id").ok().flatten().unwrap_or_default().into_owned();
+        let keeper = self.clone();
+        let ended = async move {
+            let done = keeper.until(&id, |status| matches!(status, Status::Done { .. } | Status::Cancelled)).await;
+            let result = json!({ "resultType": "complete", "status": format!("{done:?}") });
+            ExtensionMessage::Result(Ok(result.into()))
+        };
+        Ok(ExtensionReply::Stream(stream::once(ended).boxed()))
     }
 
     async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {

@@ -45,6 +45,21 @@ use crate::printable::Printable;
 pub struct Json(Box<RawValue>);
 
 impl Json {
+    /// The raw value of text that is known to be JSON, because it was read as JSON before: it is not looked at again.
+    ///
+    /// Other text gives a value that is none, or nothing.
+    ///
+    /// ```
+    /// use mrtr_schema::Json;
+    ///
+    /// let kept = Json::parse(r#"{"action": "accept"}"#)?.as_str().to_owned();
+    /// assert_eq!(Json::known(&kept).unwrap().get(), kept);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn known(text: &str) -> Option<&RawValue> {
+        scan::known(text)
+    }
+
     /// Reads one JSON value from text.
     pub fn parse(text: &str) -> Result<Self, ReadError> {
         Self::from_raw(serde_json::from_str(text)?)

@@ -227,19 +227,10 @@ impl<'a> Round<'a> {
             return (journal, Vec::new());
         };
         let mut journal = opened.into_payload();
-        let pending = journal.take_pending();
-        for question in &pending {
-            match self.answers.as_ref().and_then(|answers| answers.get(&question.key)) {
-                Some(answer) => {
-                    metrics::answered();
-                    journal.put_answer(&question.key, answer.into(), question.asked);
-                }
-                None if question.is_optional => {
-                    journal.put_skipped(&question.key);
-                }
-                None => {}
-            }
-        }
+        let pending = journal.settle_pending(|key| {
+            let answer = self.answers.as_ref().and_then(|answers| answers.get(key));
+            answer.inspect(|_| metrics::answered())
+        });
         (journal, pending)
     }
 

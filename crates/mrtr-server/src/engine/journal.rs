@@ -69,11 +69,12 @@ pub(crate) enum AnswerEntry {
 
 /// A question that a state says was asked.
 #[derive(Debug)]
-pub(crate) struct Pending {
-    pub(crate) key: String,
-    pub(crate) asked: Asked,
-    /// Whether the flow goes on without an answer.
-    pub(crate) is_optional: bool,
+pub(crate) struct Pending(Leaf);
+
+impl Pending {
+    pub(crate) fn key(&self) -> &str {
+        self.0.as_str()
+    }
 }
 
 /// Why bytes are no journal.
@@ -197,20 +198,19 @@ impl Journal {
         self.put(&question.key, EntryKind::QuestionOpened, detail, Leaf::default());
     }
 
-    /// Takes out the questions that are open: whether they still are is for the next run to say.
-    pub(crate) fn take_pending(&mut self) -> Vec<Pending> {
-        let Some(slots) = &mut self.0 else { return Vec::new() };
-        let is_open = |entry: &View<'_>| entry.kind() == EntryKind::QuestionOpened;
-        let pending = slots.iter().filter(is_open).map(|entry| {
-            let Detail::Asked { asked, optional } = entry.detail() else {
-                return Pending { key: entry.name().to_owned(), asked: Asked::default(), is_optional: false };
-            };
-            Pending { key: entry.name().to_owned(), asked, is_optional: optional }
+    /// Takes in the answers to the questions that are open, and says which those were. One that has no answer and must
+    /// have one is asked again, if the next run does ask it.
+    pub(crate) fn settle_pending<'a>(&mut self, mut answer: impl FnMut(&str) -> Option<&'a RawValue>) -> Vec<Pending> {
+        let mut pending = Vec::new();
+        let Some(slots) = &mut self.0 else { return pending };
+        slots.settle_open(|name, detail| {
+            let (answer, is_optional) = (answer(name.as_str()), matches!(detail, Detail::Asked { optional: true, .. }));
+            pending.push(Pending(name.clone()));
+            match answer {
+                Some(answer) => Some((EntryKind::Answered, answer.into())),
+                None => is_optional.then(|| (EntryKind::Skipped, Leaf::default())),
+            }
         });
-        let pending: Vec<_> = pending.collect();
-        if !pending.is_empty() {
-            slots.retain(|entry| !is_open(&entry));
-        }
         pending
     }
 

@@ -133,7 +133,7 @@ impl Run {
     pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
         if context.sink.is_some() {
             // Which questions are open, this run says anew.
-            journal.take_pending();
+            journal.settle_pending(|_| None);
         }
         let state = State {
             size: journal.size(),

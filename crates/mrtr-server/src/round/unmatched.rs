@@ -22,9 +22,9 @@ pub(super) fn warn<R>(
     if !matches!(outcome, Outcome::Waiting(_) | Outcome::Done(_)) {
         return;
     }
-    let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(&question.key).is_some());
-    if !seen.raced && pending.iter().any(|question| !seen.contains(&question.key)) {
-        let gone = pending.iter().filter(|question| !seen.contains(&question.key));
+    let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
+    if !seen.raced && pending.iter().any(|question| !seen.contains(question.key())) {
+        let gone = pending.iter().filter(|question| !seen.contains(question.key()));
         let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
         warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
         warn_of(&unasked, "questions that the round before asked were not asked any more");
@@ -43,7 +43,7 @@ pub(super) fn warn<R>(
 
 fn warn_of(questions: &[&Pending], what: &'static str) {
     if !questions.is_empty() {
-        let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
+        let keys: Vec<_> = questions.iter().map(|question| question.key()).collect();
         tracing::warn!(?keys, "{what}");
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use mrtr_schema::Json;
 use serde_json::value::RawValue;
 
 /// The JSON of an entry, which is read when it is wanted. Cheap to clone.
@@ -19,13 +20,17 @@ impl Leaf {
         std::str::from_utf8(&self.0).expect("a leaf was looked at as text when it came in")
     }
 
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// The value, raw.
-    pub(crate) fn raw(&self) -> Result<&RawValue, serde_json::Error> {
-        serde_json::from_str(self.as_str())
+    /// The value, raw: it was read as JSON when it came in.
+    pub(crate) fn raw(&self) -> Result<&RawValue, NotJson> {
+        Json::known(self.as_str()).ok_or(NotJson)
     }
 }
 
@@ -47,3 +52,8 @@ impl fmt::Debug for Leaf {
         write!(f, "Leaf({} bytes)", self.len())
     }
 }
+
+/// What a store gave back as a leaf is none.
+#[derive(Debug, thiserror::Error)]
+#[error("what was recorded is not JSON")]
+pub(crate) struct NotJson;

@@ -110,6 +110,31 @@ impl Slots {
         Some(slot.parts.leaf.len())
     }
 
+    /// Settles the questions that are open: each becomes what this gives, or goes.
+    pub(super) fn settle_open(&mut self, mut settle: impl FnMut(&Leaf, Detail) -> Option<(EntryKind, Leaf)>) {
+        let (piece, mut gone) = (&self.piece, false);
+        for slot in self.list.iter_mut().filter(|slot| slot.parts.kind == EntryKind::QuestionOpened) {
+            let name = match &slot.name {
+                Text::In(start, end) => Leaf::of_text(piece.slice(*start as usize..*end as usize)),
+                Text::Own(name) => name.clone(),
+            };
+            match settle(&name, slot.parts.detail) {
+                Some((kind, leaf)) => {
+                    slot.parts.kind = kind;
+                    slot.parts.leaf = Text::Own(leaf);
+                    if kind == EntryKind::Skipped {
+                        slot.parts.detail = Detail::None;
+                    }
+                }
+                None => gone = true,
+            }
+        }
+        if gone {
+            self.list.retain(|slot| slot.parts.kind != EntryKind::QuestionOpened);
+            self.places = None;
+        }
+    }
+
     /// Keeps those for which this holds.
     pub(super) fn retain(&mut self, mut stays: impl FnMut(View<'_>) -> bool) {
         let kept: Vec<bool> = self.iter().map(&mut stays).collect();
@@ -122,15 +147,15 @@ impl Slots {
     }
 
     fn place_slot(&mut self, slot: Slot) {
-        let name = slot.name.of(&self.piece);
-        match self.place(slot.parts.kind.space(), name) {
+        let space = slot.parts.kind.space();
+        match self.place(space, slot.name.of(&self.piece)) {
             Some(place) => self.list[place] = slot,
             None => self.push(slot),
         }
     }
 
     fn place(&self, space: Space, name: &str) -> Option<usize> {
-        let is_it = |slot: &Slot| slot.parts.kind.space() == space && slot.name.of(&self.piece) == name;
+        let is_it = |slot: &Slot| slot.parts.kind.space() == space && slot.name.bytes(&self.piece) == name.as_bytes();
         match &self.places {
             Some(places) if !places.collided => {
                 let place = *places.by_hash.get(&places.hash(space, name))? as usize;
@@ -168,10 +193,13 @@ impl Text {
     }
 
     fn of<'a>(&'a self, piece: &'a Bytes) -> &'a str {
+        std::str::from_utf8(self.bytes(piece)).expect("it was looked at as text when it came in")
+    }
+
+    fn bytes<'a>(&'a self, piece: &'a Bytes) -> &'a [u8] {
         match self {
-            Self::In(start, end) => std::str::from_utf8(&piece[*start as usize..*end as usize])
-                .expect("it was looked at as text when it came in"),
-            Self::Own(text) => text.as_str(),
+            Self::In(start, end) => &piece[*start as usize..*end as usize],
+            Self::Own(text) => text.as_bytes(),
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod callgrind;
 mod path;
+mod profile;
 mod record;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use anyhow::{Result, bail, ensure};
 
 use crate::report::{Figure, Group, Target};
 use crate::statistics::Spread;
+pub(crate) use callgrind::Counts;
+use callgrind::Runs;
 pub(crate) use path::Path;
 use record::Record;
 
@@ -22,7 +25,7 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     }
     let mut counts = BTreeMap::new();
     for path in Path::ALL {
-        counts.insert(path, callgrind::count(path)?);
+        counts.insert(path, callgrind::count(path, Runs::PRECISE)?.instructions);
     }
     let mut record = Record::read()?;
     if let Some(reason) = accept {
@@ -31,6 +34,22 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     }
     let figures = counts.iter().map(|(path, count)| figure(*path, *count, &record)).collect();
     Ok(Group { title: TITLE, about: ABOUT, figures })
+}
+
+/// What each path on which a server answers takes besides instructions: allocations, and how often its message is taken
+/// apart and its state opened.
+pub(crate) fn calls() -> Result<BTreeMap<Path, Counts>> {
+    Path::SERVED.into_iter().map(|path| Ok((path, callgrind::count(path, Runs::CALLS)?))).collect()
+}
+
+/// Fails if a request is taken apart, or its state opened, more than once.
+pub(crate) fn check_one_pass(counts: &BTreeMap<Path, Counts>) -> Result<()> {
+    for (path, counts) in counts {
+        let expected = (1, u64::from(path.brings_state()));
+        let name = path.name();
+        ensure!((counts.parses, counts.openings) == expected, "{name} took {counts:?}, and not one pass");
+    }
+    Ok(())
 }
 
 /// Fails where nothing can be counted: whoever asks for this group by name relies on it.

@@ -249,23 +249,25 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
-        let Prepared { binding, lazy_flow, pending, journal, context } = *prepared;
         let running = LoadGuard::begin(&self.shared.load);
+        // Out of the box go only what the run takes: the rest stays where it is.
+        let Prepared { journal, context, .. } = *prepared;
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
+        let (binding, lazy_flow, pending) = (&prepared.binding, &prepared.lazy_flow, &prepared.pending);
         drop(running);
         let RunReport { outcome, journal, must_carry, seen } = ran.resolve_manual_questions(&self.shared.inputs);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
-        unmatched::warn(&outcome, &seen, &pending, self.answers.as_ref());
+        unmatched::warn(&outcome, &seen, pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.may_become_task;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, &binding, &lazy_flow),
-            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, &binding, &lazy_flow),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, journal, must_carry, binding, lazy_flow),
+            Outcome::Yielded => self.interim::<R>(Vec::new(), journal, true, binding, lazy_flow),
             Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
             Outcome::Abandoned => {
                 self.concluded("abandoned");
@@ -283,7 +285,7 @@ impl<'a> Round<'a> {
 
     fn concluded(&self, outcome: &'static str) {
         self.note("outcome", outcome);
-        metrics::round(&self.request.method, outcome);
+        metrics::round(&self.request.info, outcome);
     }
 
     /// A reply that asks, carries, or both.

@@ -125,6 +125,17 @@ mod tests {
     }
 
     #[test]
+    fn a_second_parse_or_opening_fails_and_so_does_none() {
+        let check = |path, parses, openings| {
+            let counts = Counts { instructions: 0, allocations: 0, parses, openings };
+            check_one_pass(&BTreeMap::from([(path, counts)])).is_ok()
+        };
+        assert!(check(Path::Streamed, 1, 0) && check(Path::SingleUse, 1, 1));
+        assert!(!check(Path::Streamed, 2, 0) && !check(Path::SingleUse, 1, 2));
+        assert!(!check(Path::Streamed, 0, 0) && !check(Path::SingleUse, 1, 0));
+    }
+
+    #[test]
     fn a_path_that_nobody_accepted_fails() {
         let error = check(&group(10_000, &[])).unwrap_err().to_string();
         assert!(error.contains("seal 256 B: 10000, none committed"), "{error}");

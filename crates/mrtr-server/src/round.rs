@@ -174,12 +174,12 @@ impl<'a> Round<'a> {
     fn open(&self) -> Result<Opening<'_>, ErrorObject> {
         let (now, binding) = (self.shared.clock.now(), self.binding());
         let opened = self.state.as_ref().map(|state| self.sealer().open(state, &binding, now)).transpose();
-        let opened = opened.map_err(|refusal| self.refused(&refusal))?;
+        let opened = opened.map_err(|refusal| self.refused(refusal))?;
         Ok(Opening { now, binding, opened })
     }
 
     #[cold]
-    fn refused(&self, refusal: &Refusal) -> ErrorObject {
+    fn refused(&self, refusal: Refusal) -> ErrorObject {
         metrics::refused(refusal.label());
         let (reason, method) = (refusal.label(), &*self.request.method);
         tracing::info!(reason, method, name = self.name, "a request state was refused");
@@ -198,11 +198,12 @@ impl<'a> Round<'a> {
             outcome = field::Empty,
             state_bytes = field::Empty,
         );
-        self.span.get_or_init(|| span).clone()
+        // What is not logged is not kept: there is nothing to note in it.
+        if span.is_disabled() { span } else { self.span.get_or_init(|| span).clone() }
     }
 
     fn is_logged(&self) -> bool {
-        self.span.get().is_some_and(|span| !span.is_disabled())
+        self.span.get().is_some()
     }
 
     /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants

@@ -14,7 +14,7 @@ pub(crate) struct PlainScanner<'a> {
 impl<'a> PlainScanner<'a> {
     /// Of text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
-        // Every byte is looked at, so that many can be at a time.
+        #[expect(clippy::needless_bitwise_bool, reason = "without branches, many bytes are looked at together")]
         let is_odd = text.bytes().fold(false, |is_odd, byte| is_odd | (byte < b' ') | (byte == b'\\'));
         (!is_odd).then_some(Self { text, at: 0 })
     }
@@ -39,11 +39,10 @@ impl<'a> PlainScanner<'a> {
 
     /// The text of a string.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
-        self.expect(b'"')?;
-        let start = self.at;
-        let length = memchr::memchr(b'"', self.text.as_bytes().get(start..)?)?;
-        self.at = start + length + 1;
-        self.text.get(start..start + length)
+        self.peek()?;
+        let start = self.at + 1;
+        self.skip_string()?;
+        self.text.get(start..self.at - 1)
     }
 
     /// Any value.
@@ -64,7 +63,7 @@ impl<'a> PlainScanner<'a> {
         let (mut objects, mut depth) = (0_u64, 0_u32);
         loop {
             match self.peek()? {
-                b'"' => drop(self.string()?),
+                b'"' => self.skip_string()?,
                 opening @ (b'{' | b'[') => {
                     let is_object = opening == b'{';
                     self.at += 1;
@@ -76,7 +75,7 @@ impl<'a> PlainScanner<'a> {
                         // An empty one ends below; whether this is its own end is looked at there.
                         b'}' | b']' => {}
                         _ if is_object => {
-                            self.key()?;
+                            self.skip_key()?;
                             continue;
                         }
                         _ => continue,
@@ -99,7 +98,7 @@ impl<'a> PlainScanner<'a> {
                     b']' if !is_object => {}
                     b',' => {
                         if is_object {
-                            self.key()?;
+                            self.skip_key()?;
                         }
                         break;
                     }
@@ -115,6 +114,17 @@ impl<'a> PlainScanner<'a> {
         let key = self.string()?;
         self.expect(b':')?;
         Some(key)
+    }
+
+    fn skip_key(&mut self) -> Option<()> {
+        self.skip_string()?;
+        self.expect(b':')
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        self.at += memchr::memchr(b'"', self.text.as_bytes().get(self.at..)?)? + 1;
+        Some(())
     }
 
     fn skip_number(&mut self) -> Option<()> {

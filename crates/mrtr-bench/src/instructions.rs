@@ -4,6 +4,7 @@
 
 mod callgrind;
 mod path;
+mod profile;
 mod record;
 
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ use anyhow::{Result, bail, ensure};
 
 use crate::report::{Figure, Group, Target};
 use crate::statistics::Spread;
+pub(crate) use callgrind::Counts;
+use callgrind::Runs;
 pub(crate) use path::Path;
 use record::Record;
 
@@ -22,7 +25,7 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     }
     let mut counts = BTreeMap::new();
     for path in Path::ALL {
-        counts.insert(path, callgrind::count(path)?);
+        counts.insert(path, callgrind::count(path, Runs::PRECISE)?.instructions);
     }
     let mut record = Record::read()?;
     if let Some(reason) = accept {
@@ -31,6 +34,22 @@ pub(crate) fn measure(accept: Option<&str>) -> Result<Group> {
     }
     let figures = counts.iter().map(|(path, count)| figure(*path, *count, &record)).collect();
     Ok(Group { title: TITLE, about: ABOUT, figures })
+}
+
+/// What each path on which a server answers takes besides instructions: allocations, and how often its message is taken
+/// apart and its state opened.
+pub(crate) fn calls() -> Result<BTreeMap<Path, Counts>> {
+    Path::SERVED.into_iter().map(|path| Ok((path, callgrind::count(path, Runs::CALLS)?))).collect()
+}
+
+/// Fails if a request is taken apart, or its state opened, more than once.
+pub(crate) fn check_one_pass(counts: &BTreeMap<Path, Counts>) -> Result<()> {
+    for (path, counts) in counts {
+        let expected = (1, u64::from(path.brings_state()));
+        let name = path.name();
+        ensure!((counts.parses, counts.openings) == expected, "{name} took {counts:?}, and not one pass");
+    }
+    Ok(())
 }
 
 /// Fails where nothing can be counted: whoever asks for this group by name relies on it.
@@ -103,6 +122,17 @@ mod tests {
         let error = check(&group(10_301, &committed)).unwrap_err().to_string();
         assert!(error.contains("seal 256 B: 10301, 10000 committed: first"), "{error}");
         assert!(error.contains("--accept"), "{error}");
+    }
+
+    #[test]
+    fn a_second_parse_or_opening_fails_and_so_does_none() {
+        let check = |path, parses, openings| {
+            let counts = Counts { instructions: 0, allocations: 0, parses, openings };
+            check_one_pass(&BTreeMap::from([(path, counts)])).is_ok()
+        };
+        assert!(check(Path::Streamed, 1, 0) && check(Path::SingleUse, 1, 1));
+        assert!(!check(Path::Streamed, 2, 0) && !check(Path::SingleUse, 1, 2));
+        assert!(!check(Path::Streamed, 0, 0) && !check(Path::SingleUse, 1, 0));
     }
 
     #[test]

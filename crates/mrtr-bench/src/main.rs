@@ -84,9 +84,11 @@ enum Part {
         #[arg(long)]
         core: Option<usize>,
     },
-    /// Runs a path so often, to have its instructions counted
+    /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
-    Count { path: instructions::Path, times: u32 },
+    Count { path: instructions::Path, times: u32, most: u32 },
+    /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
+    Calls,
 }
 
 /// How much is measured.
@@ -137,7 +139,13 @@ impl Part {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(candidate.serve(port))
             }
-            Self::Count { path, times } => path.run(times),
+            Self::Count { path, times, most } => path.run(times, most),
+            Self::Calls => {
+                instructions::require()?;
+                let counts = instructions::calls()?;
+                println!("{}", serde_json::to_string_pretty(&counts)?);
+                instructions::check_one_pass(&counts)
+            }
         }
     }
 }

@@ -7,9 +7,9 @@ use mrtr_server::{Context, Flow, Server, StatePolicy, Tool};
 use mrtr_state::{Key, KeyRing, MemorySingleUse, Sealer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::server::exchange::{Exchange, call};
+use crate::server::exchange::Exchange;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -81,7 +81,7 @@ pub(crate) fn guarded_server() -> Result<Server> {
     let store = MemorySingleUse::new(SystemTime::now().into());
     let builder = Server::builder("tracker", "1.0.0")
         .sealer(sealer()?)
-        .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item").single_use(store));
+        .tool(Tool::new("update_work_item", update_aloud).description("Updates a work item").single_use(store));
     Ok(builder.build()?)
 }
 
@@ -91,15 +91,19 @@ pub(crate) fn notifying_server() -> Result<Server> {
     Ok(builder.build()?)
 }
 
+async fn update_aloud(flow: Flow, args: Update) -> Result<String> {
+    flow.progress(1, Some(2), "half way").await;
+    update_work_item(flow, args).await
+}
+
 async fn close_aloud(flow: Flow, args: Update) -> Result<String> {
     flow.progress(1, Some(2), "half way").await;
     Ok(closed(&args))
 }
 
-/// A call of the tool that asks nothing, from a client that wants to hear of its progress.
-pub(crate) fn notified_call() -> String {
-    let arguments = json!({ "workItemId": 4522, "fields": { "System.State": "Resolved" } });
-    call("close_work_item", &arguments, None).replacen(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#, 1)
+/// A request as it comes from a client that wants to hear of its progress.
+pub(crate) fn notified(request: &str) -> String {
+    request.replacen(r#""_meta":{"#, r#""_meta":{"progressToken":1,"#, 1)
 }
 
 fn sealer() -> Result<Sealer> {

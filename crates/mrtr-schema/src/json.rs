@@ -5,6 +5,7 @@
 
 mod equality;
 mod number;
+mod plain;
 mod scan;
 mod spans;
 mod split;
@@ -21,6 +22,7 @@ use serde_json::value::RawValue;
 
 pub use number::Number;
 pub(crate) use number::integer;
+pub(crate) use plain::PlainScanner;
 pub(crate) use spans::MemberSpans;
 pub use split::RawMembers;
 pub(crate) use split::{Key, elements, text};

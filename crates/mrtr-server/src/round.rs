@@ -175,12 +175,12 @@ impl<'a> Round<'a> {
     fn open(&self) -> Result<Opening<'_>, ErrorObject> {
         let (now, binding) = (self.shared.clock.now(), self.binding());
         let opened = self.state.as_ref().map(|state| self.sealer().open(state, &binding, now)).transpose();
-        let opened = opened.map_err(|refusal| self.refused(&refusal))?;
+        let opened = opened.map_err(|refusal| self.refused(refusal))?;
         Ok(Opening { now, binding, opened })
     }
 
     #[cold]
-    fn refused(&self, refusal: &Refusal) -> ErrorObject {
+    fn refused(&self, refusal: Refusal) -> ErrorObject {
         metrics::refused(refusal.label());
         let (reason, method) = (refusal.label(), &*self.request.method);
         tracing::info!(reason, method, name = self.name, "a request state was refused");
@@ -199,11 +199,12 @@ impl<'a> Round<'a> {
             outcome = field::Empty,
             state_bytes = field::Empty,
         );
-        self.span.get_or_init(|| span).clone()
+        // What is not logged is not kept: there is nothing to note in it.
+        if span.is_disabled() { span } else { self.span.get_or_init(|| span).clone() }
     }
 
     fn is_logged(&self) -> bool {
-        self.span.get().is_some_and(|span| !span.is_disabled())
+        self.span.get().is_some()
     }
 
     /// Notes a fact of the round for the log. Its own span is asked, and not whichever is current: where the log wants
@@ -242,23 +243,25 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
-        let Prepared { binding, lazy_flow, pending, journal, context } = *prepared;
         let running = LoadGuard::begin(&self.shared.load);
+        // Out of the box go only what the run takes: the rest stays where it is.
+        let Prepared { journal, context, .. } = *prepared;
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
+        let (binding, lazy_flow, pending) = (&prepared.binding, &prepared.lazy_flow, &prepared.pending);
         drop(running);
         let RunReport { outcome, journal, must_carry, seen, .. } = ran.resolve_manual_questions(&self.shared.inputs);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
-        unmatched::warn(&outcome, &seen, &pending, self.answers.as_ref());
+        unmatched::warn(&outcome, &seen, pending, self.answers.as_ref());
         let must_carry = must_carry || self.settings.guard.is_some() || self.settings.tasks == TaskPolicy::ByFlow;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, &journal, must_carry, &binding, &lazy_flow),
-            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), &journal, true, &binding, &lazy_flow),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, &journal, must_carry, binding, lazy_flow),
+            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), &journal, true, binding, lazy_flow),
             Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
             Outcome::Stopped(_) => {
                 self.concluded("abandoned");

@@ -5,8 +5,10 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use serde::Serialize;
 
 use super::path::Path;
+use super::profile::Profile;
 
 pub(super) fn is_there() -> bool {
     let mut valgrind = Command::new("valgrind");
@@ -14,49 +16,69 @@ pub(super) fn is_there() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// How many instructions one run takes: what comes before the first run, and what only the first runs do, is in both
-/// counts and falls out.
-pub(super) fn count(path: Path) -> Result<u64> {
-    let folder = tempfile::tempdir()?;
-    let few = total(path, FEW, &folder.path().join("few"))?;
-    let many = total(path, MOST_TIMES, &folder.path().join("many"))?;
-    let difference = many.checked_sub(few).context("more runs took fewer instructions")?;
-    Ok((difference + u64::from(COUNTED) / 2) / u64::from(COUNTED))
+/// What one run of a path takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Counts {
+    pub(crate) instructions: u64,
+    pub(crate) allocations: u64,
+    /// How often a message was taken apart.
+    pub(crate) parses: u64,
+    /// How often a state was opened.
+    pub(crate) openings: u64,
 }
 
-/// How many instructions a process takes that runs a path so often.
-fn total(path: Path, times: u32, file: &FilePath) -> Result<u64> {
+/// What one run takes: what comes before the first run, and what only the first runs do, is in both counts and falls
+/// out.
+pub(super) fn count(path: Path, runs: Runs) -> Result<Counts> {
+    let folder = tempfile::tempdir()?;
+    let few = profile(path, runs.few, runs, &folder.path().join("few"))?;
+    let many = profile(path, runs.most(), runs, &folder.path().join("many"))?;
+    let one = |counted: &dyn Fn(&Profile) -> u64| {
+        let difference = counted(&many).checked_sub(counted(&few)).context("more runs took less")?;
+        anyhow::Ok((difference + u64::from(runs.counted) / 2) / u64::from(runs.counted))
+    };
+    Ok(Counts {
+        instructions: one(&|profile| profile.instructions.unwrap_or_default())?,
+        allocations: one(&|profile| profile.calls(|name| ALLOCATORS.contains(&name)))?,
+        parses: one(&|profile| profile.calls(|name| name.ends_with("::Envelope::parse")))?,
+        openings: one(&|profile| profile.calls(|name| name.ends_with("::SealingKey>::open")))?,
+    })
+}
+
+/// What is known of a process that runs a path so often.
+fn profile(path: Path, times: u32, runs: Runs, file: &FilePath) -> Result<Profile> {
     let name = path.to_possible_value().expect("every path has a name").get_name().to_owned();
     let mut command = Command::new("valgrind");
     command.arg("--tool=callgrind").arg(format!("--callgrind-out-file={}", file.display()));
-    command.arg(std::env::current_exe()?).args(["count", &name, &times.to_string()]).stdin(Stdio::null());
-    command.env("GLIBC_TUNABLES", ROOMY_CACHE);
+    command.arg(std::env::current_exe()?).args(["count", &name, &times.to_string(), &runs.most().to_string()]);
+    command.stdin(Stdio::null()).env("GLIBC_TUNABLES", ROOMY_CACHE);
     let output = command.output().context("could not start `valgrind`")?;
     ensure!(output.status.success(), "callgrind failed: {}", String::from_utf8_lossy(&output.stderr));
-    summary(&std::fs::read_to_string(file)?).context("callgrind wrote no summary")
+    let profile = Profile::parse(&std::fs::read_to_string(file)?);
+    ensure!(profile.instructions.is_some(), "callgrind wrote no summary");
+    Ok(profile)
 }
 
-/// The count in what callgrind wrote.
-fn summary(profile: &str) -> Option<u64> {
-    profile.lines().find_map(|line| line.strip_prefix("summary: "))?.trim().parse().ok()
+/// How often a path is run: a few times, and so many times more.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Runs {
+    few: u32,
+    counted: u32,
 }
 
-const FEW: u32 = 200;
-const COUNTED: u32 = 1000;
-/// How often a path is run at most.
-pub(super) const MOST_TIMES: u32 = FEW + COUNTED;
+impl Runs {
+    /// Enough that instructions differ by 0.01 % from one time to the next.
+    pub(super) const PRECISE: Self = Self { few: 200, counted: 1000 };
+    /// Enough for calls, which are the same each time.
+    pub(super) const CALLS: Self = Self { few: 4, counted: 4 };
+
+    fn most(self) -> u32 {
+        self.few + self.counted
+    }
+}
+
+const ALLOCATORS: [&str; 4] = ["malloc", "calloc", "realloc", "posix_memalign"];
 /// Where an allocator looks for memory depends on what it got back before, and in which order. That differs from run to
 /// run, and counts with it, by more than 1 %. Out of a cache that is never full, it takes the same way each time, and
 /// counts differ by 0.01 %.
 const ROOMY_CACHE: &str = "glibc.malloc.tcache_count=65535";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_of_a_profile_is_its_count() {
-        assert_eq!(summary("version: 1\nevents: Ir\nsummary: 4522\n\nfn=(1) main\n16 400\ntotals: 4522\n"), Some(4522));
-        assert_eq!(summary("events: Ir\n"), None);
-    }
-}

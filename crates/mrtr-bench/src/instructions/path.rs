@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use clap::ValueEnum;
 use mrtr_client::{Action, Call, Limits};
 use mrtr_schema::elicitation::ElicitResult;
@@ -12,7 +12,6 @@ use mrtr_state::ParamsDigest;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::callgrind::MOST_TIMES;
 use crate::server::exchange::Exchange;
 use crate::{message, state, tracker};
 
@@ -30,11 +29,12 @@ pub(crate) enum Path {
     Final,
     Streamed,
     SingleUse,
+    StreamedSingleUse,
     ClientStep,
 }
 
 impl Path {
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Parse,
         Self::Digest,
         Self::Seal,
@@ -45,7 +45,19 @@ impl Path {
         Self::Final,
         Self::Streamed,
         Self::SingleUse,
+        Self::StreamedSingleUse,
         Self::ClientStep,
+    ];
+
+    /// Those on which a server answers one request.
+    pub(super) const SERVED: [Self; 7] = [
+        Self::Plain,
+        Self::Ask,
+        Self::AskSealed,
+        Self::Final,
+        Self::Streamed,
+        Self::SingleUse,
+        Self::StreamedSingleUse,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -60,6 +72,7 @@ impl Path {
             Self::Final => "final round",
             Self::Streamed => "streamed call",
             Self::SingleUse => "single-use retry",
+            Self::StreamedSingleUse => "streamed single-use retry",
             Self::ClientStep => "reply taken, question answered, retry made",
         }
     }
@@ -68,12 +81,18 @@ impl Path {
         match self {
             Self::Parse => "mrtr-schema",
             Self::Digest | Self::Seal | Self::Open => "mrtr-state",
-            Self::Plain | Self::Ask | Self::AskSealed | Self::Final | Self::Streamed | Self::SingleUse => "mrtr-server",
             Self::ClientStep => "mrtr-client",
+            _ => "mrtr-server",
         }
     }
 
-    pub(crate) fn run(self, times: u32) -> Result<()> {
+    /// Whether each run brings a state.
+    pub(super) fn brings_state(self) -> bool {
+        matches!(self, Self::Final | Self::SingleUse | Self::StreamedSingleUse)
+    }
+
+    /// Runs it so often, of at most so many times that the caller will ever want in one process.
+    pub(crate) fn run(self, times: u32, most: u32) -> Result<()> {
         match self {
             Self::Parse => parse(times),
             Self::Digest => digest(times)?,
@@ -84,7 +103,8 @@ impl Path {
             Self::AskSealed => rounds(Exchange::AskSealed, times)?,
             Self::Final => rounds(Exchange::Final, times)?,
             Self::Streamed => streamed(times)?,
-            Self::SingleUse => single_use(times)?,
+            Self::SingleUse => single_use(times, most, str::to_owned)?,
+            Self::StreamedSingleUse => single_use(times, most, tracker::notified)?,
             Self::ClientStep => client_steps(times)?,
         }
         Ok(())
@@ -143,7 +163,8 @@ fn rounds(exchange: Exchange, times: u32) -> Result<()> {
 fn streamed(times: u32) -> Result<()> {
     runtime()?.block_on(async {
         let server = tracker::notifying_server()?;
-        let body = tracker::notified_call();
+        let body = Exchange::Plain.body(async |_| bail!("a plain call has one round")).await?;
+        let body = tracker::notified(&body);
         for _ in 0..times {
             let reply = server.handle(body.clone().into(), Context::new()).await;
             ensure!(matches!(reply, Reply::Stream(_)), "nothing was said before the result");
@@ -155,12 +176,13 @@ fn streamed(times: u32) -> Result<()> {
 
 /// Last rounds of a tool whose states are used once, each with a state of its own. However many are run, as many states
 /// are made, so that making them falls out of the difference of two counts.
-fn single_use(times: u32) -> Result<()> {
+fn single_use(times: u32, most: u32, made: fn(&str) -> String) -> Result<()> {
     runtime()?.block_on(async {
         let server = tracker::guarded_server()?;
         let mut bodies = Vec::new();
-        for _ in 0..MOST_TIMES {
-            bodies.push(Exchange::Final.body(async |body| tracker::answer(&server, body.to_owned()).await).await?);
+        for _ in 0..most {
+            let body = Exchange::Final.body(async |body| tracker::answer(&server, body.to_owned()).await).await?;
+            bodies.push(made(&body));
         }
         for body in bodies.into_iter().take(times as usize) {
             black_box(tracker::answer(&server, body).await?);
@@ -201,7 +223,7 @@ mod tests {
     fn every_path_runs_and_is_counted() {
         assert_eq!(Path::ALL, Path::value_variants());
         for path in Path::ALL {
-            path.run(2).unwrap_or_else(|error| panic!("{}: {error:#}", path.name()));
+            path.run(2, 2).unwrap_or_else(|error| panic!("{}: {error:#}", path.name()));
         }
     }
 }

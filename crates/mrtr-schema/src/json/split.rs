@@ -128,6 +128,11 @@ impl<'a> RawMembers<'a> {
         self.len() == 0
     }
 
+    /// None yet, with room for as many as most objects have.
+    pub(crate) fn usual() -> Self {
+        Self { members: Vec::with_capacity(USUAL) }
+    }
+
     /// Adds a member, which may have the key of another.
     pub(crate) fn push(&mut self, key: Cow<'a, str>, value: &'a RawValue) {
         self.members.push(Member { key, value: Some(value) });

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{LONGEST_REASON, ReadError, shortened};
-use crate::json::{Key as Text, RawMembers};
+use crate::json::{Key as Text, PlainScanner, RawMembers};
 use crate::revision::{Dialect, Revision};
 use crate::types::error_object::ErrorCode;
 use crate::types::request_id::RequestId;
@@ -66,6 +66,13 @@ impl<'a> Envelope<'a> {
     /// Takes a message apart, in one pass.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, EnvelopeError> {
         let text = std::str::from_utf8(bytes).map_err(|error| EnvelopeError::NotJson(error.to_string()))?;
+        match Outline::plain(text) {
+            Some(outline) => outline.classify(),
+            None => Self::parse_any(text),
+        }
+    }
+
+    fn parse_any(text: &'a str) -> Result<Self, EnvelopeError> {
         match serde_json::from_str::<Outline<'a>>(text) {
             Ok(outline) => outline.classify(),
             Err(error) => Err(EnvelopeError::of(&error, text)),
@@ -226,6 +233,26 @@ struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
+    /// That of a request or notification that is plainly spelt, as nearly all are; `None` leaves it to the parser.
+    fn plain(text: &'a str) -> Option<Self> {
+        let (mut scanner, mut outline) = (PlainScanner::new(text)?, Self::default());
+        scanner.members(|key, scanner| match key {
+            "jsonrpc" => fill_once(&mut outline.version, Cow::Borrowed(scanner.string()?)),
+            "id" => fill_once(&mut outline.id, scanner.value()?),
+            "method" => fill_once(&mut outline.method, Cow::Borrowed(scanner.string()?)),
+            "params" => {
+                let mut members = RawMembers::usual();
+                scanner.members(|key, scanner| {
+                    members.push(Cow::Borrowed(key), scanner.value()?);
+                    Some(())
+                })?;
+                fill_once(&mut outline.params, RawParams(members))
+            }
+            _ => None,
+        })?;
+        scanner.is_at_end().then_some(outline)
+    }
+
     fn classify(self) -> Result<Envelope<'a>, EnvelopeError> {
         // JSON-RPC itself has an error answer `null` where it could not read the request's id.
         let unreadable = self.error.is_some() && self.id.is_some_and(|id| id.get() == "null");
@@ -287,7 +314,111 @@ impl<'de> Deserialize<'de> for Outline<'de> {
     }
 }
 
+fn fill_once<T>(place: &mut Option<T>, value: T) -> Option<()> {
+    place.replace(value).is_none().then_some(())
+}
+
 /// A member may stand once.
 fn fill<T, E: Error>(place: &mut Option<T>, key: &'static str, value: T) -> Result<(), E> {
     if place.replace(value).is_some() { Err(E::duplicate_field(key)) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Bits of messages, of which many orders are JSON and more are nearly so.
+    fn any_text() -> impl Strategy<Value = String> {
+        let bits = [
+            "{",
+            "}",
+            "[",
+            "]",
+            ":",
+            ",",
+            " ",
+            "\"",
+            "{}",
+            "[]",
+            "\"\"",
+            "1",
+            "-0",
+            "01",
+            "1.5e+3",
+            "1.",
+            "-",
+            "2E",
+            "true",
+            "nul",
+            "null",
+            "false",
+            "\"é\"",
+            "\"\\u0061\"",
+            "\\",
+            "\t",
+            "\u{1}",
+            "\"a\":1",
+            "\"a\":",
+            "\"id\":1",
+            "\"id\":\"x\"",
+            "\"jsonrpc\":\"2.0\"",
+            "\"method\":\"m\"",
+            "\"params\":{",
+            "\"params\":",
+            "\"result\":{}",
+            "\"error\":{}",
+            "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"m\",\"params\":{",
+        ];
+        prop::collection::vec(prop::sample::select(bits.to_vec()), 0..14).prop_map(|bits| bits.concat())
+    }
+
+    /// A value, well formed but for what was left out of it and put into it.
+    fn any_params() -> impl Strategy<Value = String> {
+        let leaf = prop::sample::select(vec!["1", "-0.5e-7", "null", "true", "\"{\"", "\"\"", "{}", "[ ]", "0"]);
+        let value = leaf.prop_map(ToOwned::to_owned).prop_recursive(8, 40, 4, |inner| {
+            let member = (prop::sample::select(vec!["a", "b", "c,}", ""]), inner.clone());
+            let member = member.prop_map(|(key, value)| format!("\"{key}\" : {value}"));
+            prop_oneof![
+                prop::collection::vec(inner, 0..4).prop_map(|elements| format!("[{}]", elements.join(" , "))),
+                prop::collection::vec(member, 0..4).prop_map(|members| format!("{{{}}}", members.join(","))),
+            ]
+        });
+        let change =
+            prop::option::of((any::<prop::sample::Index>(), prop::sample::select(vec!["", ",", "]", "}", "0"])));
+        (value, change).prop_map(|(value, change)| {
+            let mut text =
+                format!(r#"{{"jsonrpc": "2.0", "id": 1, "method": "m", "params": {{"x": {value}, "y":[]}}}}"#);
+            if let Some((place, put)) = change {
+                let place = place.index(text.len());
+                text.replace_range(place..=place, put);
+            }
+            text
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn what_is_read_by_hand_is_what_the_parser_reads(text in prop_oneof![any_text(), any_params()]) {
+            if let Some(plain) = Outline::plain(&text) {
+                let (plain, parsed) = (plain.classify(), Envelope::parse_any(&text));
+                prop_assert_eq!(format!("{plain:?}"), format!("{parsed:?}"), "{}", text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_usual_message_is_read_by_hand_and_an_odd_one_is_not() {
+        let usual = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"é","arguments":{"a":[1,{}]}}}"#;
+        assert!(Outline::plain(usual).is_some());
+        for odd in [r#"{"a":"\n"}"#, "{\"jsonrpc\":\n\"2.0\"}", r#"{"id":1,"id":1}"#, r#"{"result":{}}"#, "[]", "{} {}"]
+        {
+            assert!(Outline::plain(odd).is_none(), "{odd}");
+        }
+        let deep = |depth| format!(r#"{{"params":{{"a":{}{}}}}}"#, "[".repeat(depth), "]".repeat(depth));
+        assert!(Outline::plain(&deep(64)).is_some() && Outline::plain(&deep(65)).is_none());
+    }
 }

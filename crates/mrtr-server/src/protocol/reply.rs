@@ -1,6 +1,7 @@
 //! What a server answers, as a transport sends it.
 
-use std::fmt::{self, Write};
+use std::fmt;
+use std::io::Write;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -88,14 +89,13 @@ impl From<ErrorObject> for Refused {
 impl Reply {
     /// A result, as JSON text, in answer to a request. The text becomes the message if there is room around it.
     pub(crate) fn result(id: &RequestId, mut result: String) -> Self {
-        let mut head = String::with_capacity(64);
-        head.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
         match id {
-            RequestId::Integer(number) => write!(head, "{number}").expect("a string takes it"),
-            RequestId::String(_) => head.push_str(&serde_json::to_string(id).expect("an id is JSON")),
+            RequestId::Integer(number) => result.insert_str(0, head(*number, &mut [0; HEAD])),
+            RequestId::String(_) => {
+                let id = serde_json::to_string(id).expect("an id is JSON");
+                result.insert_str(0, &format!("{BEFORE_ID}{id}{AFTER_ID}"));
+            }
         }
-        head.push_str(",\"result\":");
-        result.insert_str(0, &head);
         result.push('}');
         Self::Message { body: result, error: None }
     }
@@ -127,6 +127,23 @@ impl Reply {
             Self::Accepted => None,
         }
     }
+}
+
+const BEFORE_ID: &str = r#"{"jsonrpc":"2.0","id":"#;
+const AFTER_ID: &str = r#","result":"#;
+/// With room for any number.
+const HEAD: usize = BEFORE_ID.len() + 20 + AFTER_ID.len();
+
+/// What comes before a result, in answer to a request whose id is a number.
+fn head(id: i64, room: &mut [u8; HEAD]) -> &str {
+    let mut rest = &mut room[..];
+    let written = rest.write_all(BEFORE_ID.as_bytes()).and_then(|()| {
+        serde_json::to_writer(&mut rest, &id)?;
+        rest.write_all(AFTER_ID.as_bytes())
+    });
+    written.expect("there is room for a number");
+    let length = HEAD - rest.len();
+    str::from_utf8(&room[..length]).expect("JSON is text")
 }
 
 /// Messages as JSON text: notifications, and a response as the last one.
@@ -188,5 +205,20 @@ impl Stream for ReplyStream {
 impl fmt::Debug for ReplyStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ReplyStream")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_carries_any_id() {
+        for id in [0, 7, -1, i64::MIN, i64::MAX] {
+            let Reply::Message { body, .. } = Reply::result(&id.into(), "{}".to_owned()) else { panic!("a message") };
+            assert_eq!(body, format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#));
+        }
+        let Reply::Message { body, .. } = Reply::result(&"a\"b".to_owned().into(), "{}".to_owned()) else { panic!() };
+        assert_eq!(body, r#"{"jsonrpc":"2.0","id":"a\"b","result":{}}"#);
     }
 }

@@ -1,7 +1,7 @@
 //! A request, as a round sees it: borrowed from its message, or owning it.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError};
@@ -27,10 +27,12 @@ pub(crate) struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// A request whose method and parameters were taken out of this message.
+    /// A request whose method and parameters were taken out of this message, from a client of which nothing is known.
     pub(crate) fn new(body: &'a Bytes, method: Cow<'a, str>, params: RawParams<'a>, context: &'a Context<'a>) -> Self {
-        let info = MethodInfo::of(&method);
-        Self { body, method, info, name: None, params, context, capabilities: Arc::default(), notifier: None }
+        // Not a new one: that is what every request begins with.
+        static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
+        let (info, capabilities) = (MethodInfo::of(&method), Arc::clone(&NONE));
+        Self { body, method, info, name: None, params, context, capabilities, notifier: None }
     }
 
     /// Whether headers say what the body does: older revisions have neither these headers nor a code for them.

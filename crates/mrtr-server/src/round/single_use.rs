@@ -199,6 +199,8 @@ impl ToolRound<'_> {
             let mut limit = clock.sleep(deadline + LEASE);
             loop {
                 tokio::select! {
+                    // Most rounds are done when they are first polled, and then no timer need be set.
+                    biased;
                     answer = &mut round => break answer,
                     () = &mut renewing => {}
                     () = &mut limit => {

@@ -1,0 +1,188 @@
+//! Plainly spelt JSON, taken apart by hand: nearly every message is, and for one that is not there is the parser.
+
+use serde_json::value::RawValue;
+
+use super::scan;
+
+/// Goes through text that may be JSON. Whatever is not plain, or not JSON, is `None`: then the parser has the word, and
+/// what it says of the text counts.
+pub(crate) struct PlainScanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> PlainScanner<'a> {
+    /// Of text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
+    pub(crate) fn new(text: &'a str) -> Option<Self> {
+        #[expect(clippy::needless_bitwise_bool, reason = "without branches, many bytes are looked at together")]
+        let is_odd = text.bytes().fold(false, |is_odd, byte| is_odd | (byte < b' ') | (byte == b'\\'));
+        (!is_odd).then_some(Self { text, at: 0 })
+    }
+
+    /// Goes past an object. `value` goes past the value of each key.
+    pub(crate) fn members(&mut self, mut value: impl FnMut(&'a str, &mut Self) -> Option<()>) -> Option<()> {
+        self.expect(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            let key = self.key()?;
+            value(key, self)?;
+            match self.next()? {
+                b',' => {}
+                b'}' => return Some(()),
+                _ => return None,
+            }
+        }
+    }
+
+    /// The text of a string.
+    pub(crate) fn string(&mut self) -> Option<&'a str> {
+        self.peek()?;
+        let start = self.at + 1;
+        self.skip_string()?;
+        self.text.get(start..self.at - 1)
+    }
+
+    /// Any value.
+    pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
+        self.peek()?;
+        let start = self.at;
+        self.skip_value()?;
+        scan::known(self.text.get(start..self.at)?)
+    }
+
+    /// Whether nothing is left.
+    pub(crate) fn is_at_end(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    fn skip_value(&mut self) -> Option<()> {
+        // A bit for each container that is open, the innermost last: whether it is an object.
+        let (mut objects, mut depth) = (0_u64, 0_u32);
+        loop {
+            match self.peek()? {
+                b'"' => self.skip_string()?,
+                opening @ (b'{' | b'[') => {
+                    let is_object = opening == b'{';
+                    self.at += 1;
+                    if depth == DEEPEST {
+                        return None;
+                    }
+                    (objects, depth) = (objects << 1 | u64::from(is_object), depth + 1);
+                    match self.peek()? {
+                        // An empty one ends below; whether this is its own end is looked at there.
+                        b'}' | b']' => {}
+                        _ if is_object => {
+                            self.skip_key()?;
+                            continue;
+                        }
+                        _ => continue,
+                    }
+                }
+                b'-' | b'0'..=b'9' => self.skip_number()?,
+                b't' => self.skip_word("true")?,
+                b'f' => self.skip_word("false")?,
+                b'n' => self.skip_word("null")?,
+                _ => return None,
+            }
+            // Past the ends of what this value was the last of.
+            loop {
+                if depth == 0 {
+                    return Some(());
+                }
+                let is_object = objects & 1 == 1;
+                match self.next()? {
+                    b'}' if is_object => {}
+                    b']' if !is_object => {}
+                    b',' => {
+                        if is_object {
+                            self.skip_key()?;
+                        }
+                        break;
+                    }
+                    _ => return None,
+                }
+                (objects, depth) = (objects >> 1, depth - 1);
+            }
+        }
+    }
+
+    /// A key and the colon after it.
+    fn key(&mut self) -> Option<&'a str> {
+        let key = self.string()?;
+        self.expect(b':')?;
+        Some(key)
+    }
+
+    fn skip_key(&mut self) -> Option<()> {
+        self.skip_string()?;
+        self.expect(b':')
+    }
+
+    fn skip_string(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        self.at += memchr::memchr(b'"', self.text.as_bytes().get(self.at..)?)? + 1;
+        Some(())
+    }
+
+    fn skip_number(&mut self) -> Option<()> {
+        let _ = self.is_next(b"-");
+        if !self.is_next(b"0") {
+            self.skip_digits()?;
+        }
+        if self.is_next(b".") {
+            self.skip_digits()?;
+        }
+        if self.is_next(b"eE") {
+            let _ = self.is_next(b"+-");
+            self.skip_digits()?;
+        }
+        Some(())
+    }
+
+    /// One digit or more.
+    fn skip_digits(&mut self) -> Option<()> {
+        let rest = self.text.as_bytes().get(self.at..)?;
+        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        self.at += count;
+        (count > 0).then_some(())
+    }
+
+    fn skip_word(&mut self, word: &str) -> Option<()> {
+        let is_there = self.text.as_bytes().get(self.at..)?.starts_with(word.as_bytes());
+        self.at += word.len();
+        is_there.then_some(())
+    }
+
+    /// Whether one of these stands here, which it goes past.
+    fn is_next(&mut self, bytes: &[u8]) -> bool {
+        let is_there = self.text.as_bytes().get(self.at).is_some_and(|byte| bytes.contains(byte));
+        self.at += usize::from(is_there);
+        is_there
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then_some(())
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    /// The next byte that is not space.
+    fn peek(&mut self) -> Option<u8> {
+        loop {
+            match self.text.as_bytes().get(self.at)? {
+                b' ' => self.at += 1,
+                byte => return Some(*byte),
+            }
+        }
+    }
+}
+
+/// As many containers within each other as there are bits.
+const DEEPEST: u32 = 64;

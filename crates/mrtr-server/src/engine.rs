@@ -27,5 +27,5 @@ pub(crate) use place::Within;
 pub use question::Question;
 pub(crate) use run::run;
 pub use sink::{JournalSink, SinkError};
-pub(crate) use state::{Admission, Ending, Evaluation, RaceStart, Run, StepStart, park};
+pub(crate) use state::{Admission, Ending, Evaluation, FIRST_PAUSE, RaceStart, Run, StepStart, park};
 pub use stop::{StopReason, StopSignal};

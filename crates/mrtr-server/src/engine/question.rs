@@ -35,6 +35,8 @@ pub struct Question {
     pub valid_for: Option<Duration>,
     /// How it is worded: to be kept with its answer.
     pub asked: Asked,
+    /// How soon to run again while it is open, if it may be settled elsewhere.
+    pub look_again: Option<Duration>,
     /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
     pub refused: Option<String>,
     /// Whether one of the places that ask it waits as long as usual, though another said how long.
@@ -44,7 +46,16 @@ pub struct Question {
 impl Question {
     /// One that a handler put together itself.
     pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
-        Self { key, request, optional: false, valid_for: None, asked: Asked::default(), refused: None, as_usual: false }
+        Self {
+            key,
+            request,
+            optional: false,
+            valid_for: None,
+            asked: Asked::default(),
+            look_again: None,
+            refused: None,
+            as_usual: false,
+        }
     }
 
     /// Whether it may be put to a client that declared this: a runner shows it to no other.

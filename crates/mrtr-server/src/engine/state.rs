@@ -21,7 +21,7 @@ use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
 use crate::error::{Failure, FlowError, ToolError};
 use crate::support::by_name::{ByName, Names};
 
-pub(crate) use questions::Evaluation;
+pub(crate) use questions::{Evaluation, FIRST_PAUSE};
 pub(crate) use races::RaceStart;
 pub(crate) use steps::StepStart;
 
@@ -60,8 +60,8 @@ struct State {
     raced: bool,
     /// What the sink has not been told of yet.
     outbox: Outbox,
-    /// How soon the run should be looked at again, for what is settled elsewhere: the soonest, and how often it was.
-    look_again: Option<LookAgain>,
+    /// Branches that wait for a visit, which is looked for again in a later run.
+    visits: Vec<(BranchId, LookAgain)>,
     /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
     misused: Option<String>,
     unsealed: Unsealed,
@@ -82,7 +82,7 @@ struct OpenQuestion {
     more: Vec<BranchId>,
 }
 
-/// When to look again for what is settled elsewhere.
+/// When to look again for a visit.
 #[derive(Clone, Copy)]
 struct LookAgain {
     /// How often it was looked for.
@@ -151,7 +151,7 @@ impl Run {
             held_up: Vec::new(),
             raced: false,
             outbox: Outbox::default(),
-            look_again: None,
+            visits: Vec::new(),
             misused: None,
             unsealed: Unsealed::MayCount,
             passed_over: PassedOver::No,
@@ -193,7 +193,7 @@ impl Run {
     pub(super) fn at_rest(&self, runner: &Waker) -> Option<usize> {
         self.runner.register(runner);
         let state = self.state();
-        let waits = !state.open.is_empty() || state.look_again.is_some();
+        let waits = !state.open.is_empty() || !state.visits.is_empty();
         let over = state.ending.is_some() || waits || self.stopped().is_some();
         (over && state.in_flight == 0 && state.outbox.is_empty()).then_some(state.asked)
     }
@@ -256,7 +256,10 @@ impl Run {
         if !open.is_empty() {
             state.has_room();
         }
-        let look_again = state.look_again.take();
+        let visits = std::mem::take(&mut state.visits).into_iter().map(|(_, look)| look);
+        let next_look = visits.min_by_key(|look| look.pause);
+        let decisions = open.values().filter_map(|open| open.question.look_again);
+        let look_again = decisions.chain(next_look.map(|look| look.pause)).min();
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Stopped(reason)), _) => Outcome::Stopped(reason),
@@ -269,7 +272,7 @@ impl Run {
                 Outcome::Waiting(questions)
             }
             (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.journal.sheds(), pause: Duration::ZERO },
-            (None, _) if let Some(LookAgain { count, pause }) = look_again => Outcome::Yielded { count, pause },
+            (None, None) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
             (None, None) => {
@@ -277,13 +280,7 @@ impl Run {
                 Outcome::Stopped(stopped.unwrap_or(StopReason::Disconnected))
             }
         };
-        RunReport {
-            outcome,
-            journal: std::mem::take(&mut state.journal),
-            must_carry,
-            look_again: look_again.map(|look| look.pause),
-            seen,
-        }
+        RunReport { outcome, journal: std::mem::take(&mut state.journal), must_carry, look_again, seen }
     }
 
     /// Ends the run for a reason. The first one stands.

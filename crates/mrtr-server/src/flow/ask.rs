@@ -359,6 +359,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             optional: M::OPTIONAL,
             valid_for: self.options.valid_for,
             asked,
+            look_again: None,
             refused: note.map(ToOwned::to_owned),
             as_usual: false,
         };

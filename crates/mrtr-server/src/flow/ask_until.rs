@@ -13,7 +13,7 @@ use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};
 use super::url::OpenQuestion;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Asked;
-use crate::engine::{Evaluation, Question, Run, Within, gate};
+use crate::engine::{Evaluation, FIRST_PAUSE, Question, Run, Within, gate};
 use crate::error::FlowError;
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
@@ -175,10 +175,18 @@ where
                         Some(ElicitAction::Accept) | None => {}
                     }
                 }
-                run.look_again_for_decision();
                 OpenQuestion::ask(
                     run,
-                    Question { key, request, optional: false, valid_for, asked, refused: None, as_usual: false },
+                    Question {
+                        key,
+                        request,
+                        optional: false,
+                        valid_for,
+                        asked,
+                        look_again: Some(FIRST_PAUSE),
+                        refused: None,
+                        as_usual: false,
+                    },
                 )
                 .await
             }

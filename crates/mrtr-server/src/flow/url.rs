@@ -229,7 +229,16 @@ impl UrlAsk<'_> {
                 let (key, valid_for) = (self.key, self.valid_for);
                 OpenQuestion::ask(
                     run,
-                    Question { key, request, optional: false, valid_for, asked, refused: None, as_usual: false },
+                    Question {
+                        key,
+                        request,
+                        optional: false,
+                        valid_for,
+                        asked,
+                        look_again: None,
+                        refused: None,
+                        as_usual: false,
+                    },
                 )
                 .await
             }

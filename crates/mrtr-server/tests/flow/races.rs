@@ -1,5 +1,6 @@
 //! Races: who won is recorded, and what lost is asked or done no more.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -8,7 +9,7 @@ use mrtr_server::{Failure, Flow, FlowError};
 use serde_json::json;
 use tokio::task::yield_now;
 
-use crate::support::{Age, Effects, Log, Name, call, expect_internal};
+use crate::support::{Age, Approval, Effects, Log, Name, begin, call, client, expect_internal};
 
 #[tokio::test]
 async fn a_question_that_lost_is_not_asked_and_the_flow_goes_on_past_it() {
@@ -295,4 +296,22 @@ async fn a_question_that_outlives_its_race_is_asked_after_it() {
     let call = call(move |flow| handler(flow, seen.clone())).await;
     call.expect_asked(&["name"]);
     assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "found Ada");
+}
+
+#[tokio::test]
+async fn what_lost_while_it_was_waited_for_elsewhere_holds_nothing_up() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let decided = flow.ask::<Approval>("sign_off", HashMap::new()).until(|| std::future::ready(None::<u8>));
+        let raced = flow.race((decided, flow.step("look_up", effects.work("found")))).await?;
+        // An await of the handler's own: a run that had something to look at again would end here.
+        yield_now().await;
+        Ok(match raced {
+            Race2::First(decision) => decision.to_string(),
+            Race2::Second(found) => found,
+        })
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    let client = client(move |flow| handler(flow, seen.clone())).declaring_extension("com.example/approval");
+    assert_eq!(begin(&client).await.expect_text(), "found");
 }

@@ -1,10 +1,10 @@
 //! What is logged while a test runs.
 
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use tracing::field::{Field, Visit};
-use tracing::subscriber::DefaultGuard;
+use tracing::subscriber::{DefaultGuard, Interest};
 use tracing::{Event, Id, Metadata, Subscriber, span};
 
 /// What is logged on this thread while it lives.
@@ -15,6 +15,10 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn start() -> Self {
+        // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
+        // stays, and never says no for good, keeps a test without a log from deciding that for one with it.
+        static ALWAYS: Once = Once::new();
+        ALWAYS.call_once(|| tracing::subscriber::set_global_default(Undecided).unwrap_or_default());
         let lines = Arc::default();
         Self { _guard: tracing::subscriber::set_default(Lines(Arc::clone(&lines))), lines }
     }
@@ -22,6 +26,33 @@ impl Log {
     pub(crate) fn text(&self) -> String {
         self.lines.lock().unwrap().join("\n")
     }
+}
+
+/// Hears nothing, and may want any line.
+struct Undecided;
+
+impl Subscriber for Undecided {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        false
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {}
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 }
 
 struct Lines(Arc<Mutex<Vec<String>>>);

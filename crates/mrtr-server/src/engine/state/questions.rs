@@ -110,7 +110,7 @@ impl Run {
     /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.
     pub(crate) fn withdraw(&self, branch: BranchId) {
         let mut state = self.state();
-        let State { open, branches, passed_over, outbox, .. } = &mut *state;
+        let State { open, branches, passed_over, outbox, visits, .. } = &mut *state;
         let is_told = self.context.sink.is_some();
         branches.withdraw(branch);
         open.retain(|key, open| {
@@ -126,6 +126,13 @@ impl Run {
                 outbox.push(|entries| entries.push(key, EntryKind::QuestionWithdrawn));
             }
             stays.is_some()
+        });
+        visits.retain(|(branch, _)| {
+            let is_withdrawn = branches.is_withdrawn(*branch);
+            if is_withdrawn {
+                branches.closed(*branch);
+            }
+            !is_withdrawn
         });
         // One that was dropped unanswered stays open, unless this took it back.
         if open.is_empty() {
@@ -227,12 +234,7 @@ impl Run {
         state.must_carry = true;
         let branch = state.branches.living(branch);
         state.branches.opened(branch);
-        state.look_again_after(count, pause_before_look(count));
-    }
-
-    /// An open question may be settled elsewhere: a runner that can wait looks again after a pause.
-    pub(crate) fn look_again_for_decision(&self) {
-        self.state().look_again_after(1, FIRST_PAUSE);
+        state.visits.push((branch, LookAgain { count, pause: pause_before_look(count) }));
     }
 
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
@@ -268,12 +270,6 @@ impl State {
         let freed = before.map_or(0, |size| cost(key, size));
         self.size = (self.size + cost(key, size)).saturating_sub(freed);
     }
-
-    /// The soonest counts.
-    fn look_again_after(&mut self, count: u32, pause: Duration) {
-        let look = LookAgain { count, pause };
-        self.look_again = Some(self.look_again.filter(|earlier| earlier.pause <= pause).unwrap_or(look));
-    }
 }
 
 /// Two seconds, and twice as long each time, up to a minute.
@@ -281,5 +277,5 @@ fn pause_before_look(count: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count.saturating_sub(1))).min(LONGEST_PAUSE)
 }
 
-const FIRST_PAUSE: Duration = Duration::from_secs(2);
+pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);

@@ -71,7 +71,9 @@ proptest! {
     #[test]
     fn a_journal_that_was_cut_short_is_refused(changes in prop::collection::vec(change(), 1..6), cut in 1_usize..40) {
         let mut journal = Journal::default();
-        changes.iter().for_each(|change| apply(&mut journal, change));
+        for change in &changes {
+            apply(&mut journal, change);
+        }
         let bytes = journal.to_bytes();
         let cut = bytes.len().saturating_sub(cut);
         if let Ok(read) = Journal::from_bytes(bytes[..cut].to_vec()) {

@@ -246,7 +246,7 @@ async fn a_stop_lets_the_running_step_finish_and_nothing_else_begin() {
 async fn a_run_that_waits_for_nothing_of_its_own_is_stopped_too() {
     let signal = StopSignal::new();
     let context = RunContext::for_tests().stop(signal.clone());
-    let handler = async |_: Flow| Ok::<(), Failure>(pending().await);
+    let handler = async |_: Flow| pending::<Result<(), Failure>>().await;
     let running = tokio::spawn(run(handler, Journal::default(), context));
     tokio::task::yield_now().await;
     signal.raise(StopReason::Shutdown);

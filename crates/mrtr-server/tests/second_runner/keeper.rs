@@ -175,7 +175,9 @@ impl Keeper {
                     // Those by hand: the sink was told of the others.
                     let untold = |question: &&Question| row.asked.iter().all(|asked| asked.name != question.key);
                     let by_hand: Vec<_> = questions.iter().filter(untold).collect();
-                    by_hand.into_iter().for_each(|question| row.ask(question));
+                    for question in by_hand {
+                        row.ask(question);
+                    }
                 }
                 // What is settled elsewhere is looked at again when the flow is woken; a real runner has a clock as well.
                 Outcome::Yielded { pause, .. } => return pause.is_zero(),
@@ -280,10 +282,13 @@ impl Row {
     fn ask(&mut self, question: &Question) {
         let request = serde_json::to_string(&question.request).unwrap();
         let same = self.shown.iter().rev().find(|(_, shown)| *shown == request && question.refused.is_none());
-        let key = same.map(|(key, _)| key.clone()).unwrap_or_else(|| {
-            let fresh = (1..).map(|n| if n == 1 { question.key.clone() } else { format!("{}.{n}", question.key) });
-            fresh.into_iter().find(|key| self.shown.iter().all(|(shown, _)| shown != key)).unwrap()
-        });
+        let key = same.map_or_else(
+            || {
+                let fresh = (1..).map(|n| if n == 1 { question.key.clone() } else { format!("{}.{n}", question.key) });
+                fresh.into_iter().find(|key| self.shown.iter().all(|(shown, _)| shown != key)).unwrap()
+            },
+            |(key, _)| key.clone(),
+        );
         self.shown.push((key.clone(), request));
         let Question { key: name, asked: wording, optional, .. } = question.clone();
         self.asked.retain(|asked| asked.name != name);

@@ -75,6 +75,20 @@ async fn what_is_kept_is_counted_in_bytes() {
     assert_full(&nothing.reserve(&fresh(), LEASE, NOON).await);
 }
 
+#[tokio::test]
+async fn steps_are_counted_as_replies_are() {
+    let counts = async |outcome: usize| {
+        let store = MemorySingleUse::new(NOON).limit(LIMIT);
+        let running = reserved(&store, &fresh(), NOON).await;
+        store.mark_started(&running, "charge", NOON).await.unwrap();
+        store.record(&running, "charge", &vec![0; outcome], NOON).await.unwrap();
+        spend_until_full(&store, &[0; 4096], NOON).await.len()
+    };
+    let [none, half] = [counts(0).await, counts(LIMIT / 2).await];
+    assert!((12..=16).contains(&none), "{none}");
+    assert!((6..=8).contains(&half), "half of the room is taken by a step: {half}");
+}
+
 async fn spend_until_full(store: &MemorySingleUse, reply: &[u8], now: Timestamp) -> Vec<TokenUse> {
     let mut spent = Vec::new();
     loop {

@@ -314,6 +314,34 @@ mod tests {
         assert!(entries.by_key.contains_key(&reservations[8].key()), "it is leased");
     }
 
+    #[test]
+    fn an_entry_is_known_until_its_end_and_not_at_it() {
+        let mut entries = Entries::default();
+        let reservation = reserve(&mut entries, 1, 0, LIMIT);
+        entries.commit(&reservation, b"paid", Timestamp::from_millis(0)).unwrap();
+        let mut at =
+            |now| entries.reserve(&token_use(1, 0), Duration::from_secs(1), LIMIT, Timestamp::from_millis(now));
+        assert!(matches!(at(LIFE - 1), Ok(ReserveOutcome::Committed(_))));
+        assert!(!matches!(at(LIFE), Ok(ReserveOutcome::Committed(_))));
+    }
+
+    #[test]
+    fn what_is_held_is_more_than_what_is_kept() {
+        let mut entries = Entries::default();
+        let reservation = reserve(&mut entries, 1, 0, LIMIT);
+        let empty = entries.bytes;
+        assert!(empty > size_of::<Entry>() && empty < 20 * size_of::<Entry>(), "{empty}");
+        let now = Timestamp::from_millis(0);
+        entries
+            .change_steps(&reservation, now, |steps| {
+                steps.push(StepRecord::new("n".repeat(100), Some(vec![0; 1000])));
+                Ok(())
+            })
+            .unwrap();
+        let step = entries.bytes - empty;
+        assert!((1100..1100 + 4 * size_of::<StepRecord>()).contains(&step), "{step}");
+    }
+
     fn reserve(entries: &mut Entries, number: u8, now: u64, limit: usize) -> Reservation {
         let moment = Timestamp::from_millis(now);
         entries.purge(limit, moment);

@@ -26,7 +26,7 @@ use crate::support::caller::Caller;
 /// Something that extends a server, such as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
+/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
 /// use mrtr_server::{Context, ProtocolError, Server};
 /// use mrtr_server::extend::{Extension, ExtensionReply};
 ///
@@ -54,7 +54,7 @@ use crate::support::caller::Caller;
 ///         _context: &Context<'_>,
 ///         _capabilities: &ClientCapabilities,
 ///     ) -> Result<ExtensionReply, ProtocolError> {
-///         Ok(serde_json::json!({ "resultType": "complete", "now": "noon" }).into())
+///         Ok(Json::from(serde_json::json!({ "resultType": "complete", "now": "noon" })).into())
 ///     }
 /// }
 ///

@@ -365,3 +365,22 @@ async fn a_reply_may_block_until_the_flow_has_ended() {
     let last = messages.next().await.unwrap();
     assert!(last.contains("shipped to Ada") && last.contains("\"id\":9"), "{last}");
 }
+
+#[tokio::test]
+async fn a_flow_that_is_taken_over_still_asks_what_is_optional() {
+    let handler = async |flow: Flow| {
+        let name = flow.elicit::<Name>("name", "Who?").optional().await;
+        Ok::<_, Failure>(format!("{:?}", name.map(|name| name.name)))
+    };
+    let kept = Kept::default();
+    let (server, keeper) = serve(handler, &kept);
+    let id = id(&begin(&server, true).await);
+    let asks = |status: &Status| matches!(status, Status::Waiting { asked } if asked == &["name"]);
+    keeper.until(&id, asks).await;
+    keeper.recover(&id);
+    keeper.ended(&id).await;
+    assert!(asks(&keeper.status(&id)), "it was neither answered nor passed over: {:?}", keeper.status(&id));
+    keeper.answer(&id, "name", &named("Ada"));
+    let done = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
+    assert_eq!(done, Status::Done { text: "Some(\"Ada\")".into(), failed: false });
+}

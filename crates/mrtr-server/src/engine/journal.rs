@@ -136,7 +136,7 @@ impl Journal {
 
     /// Takes note that an optional question was asked and not answered.
     pub fn skip(&mut self, key: impl AsRef<str>) {
-        self.put(key.as_ref(), EntryKind::Skipped, Detail::None, Leaf::default());
+        self.put_skipped(key.as_ref());
     }
 }
 
@@ -212,6 +212,13 @@ impl Journal {
             }
         });
         pending
+    }
+
+    /// Forgets which questions are open, optional ones too: none of them was answered or passed over by that.
+    pub(crate) fn forget_opened(&mut self) {
+        if let Some(slots) = &mut self.0 {
+            slots.settle_open(|_, _| None);
+        }
     }
 
     pub(crate) fn step(&self, name: &str) -> Option<StepEntry> {

@@ -133,7 +133,7 @@ impl Run {
     pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
         if context.sink.is_some() {
             // Which questions are open, this run says anew.
-            journal.settle_pending(|_| None);
+            journal.forget_opened();
         }
         let state = State {
             size: journal.size(),

@@ -6,7 +6,7 @@ use futures_util::{StreamExt, stream};
 use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::reply::{Reply, ReplyStream};
-use crate::error::ProtocolError;
+use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::contained;
 use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
 use crate::register::parts::Parts;
@@ -25,17 +25,19 @@ pub(super) async fn answer(
         ExtensionReply::Result(result) => Ok(Reply::result(id, parts.identity.adopt(&result, revision)?)),
         ExtensionReply::Stream(messages) => {
             let (parts, id) = (Arc::clone(parts), id.clone());
+            let unended = last(&parts, &id, Err(internal_error().into()), revision);
             let written = messages.map(move |message| match message {
                 ExtensionMessage::Notice(notice) => (Some(notice.to_message()), false),
                 ExtensionMessage::Result(result) => (last(&parts, &id, result, revision), true),
             });
             // Up to the result, and that too: what an extension says after it is not for this client.
-            let written = stream::unfold((written, false), |(mut written, is_over)| async move {
-                if is_over {
-                    return None;
-                }
-                let (text, is_last) = written.next().await?;
-                Some((text, (written, is_last)))
+            let written = stream::unfold(Some((written, unended)), |left| async {
+                let (mut written, unended) = left?;
+                let Some((text, is_last)) = written.next().await else {
+                    tracing::error!("an extension's stream ended without a result");
+                    return Some((unended, None));
+                };
+                Some((text, (!is_last).then_some((written, unended))))
             });
             Ok(Reply::Subscription(ReplyStream::new(written.filter_map(std::future::ready))))
         }

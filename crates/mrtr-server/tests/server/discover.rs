@@ -117,6 +117,7 @@ impl Extension for Weather {
     ) -> Result<ExtensionReply, ProtocolError> {
         let now = Json::from(json!({ "resultType": "complete", "kelvin": 290, "_meta": { "a": 1 } }));
         match params.get("place") {
+            Some(place) if place.get() == r#""nowhere""# => Ok(ExtensionReply::Stream(stream::empty().boxed())),
             Some(_) if method.ends_with("/wait") => {
                 let params = json!({ "kelvin": 280 }).into();
                 let warming = ExtensionNotice { method: "com.example/weather/changed", params };
@@ -160,6 +161,14 @@ async fn an_extension_may_answer_with_a_stream_that_ends_with_its_result() {
     assert_eq!(messages[0]["params"]["kelvin"], 280);
     assert_eq!((&messages[1]["id"], &messages[1]["result"]["kelvin"]), (&json!(7), &json!(290)));
     assert!(messages[1]["result"]["_meta"]["io.modelcontextprotocol/serverInfo"].is_object(), "{messages:?}");
+}
+
+#[tokio::test]
+async fn a_stream_of_an_extension_that_never_gives_its_result_ends_with_an_error() {
+    let server = builder().extension(Weather).build().unwrap();
+    let params = json!({ "place": "nowhere" });
+    let told = mrtr_server::testing::Client::new(&server).request("com.example/weather/wait", params).await;
+    assert_eq!(told.response()["error"]["code"], -32603, "{}", told.response());
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Entries by what they are about: each takes the place of an earlier one about the same.
 
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
 use foldhash::HashMap;
@@ -21,7 +21,8 @@ pub(super) struct Slots {
 
 #[derive(Debug, Clone, Default)]
 struct Places {
-    hasher: foldhash::fast::RandomState,
+    /// Not the quick one: among these names are some that clients choose.
+    hasher: RandomState,
     by_hash: HashMap<u64, u32>,
     /// Whether two of them have one hash: then all are looked through.
     collided: bool,

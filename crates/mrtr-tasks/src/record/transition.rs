@@ -1,0 +1,272 @@
+//! The state machine of a task: a record, an event and the time give the next record, or a refusal. Pure.
+
+use std::time::Duration;
+
+use mrtr_state::Timestamp;
+
+use super::{End, TaskRecord};
+
+/// Something that happens to a task.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_tasks::record::Event;
+///
+/// let begin = Event::Acquire { lease: Duration::from_secs(30) };
+/// assert_ne!(begin, Event::Cancel);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "this is the whole state machine")]
+pub enum Event<'a> {
+    /// A runner takes it, if a run is due or the lease of the last one is over.
+    Acquire {
+        /// For how long, unless it is renewed.
+        lease: Duration,
+    },
+    /// The run that has it lives.
+    Renew {
+        /// Which run.
+        fence: u64,
+        /// For how long from now.
+        lease: Duration,
+    },
+    /// The run that has it has recorded something.
+    Record {
+        /// Which run.
+        fence: u64,
+        /// What it changed.
+        change: Change<'a>,
+    },
+    /// The run that has it has ended, and something is missing.
+    Park {
+        /// Which run.
+        fence: u64,
+        /// What it changed last.
+        change: Change<'a>,
+        /// After what time to run again though no answer has come.
+        look_again: Option<Duration>,
+    },
+    /// The run that has it gives it up, for another to go on.
+    HandOver {
+        /// Which run.
+        fence: u64,
+        /// After what time.
+        pause: Duration,
+    },
+    /// The run that has it has ended it.
+    Finish {
+        /// Which run.
+        fence: u64,
+        /// How.
+        end: End,
+    },
+    /// Answers to these keys have come.
+    Answer {
+        /// The keys.
+        keys: &'a [String],
+    },
+    /// Something outside has happened that its flow may wait for.
+    Wake,
+    /// The owner or the operator ends it.
+    Cancel,
+    /// Its time may be over.
+    Expire,
+    /// The operator wants a run now, whatever became of the last ones.
+    Retry,
+}
+
+/// What a run changed of what can be seen.
+///
+/// ```
+/// use mrtr_tasks::record::Change;
+///
+/// let change = Change { opened: &["name".to_owned()], progressed: true, ..Change::default() };
+/// assert!(change.retired.is_empty());
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "this is the whole state machine")]
+pub struct Change<'a> {
+    /// Keys of questions that are shown from now on.
+    pub opened: &'a [String],
+    /// Keys of questions that are not asked any more.
+    pub retired: &'a [String],
+    /// Whether it recorded something that was not known before.
+    pub progressed: bool,
+    /// For how long from now the task must last at least.
+    pub lasts: Option<Duration>,
+}
+
+/// Why an event does not happen.
+///
+/// ```
+/// use mrtr_tasks::record::Refusal;
+///
+/// assert_eq!(Refusal::Ended.to_string(), "the task has ended");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
+#[expect(clippy::exhaustive_enums, reason = "this is the whole state machine")]
+pub enum Refusal {
+    /// It has ended, and that is final.
+    #[error("the task has ended")]
+    Ended,
+    /// Another run has it now, or this one has given it up.
+    #[error("another run has the task now")]
+    Lost,
+    /// No run is due.
+    #[error("no run of the task is due")]
+    NotDue,
+}
+
+/// After so many lost runs in a row a task ends.
+const MOST_LOST_RUNS: u32 = 5;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+
+impl TaskRecord {
+    /// What becomes of it. The record is as it was if the event is refused.
+    ///
+    /// After `Acquire`, [`leased_until`](Self::leased_until) says whether the runner has it: a lost run may also end it
+    /// or put it off.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_schema::Revision;
+    /// # use mrtr_state::{FlowId, ProcessRandom, Timestamp};
+    /// # use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+    /// use mrtr_tasks::record::{Event, Refusal};
+    ///
+    /// # let noon = Timestamp::from_millis(1_785_240_000_000);
+    /// # let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes([7; 16]));
+    /// # let owner = Owner::new("tracker", None, None);
+    /// # let mut record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    /// record.apply(Event::Acquire { lease: Duration::from_secs(30) }, noon)?;
+    /// let finish = Event::Finish { fence: record.fence, end: End::Completed { is_error: false } };
+    /// record.apply(Event::Cancel, noon)?;
+    /// assert_eq!(record.apply(finish, noon), Err(Refusal::Ended), "whichever comes first");
+    /// # Ok::<(), Refusal>(())
+    /// ```
+    pub fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+        if self.ended.is_some() {
+            return Err(Refusal::Ended);
+        }
+        // Whether or not a store has noticed: nothing but the end that it met happens to it from then on.
+        if self.end(now).is_some() {
+            return match event {
+                Event::Expire => Ok(self.finish(End::Expired, now)),
+                _ => Err(Refusal::Ended),
+            };
+        }
+        match event {
+            Event::Acquire { lease } => return self.acquire(lease, now),
+            Event::Renew { fence, lease } => {
+                self.check(fence)?;
+                self.leased_until = self.leased_until.max(Some(now + lease));
+                return Ok(());
+            }
+            Event::Record { fence, change } => {
+                self.check(fence)?;
+                self.change(change, now);
+            }
+            Event::Park { fence, change, look_again } => {
+                self.check(fence)?;
+                self.change(change, now);
+                let due = if self.run_again { Some(now) } else { look_again.map(|pause| now + pause) };
+                self.give_up(due);
+            }
+            Event::HandOver { fence, pause } => {
+                self.check(fence)?;
+                self.give_up(Some(now + pause));
+            }
+            Event::Finish { fence, end } => {
+                self.check(fence)?;
+                self.finish(end, now);
+            }
+            Event::Answer { keys } => {
+                let before = self.open.len();
+                self.open.retain(|open| !keys.contains(open));
+                if self.open.len() < before {
+                    self.wake(now);
+                }
+            }
+            Event::Wake => self.wake(now),
+            Event::Cancel => self.finish(End::Cancelled, now),
+            Event::Expire => return Err(Refusal::NotDue),
+            Event::Retry => {
+                self.lost_runs = 0;
+                self.wake(now);
+            }
+        }
+        self.updated = self.updated.max(now);
+        Ok(())
+    }
+
+    fn acquire(&mut self, lease: Duration, now: Timestamp) -> Result<(), Refusal> {
+        if let Some(until) = self.leased_until {
+            if until > now {
+                return Err(Refusal::NotDue);
+            }
+            self.lost_runs = if self.progressed { 0 } else { self.lost_runs + 1 };
+            if self.lost_runs >= MOST_LOST_RUNS {
+                self.finish(End::Stuck, now);
+                return Ok(());
+            }
+            (self.leased_until, self.progressed) = (None, false);
+            self.due = Some(until + pause_after(self.lost_runs));
+        }
+        match self.due {
+            Some(due) if due <= now => {
+                self.fence += 1;
+                self.leased_until = Some(now + lease);
+                (self.due, self.run_again, self.progressed) = (None, false, false);
+                Ok(())
+            }
+            // It was put off: that is to be kept, though the runner does not have it.
+            Some(_) if self.lost_runs > 0 => Ok(()),
+            _ => Err(Refusal::NotDue),
+        }
+    }
+
+    /// Whether this run has it. One whose lease is over has it until another takes it.
+    fn check(&self, fence: u64) -> Result<(), Refusal> {
+        if self.fence == fence && self.leased_until.is_some() { Ok(()) } else { Err(Refusal::Lost) }
+    }
+
+    fn change(&mut self, change: Change<'_>, now: Timestamp) {
+        self.open.retain(|open| !change.retired.contains(open));
+        self.open.extend(change.opened.iter().cloned());
+        self.progressed |= change.progressed;
+        if let (Some(ttl), Some(lasts)) = (&mut self.ttl, change.lasts) {
+            *ttl = (*ttl).max((now + lasts).since(self.created));
+        }
+    }
+
+    /// The run that had it is over, and it was not lost.
+    fn give_up(&mut self, due: Option<Timestamp>) {
+        (self.leased_until, self.due, self.lost_runs) = (None, due, 0);
+        (self.run_again, self.progressed) = (false, false);
+    }
+
+    fn wake(&mut self, now: Timestamp) {
+        if self.leased_until.is_some() {
+            self.run_again = true;
+        } else {
+            self.due = Some(self.due.map_or(now, |due| due.min(now)));
+        }
+    }
+
+    fn finish(&mut self, end: End, now: Timestamp) {
+        self.updated = self.updated.max(now);
+        self.ended = Some((end, self.updated));
+        (self.leased_until, self.due) = (None, None);
+        (self.run_again, self.progressed) = (false, false);
+        self.open.clear();
+    }
+}
+
+/// How long a run waits after so many that were lost.
+fn pause_after(lost_runs: u32) -> Duration {
+    match lost_runs.checked_sub(1) {
+        None => Duration::ZERO,
+        Some(doublings) => FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE),
+    }
+}

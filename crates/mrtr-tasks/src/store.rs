@@ -1,0 +1,430 @@
+//! What keeps tasks: a few verbs over plain records and sealed bytes.
+
+mod memory;
+
+use std::error::Error;
+use std::fmt;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_state::{FlowId, Timestamp};
+
+use crate::record::Refusal;
+use crate::{End, Owner, TaskId, TaskRecord};
+
+pub use memory::MemoryTaskStore;
+
+/// Keeps tasks.
+///
+/// A verb reads the record, applies one [`Event`](crate::record::Event) to it, and writes it back together with the
+/// bytes that come with the verb: all of it or nothing, and in one order with every other verb on this task. What a
+/// verb acknowledges has been written to where a crash of the process does not reach. Nothing is needed across tasks.
+///
+/// Time is the store's own, so that instances whose clocks differ agree: leases and pauses are durations that it adds.
+/// The bytes are sealed by the time they come here, unless the operator did without; a store does not look into them.
+///
+/// [`contract::check`](crate::contract::check) (feature `contract`) tries all of it. What a false yes costs is said
+/// with each verb.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_tasks::store::{MemoryTaskStore, TaskStore};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_tasks::store::StoreError> {
+/// let store: Arc<dyn TaskStore> = Arc::new(MemoryTaskStore::default());
+/// assert!(store.now().await? <= store.now().await?);
+/// # Ok(()) }
+/// ```
+#[async_trait]
+pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
+    /// The time, by which all verbs go.
+    async fn now(&self) -> Result<Timestamp, StoreError>;
+
+    /// Keeps a new task, unless its owner has one for this flow: then that one is told. The new one is stamped with the
+    /// store's time.
+    ///
+    /// Refused with [`StoreError::Full`] if the owner already has this many tasks that have not ended.
+    ///
+    /// A false yes loses a task whose handle a client has.
+    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError>;
+
+    /// Takes tasks whose runs are due or were lost: of these tools, at most so many, those that waited longest first.
+    /// Each has a new fence.
+    ///
+    /// A task given to two runners under one fence runs twice.
+    async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
+
+    /// The run lives. Gives the time until which it has the task.
+    ///
+    /// A false yes lets two runs go on beside each other.
+    async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError>;
+
+    /// Keeps entries of the run, the questions that they open, and those that they retire. A key that the task has used
+    /// before is refused with [`StoreError::KeyUsed`].
+    ///
+    /// A false yes repeats an effect, or shows a question whose answer is lost.
+    async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError>;
+
+    /// The run has ended with something missing: keeps what it recorded last and gives the task up.
+    async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError>;
+
+    /// The run gives the task up for another to go on after a pause.
+    async fn hand_over(&self, run: Run, pause: Duration) -> Result<(), StoreError>;
+
+    /// The run has ended the task: keeps what came of it, and erases its entries and questions.
+    ///
+    /// A false yes loses a result, or gives a client one of a task that it was told is cancelled.
+    async fn finish(&self, run: Run, end: End, result: Vec<u8>) -> Result<(), StoreError>;
+
+    /// Keeps answers to open questions, as entries, and has the task run. Answers to other keys change nothing. Says
+    /// which keys were answered: of two answers to one key, the first.
+    ///
+    /// A false yes loses an answer that a person gave.
+    async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError>;
+
+    /// Has the task run, since something outside has happened that its flow may wait for.
+    async fn wake(&self, id: TaskId) -> Result<(), StoreError>;
+
+    /// Ends the task unless it has ended, and erases its entries and questions. The operator has no owner.
+    ///
+    /// A false yes lets a task go on that a client was told is cancelled.
+    async fn cancel(&self, id: TaskId, owner: Option<&Owner>) -> Result<(), StoreError>;
+
+    /// Has the task run now, however many of its runs were lost.
+    async fn retry(&self, id: TaskId) -> Result<(), StoreError>;
+
+    /// A task with its open questions and what came of it. The operator has no owner.
+    async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError>;
+
+    /// Tasks in the order of their creation, after a place in that order. The operator has no owner.
+    async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError>;
+
+    /// Ends tasks whose time is over and removes those that are not kept any longer, at most so many of each.
+    async fn sweep(&self, most: usize) -> Result<Swept, StoreError>;
+
+    /// Where the order of changes stands: [`changed`](Self::changed) tells what comes after.
+    async fn cursor(&self) -> Result<Cursor, StoreError>;
+
+    /// Waits until tasks have changed after this place, by any instance, and says which: a hint, which may name a task
+    /// twice, or one that has not changed. None is left out.
+    async fn changed(&self, since: Cursor) -> Result<Changes, StoreError>;
+}
+
+/// A task to be kept.
+///
+/// ```
+/// use mrtr_tasks::store::NewTask;
+/// use mrtr_tasks::TaskRecord;
+///
+/// fn without_a_past(record: TaskRecord, call: Vec<u8>) -> NewTask {
+///     NewTask { record, call, entries: None }
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a store keeps each of its members")]
+pub struct NewTask {
+    /// Its record.
+    pub record: TaskRecord,
+    /// What was called, and by which client.
+    pub call: Vec<u8>,
+    /// What its flow knows already.
+    pub entries: Option<Vec<u8>>,
+}
+
+/// What became of a task to be kept.
+///
+/// ```
+/// use mrtr_tasks::store::Created;
+///
+/// fn id(created: &Created) -> String {
+///     created.record.id.to_string()
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct Created {
+    /// The task that the owner now has for this flow.
+    pub record: TaskRecord,
+    /// Whether it is the new one.
+    pub is_new: bool,
+}
+
+/// Which work a runner wants.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_tasks::store::Wanted;
+///
+/// let wanted = Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 4 };
+/// # drop(wanted);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store is asked")]
+pub struct Wanted {
+    /// The tools that its instance serves.
+    pub tools: Vec<String>,
+    /// For how long it has each task, unless it renews that.
+    pub lease: Duration,
+    /// How many at most.
+    pub most: usize,
+}
+
+/// Work for a runner.
+///
+/// ```
+/// use mrtr_tasks::store::Acquired;
+///
+/// assert!(Acquired::default().tasks.is_empty());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct Acquired {
+    /// The tasks.
+    pub tasks: Vec<AcquiredTask>,
+    /// How soon there may be more, if nothing changes before: nothing is known to be due if there is no such time.
+    pub next: Option<Duration>,
+}
+
+/// A task that a runner has, with all that it needs to go on.
+///
+/// ```
+/// use mrtr_tasks::store::AcquiredTask;
+///
+/// fn bytes(task: &AcquiredTask) -> usize {
+///     task.entries.iter().map(Vec::len).sum()
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct AcquiredTask {
+    /// Its record, with the fence of the run that begins.
+    pub record: TaskRecord,
+    /// What was called.
+    pub call: Vec<u8>,
+    /// What its flow knows, in the order in which it was kept.
+    pub entries: Vec<Vec<u8>>,
+    /// The questions that are open.
+    pub open: Vec<KeptQuestion>,
+    /// Keys that it has used and that stand for nothing any more.
+    pub used: Vec<String>,
+}
+
+/// The run of a task.
+///
+/// ```
+/// use mrtr_tasks::store::{AcquiredTask, Run};
+///
+/// fn run(task: &AcquiredTask) -> Run {
+///     Run { id: task.record.id, fence: task.record.fence }
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a task and a fence make a run")]
+pub struct Run {
+    /// The task.
+    pub id: TaskId,
+    /// The fence under which it was acquired.
+    pub fence: u64,
+}
+
+/// What a run has recorded.
+///
+/// ```
+/// use mrtr_tasks::store::Recorded;
+///
+/// let step = Recorded { entries: Some(b"sealed".to_vec()), progressed: true, ..Recorded::default() };
+/// assert!(step.opened.is_empty());
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a store keeps each of its members")]
+pub struct Recorded {
+    /// Entries of its journal.
+    pub entries: Option<Vec<u8>>,
+    /// Questions that are shown from now on.
+    pub opened: Vec<KeptQuestion>,
+    /// Keys of questions that are not asked any more.
+    pub retired: Vec<String>,
+    /// Whether there is something in it that was not known before.
+    pub progressed: bool,
+    /// For how long from now the task must last at least.
+    pub lasts: Option<Duration>,
+    /// What the flow last said of its progress, if that is new.
+    pub message: Option<Vec<u8>>,
+}
+
+/// A question that is shown.
+///
+/// ```
+/// use mrtr_tasks::store::KeptQuestion;
+///
+/// let question = KeptQuestion { key: "name.2".into(), body: b"sealed".to_vec() };
+/// # drop(question);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a key and its question")]
+pub struct KeptQuestion {
+    /// Under which key: a task uses each for one question only.
+    pub key: String,
+    /// The question.
+    pub body: Vec<u8>,
+}
+
+/// An answer to be kept.
+///
+/// ```
+/// use mrtr_tasks::store::Answer;
+///
+/// let answer = Answer { key: "name".into(), entry: b"sealed".to_vec() };
+/// # drop(answer);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a key and its answer")]
+pub struct Answer {
+    /// To which question.
+    pub key: String,
+    /// The entry that it is in the journal.
+    pub entry: Vec<u8>,
+}
+
+/// A task, as it is shown.
+///
+/// ```
+/// use mrtr_tasks::store::KeptTask;
+///
+/// fn asks(task: &KeptTask) -> bool {
+///     !task.open.is_empty()
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct KeptTask {
+    /// Its record.
+    pub record: TaskRecord,
+    /// The time at which it was read.
+    pub now: Timestamp,
+    /// The questions that are open.
+    pub open: Vec<KeptQuestion>,
+    /// What its flow last said of its progress.
+    pub message: Option<Vec<u8>>,
+    /// What came of it, if it completed or failed by an error.
+    pub result: Option<Vec<u8>>,
+}
+
+/// A place in the order of creation.
+///
+/// ```
+/// use mrtr_tasks::store::Place;
+///
+/// assert!(Place(7) < Place(8));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number")]
+pub struct Place(pub u64);
+
+/// A task in a list.
+///
+/// ```
+/// use mrtr_tasks::store::{Listed, Place};
+///
+/// fn last(list: &[Listed]) -> Option<Place> {
+///     list.last().map(|task| task.place)
+/// }
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct Listed {
+    /// Its place in the order of creation.
+    pub place: Place,
+    /// Its record.
+    pub record: TaskRecord,
+}
+
+/// What a sweep did.
+///
+/// ```
+/// use mrtr_tasks::store::Swept;
+///
+/// assert_eq!(Swept::default().expired, 0);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "two numbers")]
+pub struct Swept {
+    /// How many tasks were ended, since their time was over.
+    pub expired: usize,
+    /// How many were removed.
+    pub removed: usize,
+}
+
+/// A place in the order of changes, which only its store understands.
+///
+/// ```
+/// use mrtr_tasks::store::Cursor;
+///
+/// assert_eq!(Cursor(3), Cursor(3));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number")]
+pub struct Cursor(pub u64);
+
+/// Which tasks have changed.
+///
+/// ```
+/// use mrtr_tasks::store::{Changed, Changes, Cursor};
+///
+/// let changes = Changes { changed: Changed::Many, until: Cursor(7) };
+/// # drop(changes);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "what a store tells")]
+pub struct Changes {
+    /// The tasks.
+    pub changed: Changed,
+    /// The place up to which this goes.
+    pub until: Cursor,
+}
+
+/// Tasks that have changed.
+///
+/// ```
+/// use mrtr_tasks::store::Changed;
+///
+/// assert_ne!(Changed::Many, Changed::These(Vec::new()));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a store can name them, or cannot")]
+pub enum Changed {
+    /// These.
+    These(Vec<TaskId>),
+    /// So many, or so long ago, that any may have changed.
+    Many,
+}
+
+/// Why a store did not do what it was asked to.
+///
+/// ```
+/// use mrtr_tasks::store::StoreError;
+///
+/// assert_eq!(StoreError::NotFound.to_string(), "there is no such task");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no such task, or it is another owner's.
+    #[error("there is no such task")]
+    NotFound,
+    /// Where it stands, this does not happen to it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Its owner has as many tasks as it may.
+    #[error("the owner has as many open tasks as it may")]
+    Full,
+    /// The task has used this key before.
+    #[error("the task has used the key `{0}` before")]
+    KeyUsed(String),
+    /// The store itself failed. Whether the verb was carried out is not known.
+    #[error("the store of tasks failed")]
+    Store(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// A flow and its owner, of which there is one task.
+pub(crate) type FlowKey = (Owner, FlowId);

@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod at_rest;
 mod binding;
 mod claims;
 pub mod codec;

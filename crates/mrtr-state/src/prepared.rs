@@ -8,7 +8,7 @@ use sha2::Sha256;
 
 use crate::binding::Principal;
 use crate::claims::PrincipalDigest;
-use crate::codec::{Codec, SealingKey};
+use crate::codec::{Codec, SealingKey, default_codec};
 use crate::keys::{Key, KeyId, KeyRing};
 use crate::token;
 
@@ -22,6 +22,8 @@ pub(crate) struct PreparedKey {
     pub(crate) id: KeyId,
     pub(crate) header: String,
     pub(crate) sealing: Box<dyn SealingKey>,
+    /// For what a server keeps itself: always confidential, whichever codec seals states.
+    pub(crate) at_rest: Box<dyn SealingKey>,
     principals: Hmac<Sha256>,
 }
 
@@ -38,6 +40,7 @@ impl PreparedKey {
             id: key.id().clone(),
             header: token::header(codec.letter(), key.id()),
             sealing: codec.with_key(&key.derive(&format!("seal/{}", codec.letter()))),
+            at_rest: default_codec().with_key(&key.derive("at-rest")),
             principals: key.derive("principal").hmac(),
         }
     }

@@ -52,10 +52,10 @@ use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 /// ```
 #[derive(Clone)]
 pub struct Sealer {
-    keys: Arc<ArcSwap<PreparedRing>>,
+    pub(crate) keys: Arc<ArcSwap<PreparedRing>>,
     codec: Arc<dyn Codec>,
-    random: Arc<dyn Random>,
-    audience: Arc<str>,
+    pub(crate) random: Arc<dyn Random>,
+    pub(crate) audience: Arc<str>,
     lifetimes: Lifetimes,
     limit: usize,
 }

@@ -1,5 +1,6 @@
 //! One run of a handler over a journal: what it shares with its runner, and how it ends.
 
+pub(crate) mod answer;
 mod branches;
 mod contained;
 pub(crate) mod context;

@@ -449,7 +449,8 @@ impl Flow {
         &self.run.context.shared.changes
     }
 
-    /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once.
+    /// Goes on as a task, from which on the server keeps the journal. In a task it returns at once, and so it does for a
+    /// client that cannot have a task: the flow goes on where it is.
     ///
     /// ```
     /// # use mrtr_server::{Failure, Flow, TaskPolicy, Tool};
@@ -463,7 +464,7 @@ impl Flow {
     /// let tool = Tool::new("long", long).tasks(TaskPolicy::ByFlow);
     /// ```
     pub async fn into_task(&self) {
-        if !self.run.context.as_task {
+        if !self.run.context.as_task && !self.run.context.goes_on_in_place {
             park::<()>(self.run.become_task(), "`into_task`").await;
         }
     }

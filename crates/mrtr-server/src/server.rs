@@ -300,7 +300,8 @@ impl Builder {
 
     /// Puts the server together.
     pub fn build(self) -> Result<Server, BuildError> {
-        let tools = self.tools.into_iter().map(Tool::prepare);
+        let runs_tasks = self.extensions.iter().any(|extension| extension.runs_tasks());
+        let tools = self.tools.into_iter().map(|tool| tool.prepare(runs_tasks));
         let prompts = self.prompts.into_iter().map(Prompt::prepare);
         let resources = self.resources.into_iter().map(|resource| Ok(resource.prepare()));
         let templates = self.templates.into_iter().map(ResourceTemplate::prepare);

@@ -51,6 +51,8 @@ pub struct RunContext {
     /// Whether an answer to another wording of its question is refused.
     pub(crate) strict: bool,
     pub(crate) as_task: bool,
+    /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
+    pub(crate) goes_on_in_place: bool,
     pub(crate) notifier: Option<Notifier>,
     /// How busy the server was when the round began.
     pub(crate) load: Load,
@@ -77,6 +79,7 @@ impl RunContext {
             sink: None,
             stop: None,
             as_task: false,
+            goes_on_in_place: false,
             notifier: None,
             load: Load::default(),
         }

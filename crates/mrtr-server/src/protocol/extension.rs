@@ -20,7 +20,8 @@ pub(super) async fn answer(
     place: usize,
 ) -> Result<Reply, ErrorObject> {
     let (extension, revision) = (&parts.extensions[place], request.context.revision);
-    let answer = extension.handle(&request.method, &request.params, request.context, &request.capabilities);
+    let asked = request.for_extension();
+    let answer = extension.handle(&asked);
     match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
         ExtensionReply::Result(result) => Ok(Reply::result(id, parts.identity.adopt(&result, revision)?)),
         ExtensionReply::Stream(messages) => {

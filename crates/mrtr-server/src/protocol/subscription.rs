@@ -33,7 +33,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
     let mut honoured = parts.honoured(&wanted);
     let mut notices = stream::pending().boxed();
     for extension in &parts.extensions {
-        if let Some(told) = extension.listen(&wanted, request.context, &request.capabilities) {
+        if let Some(told) = extension.listen(&wanted, &request.for_extension()) {
             honoured.task_ids = honoured.task_ids.take().or(told.acknowledged.task_ids);
             notices = stream::select(notices, told.notices).boxed();
         }

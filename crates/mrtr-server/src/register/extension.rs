@@ -14,7 +14,6 @@ use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
 use crate::engine::lazy_flow::LazyFlow;
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error};
-use crate::register::context::Context;
 use crate::register::extension_reply::ExtensionReply;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::notices::ExtensionNotices;
@@ -26,9 +25,9 @@ use crate::support::caller::Caller;
 /// Something that extends a server, such as tasks.
 ///
 /// ```
-/// use mrtr_schema::{ClientCapabilities, Json, JsonObject, RawParams, Revision};
-/// use mrtr_server::{Context, ProtocolError, Server};
-/// use mrtr_server::extend::{Extension, ExtensionReply};
+/// use mrtr_schema::{Json, JsonObject, Revision};
+/// use mrtr_server::{ProtocolError, Server};
+/// use mrtr_server::extend::{Extension, ExtensionReply, ExtensionRequest};
 ///
 /// /// Tells the time.
 /// struct Time;
@@ -47,13 +46,7 @@ use crate::support::caller::Caller;
 ///         method == "com.example/time/now"
 ///     }
 ///
-///     async fn handle(
-///         &self,
-///         _method: &str,
-///         _params: &RawParams<'_>,
-///         _context: &Context<'_>,
-///         _capabilities: &ClientCapabilities,
-///     ) -> Result<ExtensionReply, ProtocolError> {
+///     async fn handle(&self, _request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
 ///         Ok(Json::from(serde_json::json!({ "resultType": "complete", "now": "noon" })).into())
 ///     }
 /// }
@@ -90,22 +83,16 @@ pub trait Extension: Send + Sync + 'static {
     }
 
     /// Answers one of its own methods.
-    async fn handle(
-        &self,
-        method: &str,
-        params: &RawParams<'_>,
-        context: &Context<'_>,
-        capabilities: &ClientCapabilities,
-    ) -> Result<ExtensionReply, ProtocolError>;
+    async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError>;
 
     /// Tells a subscriber what it asked for, if it is allowed to hear it.
-    fn listen(
-        &self,
-        _wanted: &SubscriptionFilter,
-        _context: &Context<'_>,
-        _capabilities: &ClientCapabilities,
-    ) -> Option<ExtensionNotices> {
+    fn listen(&self, _wanted: &SubscriptionFilter, _request: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
         None
+    }
+
+    /// Whether it runs tasks, so that tools may say that they want to.
+    fn runs_tasks(&self) -> bool {
+        false
     }
 
     /// Is offered each call of a tool before it runs, and may answer it.
@@ -113,10 +100,43 @@ pub trait Extension: Send + Sync + 'static {
         Ok(None)
     }
 
+    /// Whether a call could go on as a task. If no extension says so, its flow goes on where it is.
+    fn may_become_task(&self, _call: &OfferedCall<'_>) -> bool {
+        true
+    }
+
     /// Answers a call whose flow wants to go on as a task.
     async fn continue_as_task(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
+}
+
+/// A request for one of an extension's own methods, or for what it tells subscribers.
+///
+/// ```
+/// use mrtr_server::ProtocolError;
+/// use mrtr_server::extend::ExtensionRequest;
+///
+/// fn subject<'a>(request: &ExtensionRequest<'a>) -> Result<&'a str, ProtocolError> {
+///     let caller = request.caller.ok_or_else(|| ProtocolError::invalid_params("who is asking?"))?;
+///     Ok(caller.subject())
+/// }
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ExtensionRequest<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// Its parameters.
+    pub params: &'a RawParams<'a>,
+    /// The revision of the request.
+    pub revision: Revision,
+    /// What the client declared.
+    pub capabilities: &'a ClientCapabilities,
+    /// Who sent it.
+    pub caller: Option<&'a Caller>,
+    /// On whose behalf.
+    pub tenant: Option<&'a str>,
 }
 
 /// A call of a tool, as it is offered: nothing of it is copied unless the extension takes it.
@@ -329,6 +349,12 @@ impl Host {
 
     fn server(&self) -> Result<Arc<Parts>, Failure> {
         self.0.upgrade().ok_or_else(|| Failure::misuse("the server is gone"))
+    }
+
+    /// The tools that the server has, while there is a server, and whether their calls run as tasks.
+    pub fn tools(&self) -> Option<Vec<(String, TaskPolicy)>> {
+        let server = self.0.upgrade()?;
+        Some(server.tools.iter().map(|(name, tool)| (name.clone(), tool.settings.tasks)).collect())
     }
 
     /// What the server seals with, while there is a server.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_schema::tasks::TaskSupport;
 use mrtr_state::Lifetimes;
 use mrtr_state::single_use::SingleUse;
 
@@ -57,6 +58,17 @@ pub enum TaskPolicy {
     IfPossible,
     /// From the beginning; a client that cannot follow tasks is refused.
     Required,
+}
+
+impl TaskPolicy {
+    /// What revisions with tasks of their own say of the tool.
+    pub(crate) fn support(self) -> Option<TaskSupport> {
+        match self {
+            Self::Never => None,
+            Self::ByFlow | Self::IfPossible => Some(TaskSupport::Optional),
+            Self::Required => Some(TaskSupport::Required),
+        }
+    }
 }
 
 /// A store for single use, and what it does with replays.

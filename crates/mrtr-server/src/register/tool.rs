@@ -160,8 +160,11 @@ impl Tool {
         self
     }
 
-    pub(crate) fn prepare(self) -> Result<PreparedTool, BuildError> {
-        let definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
+    pub(crate) fn prepare(self, runs_tasks: bool) -> Result<PreparedTool, BuildError> {
+        let mut definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
+        if let (true, Some(support)) = (runs_tasks, self.settings.tasks.support()) {
+            definition.execution.get_or_insert_default().task_support.get_or_insert(support);
+        }
         let is_derived = self.derived.as_ref() == Some(&definition.input_schema);
         let check = if is_derived { ArgumentCheck::derived } else { ArgumentCheck::by_hand };
         let check = check(&definition.input_schema)

@@ -8,6 +8,7 @@ use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedPar
 
 use crate::error::{internal_error, invalid_params};
 use crate::register::context::Context;
+use crate::register::extension::ExtensionRequest;
 use crate::support::notify::Notifier;
 
 /// A request that was admitted: its parameters are still raw.
@@ -54,6 +55,18 @@ impl<'a> Request<'a> {
     pub(super) fn required_name(&self) -> Result<&str, ErrorObject> {
         let missing = || invalid_params(ReadError::missing(self.info.named_by.unwrap_or("name")));
         self.name.as_deref().ok_or_else(missing)
+    }
+
+    /// The request, as an extension sees it.
+    pub(crate) fn for_extension(&self) -> ExtensionRequest<'_> {
+        ExtensionRequest {
+            method: &self.method,
+            params: &self.params,
+            revision: self.context.revision,
+            capabilities: &self.capabilities,
+            caller: self.context.caller.as_ref(),
+            tenant: self.context.tenant.as_deref(),
+        }
     }
 
     /// What was read of it, with the message: for a stream or a task that outlives this borrow.

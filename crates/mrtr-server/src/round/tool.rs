@@ -14,6 +14,7 @@ use crate::register::contained::contained;
 use crate::register::extension::OfferedCall;
 use crate::register::flow_output::FlowOutput;
 use crate::register::parts::Parts;
+use crate::register::settings::TaskPolicy;
 use crate::register::tool::PreparedTool;
 use crate::support::echo;
 
@@ -65,7 +66,7 @@ impl<'a> ToolRound<'a> {
         watch: Option<ReservationContext>,
     ) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let prepared = round.prepare(opening, watch)?;
+        let mut prepared = round.prepare(opening, watch)?;
         let lazy_flow = prepared.lazy_flow.clone();
         let span = round.span(&lazy_flow);
         async {
@@ -77,6 +78,7 @@ impl<'a> ToolRound<'a> {
                 round.concluded("taken_over");
                 return Ok(taken);
             }
+            prepared.context.goes_on_in_place = self.goes_on_in_place(&prepared.journal, &lazy_flow);
             match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
                 RoundEnd::Result(result) => Ok(result),
                 RoundEnd::IntoTask(journal) => self.continue_as_task(*journal, &lazy_flow).await,
@@ -101,6 +103,17 @@ impl<'a> ToolRound<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Whether its flow goes on where it is though it would become a task: something here runs tasks, and this client
+    /// cannot have one.
+    fn goes_on_in_place(&self, journal: &Journal, lazy_flow: &LazyFlow) -> bool {
+        let extensions = &self.parts.extensions;
+        if self.tool.settings.tasks == TaskPolicy::Never || extensions.is_empty() {
+            return false;
+        }
+        let call = self.offered(journal, lazy_flow);
+        !extensions.iter().any(|extension| extension.may_become_task(&call))
     }
 
     async fn continue_as_task(&self, journal: Journal, lazy_flow: &LazyFlow) -> Result<String, ErrorObject> {

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{CallToolResult, ClientCapabilities, ContentBlock, Json, JsonObject, RawParams, Revision};
+use mrtr_schema::{CallToolResult, ContentBlock, Json, JsonObject, Revision};
 use mrtr_server::extend::{
-    Entries, EntryKind, Extension, ExtensionMessage, ExtensionReply, Host, Journal, JournalSink, OfferedCall, Outcome,
-    Question, RunReport, SinkError, StopReason, StopSignal, ToolCall,
+    Entries, EntryKind, Extension, ExtensionMessage, ExtensionReply, ExtensionRequest, Host, Journal, JournalSink,
+    OfferedCall, Outcome, Question, RunReport, SinkError, StopReason, StopSignal, ToolCall,
 };
-use mrtr_server::{Caller, Context, Failure, ProtocolError};
+use mrtr_server::{Caller, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -359,14 +359,8 @@ impl Extension for Keeper {
     }
 
     /// Blocks until the flow has ended, without holding anything.
-    async fn handle(
-        &self,
-        _: &str,
-        params: &RawParams<'_>,
-        _: &Context<'_>,
-        _: &ClientCapabilities,
-    ) -> Result<ExtensionReply, ProtocolError> {
-        let id = params.text("id").ok().flatten().unwrap_or_default().into_owned();
+    async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+        let id = request.params.text("id").ok().flatten().unwrap_or_default().into_owned();
         let keeper = self.clone();
         let ended = async move {
             let done = keeper.until(&id, |status| matches!(status, Status::Done { .. } | Status::Cancelled)).await;

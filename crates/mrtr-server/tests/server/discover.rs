@@ -3,10 +3,8 @@
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use mrtr_schema::discovery::DiscoverResult;
-use mrtr_schema::{
-    CacheScope, CachingHints, ClientCapabilities, Icon, Json, JsonObject, RawParams, Revision, ServerCapabilities,
-};
-use mrtr_server::extend::{Extension, ExtensionMessage, ExtensionNotice, ExtensionReply};
+use mrtr_schema::{CacheScope, CachingHints, Icon, Json, JsonObject, Revision, ServerCapabilities};
+use mrtr_server::extend::{Extension, ExtensionMessage, ExtensionNotice, ExtensionReply, ExtensionRequest};
 use mrtr_server::handler::Completing;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Reply, Resource, ResourceTemplate, Server, Tool};
 use schemars::JsonSchema;
@@ -108,13 +106,8 @@ impl Extension for Weather {
         ["com.example/weather/now", "com.example/weather/wait"].contains(&method) && revision == Revision::Published
     }
 
-    async fn handle(
-        &self,
-        method: &str,
-        params: &RawParams<'_>,
-        _: &Context<'_>,
-        _: &ClientCapabilities,
-    ) -> Result<ExtensionReply, ProtocolError> {
+    async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+        let ExtensionRequest { method, params, .. } = request;
         let now = Json::from(json!({ "resultType": "complete", "kelvin": 290, "_meta": { "a": 1 } }));
         match params.get("place") {
             Some(place) if place.get() == r#""nowhere""# => Ok(ExtensionReply::Stream(stream::empty().boxed())),

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use mrtr_schema::subscriptions::SubscriptionFilter;
-use mrtr_schema::{ClientCapabilities, JsonObject, RawParams, Revision};
-use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices, ExtensionReply};
+use mrtr_schema::{JsonObject, Revision};
+use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices, ExtensionReply, ExtensionRequest};
 use mrtr_server::testing::Listening;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool};
 use serde_json::{Value, json};
@@ -198,17 +198,11 @@ impl Extension for Weather {
         Some(JsonObject::default())
     }
 
-    async fn handle(
-        &self,
-        _: &str,
-        _: &RawParams<'_>,
-        _: &Context<'_>,
-        _: &ClientCapabilities,
-    ) -> Result<ExtensionReply, ProtocolError> {
+    async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
         Err(ProtocolError::invalid_params("it has no methods"))
     }
 
-    fn listen(&self, _: &SubscriptionFilter, _: &Context<'_>, _: &ClientCapabilities) -> Option<ExtensionNotices> {
+    fn listen(&self, _: &SubscriptionFilter, _: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
         let params = json!({ "kelvin": 290, "_meta": { "forged": true } }).into();
         let notice = ExtensionNotice { method: "com.example/weather/changed", params };
         let notices = stream::once(async { notice }).boxed();

@@ -19,6 +19,30 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// For a store.
+    ///
+    /// ```
+    /// use mrtr_server::extend::Asked;
+    ///
+    /// assert_eq!(Asked::from_bytes(&Asked::default().to_bytes()), Some(Asked::default()));
+    /// assert_eq!(Asked::from_bytes(b"?"), None);
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let [_, wording @ ..] = self.wording.0.to_be_bytes();
+        let mut bytes = wording.to_vec();
+        if let Some(Pinned(digest)) = &self.pinned {
+            bytes.extend_from_slice(digest);
+        }
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) gave.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&[a, b, c], pinned) = bytes.split_first_chunk()?;
+        let pinned = if pinned.is_empty() { None } else { Some(Pinned(pinned.try_into().ok()?)) };
+        Some(Self { wording: Wording(u32::from_be_bytes([0, a, b, c])), pinned })
+    }
+
     /// Where one question is asked in two places, it is pinned if one of them wants that.
     pub(crate) fn pin(&mut self, other: Self) {
         self.pinned = self.pinned.or(other.pinned);

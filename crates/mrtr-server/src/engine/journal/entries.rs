@@ -1,7 +1,9 @@
 //! Entries on their way to a sink.
 
+use serde_json::value::RawValue;
+
 use super::form::{self, Detail, EntryKind, Parts};
-use super::{Leaf, StepEntry};
+use super::{Asked, Leaf, StepEntry};
 use crate::engine::question::Question;
 
 /// Entries that a sink is given, in the order in which they were made.
@@ -39,6 +41,24 @@ pub struct Entry<'a> {
 }
 
 impl Entries {
+    /// The entry that an answer is, for a store that has one before the next run. `asked` is what
+    /// [`Question::asked`](crate::extend::Question::asked) was.
+    ///
+    /// ```
+    /// use mrtr_server::extend::{Asked, Entries, Journal};
+    ///
+    /// let answer = serde_json::value::RawValue::from_string(r#"{"roots": []}"#.to_owned())?;
+    /// let entries = Entries::of_answer("roots", &answer, Asked::default());
+    /// let journal = Journal::from_bytes(entries.as_bytes().to_vec()).expect("it was just written");
+    /// assert_eq!(journal.answered().collect::<Vec<_>>(), ["roots"]);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn of_answer(name: &str, answer: &RawValue, asked: Asked) -> Self {
+        let mut entries = Self::default();
+        entries.push_parts(name, EntryKind::Answered, Detail::Asked { asked, optional: false }, answer.get());
+        entries
+    }
+
     /// All of them, in the form in which [`Journal::replay`](super::Journal::replay) takes them back.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -83,7 +103,7 @@ impl Entries {
     }
 
     pub(crate) fn push_answer(&mut self, name: &str, answer: &Leaf) {
-        let detail = Detail::Asked { asked: super::Asked::default(), optional: false };
+        let detail = Detail::Asked { asked: Asked::default(), optional: false };
         self.push_parts(name, EntryKind::Answered, detail, answer.as_str());
     }
 

@@ -2,6 +2,7 @@
 
 pub use crate::engine::answer::check_answer;
 pub use crate::engine::context::{DEFAULT_RUN_DEADLINE, RunContext};
+pub use crate::engine::gate::check_capabilities;
 pub use crate::engine::journal::{Asked, Entries, Entry, EntryKind, Journal, JournalError};
 pub use crate::engine::{JournalSink, Outcome, Question, RunReport, SinkError, StopReason, StopSignal};
 pub use crate::flow::run::run;

@@ -297,7 +297,11 @@ impl<'a> Round<'a> {
         }
         let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
         self.note("asked", field::debug(&keys));
-        let gate = gate::check(questions.iter(), &self.request.capabilities, self.revision());
+        let gate = gate::check(
+            questions.iter().map(|question| &question.request),
+            &self.request.capabilities,
+            self.revision(),
+        );
         gate.inspect_err(|_| self.concluded("missing_capability"))?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let state = match carries.then(|| self.seal(journal, &questions, binding, lazy_flow)).transpose() {

@@ -71,6 +71,9 @@ pub struct Sealer {
 /// ```
 pub const DEFAULT_LIMIT: usize = 64 * 1024;
 
+/// The audience of what one process seals for itself.
+const THIS_PROCESS: &str = "this-process";
+
 impl Sealer {
     /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes.
     ///
@@ -175,7 +178,7 @@ impl Sealer {
         let mut secret = [0; 32];
         random.fill(&mut secret);
         let key = Key::new("process", secret).expect("the name and the length are right");
-        Self::new(KeyRing::new(key), "this-process").expect("the audience is right")
+        Self::new(KeyRing::new(key), THIS_PROCESS).expect("the audience is right")
     }
 
     /// Seals with another codec, and opens only what that codec sealed. From here on it shares keys with its own
@@ -263,6 +266,15 @@ impl Sealer {
     /// The deployment it seals for.
     pub fn audience(&self) -> &str {
         &self.audience
+    }
+
+    /// Whether another process, or this one after a restart, opens what it sealed: not with a key of this process only.
+    ///
+    /// ```
+    /// assert!(!mrtr_state::Sealer::this_process_only().outlives_process());
+    /// ```
+    pub fn outlives_process(&self) -> bool {
+        *self.audience != *THIS_PROCESS
     }
 
     /// The longest state it seals or opens, in bytes of text.

@@ -2,11 +2,26 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod body;
+mod count;
+mod create;
+mod extension;
+mod hub;
 mod id;
+mod methods;
+mod operator;
+mod options;
 mod owner;
 pub mod record;
+mod run;
 pub mod store;
+mod tasks;
+mod vault;
+mod wire;
 
 pub use id::{NoTaskId, TaskId};
+pub use operator::{TaskView, WaitsFor};
+pub use options::TaskOptions;
 pub use owner::Owner;
 pub use record::{End, TaskRecord};
+pub use tasks::Tasks;

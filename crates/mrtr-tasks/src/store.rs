@@ -82,6 +82,10 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A false yes loses an answer that a person gave.
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError>;
 
+    /// Asks under a fresh key what was asked under this one, whose answer would not do. Says whether that was still open.
+    /// A key that the task has used before is refused with [`StoreError::KeyUsed`].
+    async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError>;
+
     /// Has the task run, since something outside has happened that its flow may wait for.
     async fn wake(&self, id: TaskId) -> Result<(), StoreError>;
 

@@ -7,7 +7,7 @@ use mrtr_schema::error_object::MissingCapabilityData;
 use mrtr_schema::sampling::{CreateMessageParams, IncludeContext};
 use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision};
 
-use crate::engine::Question;
+use crate::error::ProtocolError;
 
 /// Whether a client that declared this may be asked.
 pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
@@ -61,15 +61,36 @@ fn uses_context(params: &CreateMessageParams) -> bool {
     params.include_context.is_some_and(|context| context != IncludeContext::None)
 }
 
+/// Whether a client that declared this may be asked all of these; if not, the error that names all that it lacks. A
+/// runner shows a question to no client that may not be asked it.
+///
+/// ```
+/// use mrtr_schema::roots::ListRootsRequest;
+/// use mrtr_schema::{ClientCapabilities, InputRequest, Revision};
+/// use mrtr_server::extend::check_capabilities;
+///
+/// let request = InputRequest::from(ListRootsRequest::new());
+/// let declared_nothing = ClientCapabilities::default();
+/// let error = check_capabilities([&request], &declared_nothing, Revision::Published).unwrap_err();
+/// assert_eq!(error.object().code.as_i64(), -32021);
+/// ```
+pub fn check_capabilities<'a>(
+    requests: impl IntoIterator<Item = &'a InputRequest>,
+    declared: &ClientCapabilities,
+    revision: Revision,
+) -> Result<(), ProtocolError> {
+    check(requests.into_iter(), declared, revision).map_err(ProtocolError::from)
+}
+
 /// The error for a client that lacks something for these questions, naming all that it lacks.
 pub(crate) fn check<'a>(
-    questions: impl Iterator<Item = &'a Question>,
+    requests: impl Iterator<Item = &'a InputRequest>,
     declared: &ClientCapabilities,
     revision: Revision,
 ) -> Result<(), ErrorObject> {
     let mut lacking: Option<ClientCapabilities> = None;
-    for question in questions.filter(|question| !allows(&question.request, declared, revision)) {
-        merge(lacking.get_or_insert_default(), needed(&question.request));
+    for request in requests.filter(|request| !allows(request, declared, revision)) {
+        merge(lacking.get_or_insert_default(), needed(request));
     }
     let Some(lacking) = lacking else { return Ok(()) };
     let message = format!("The client did not declare what this request needs: {}", names(&lacking).join(", "));

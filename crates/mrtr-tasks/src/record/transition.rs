@@ -65,6 +65,13 @@ pub enum Event<'a> {
         /// The keys.
         keys: &'a [String],
     },
+    /// An answer would not do, and what it was to is asked again.
+    AskAnew {
+        /// The key that stood for it.
+        retired: &'a str,
+        /// The key that stands for it from now on.
+        opened: &'a str,
+    },
     /// Something outside has happened that its flow may wait for.
     Wake,
     /// The owner or the operator ends it.
@@ -186,6 +193,11 @@ impl TaskRecord {
                 self.open.retain(|open| !keys.contains(open));
                 if self.open.len() < before {
                     self.wake(now);
+                }
+            }
+            Event::AskAnew { retired, opened } => {
+                if let Some(place) = self.open.iter().position(|open| open == retired) {
+                    opened.clone_into(&mut self.open[place]);
                 }
             }
             Event::Wake => self.wake(now),

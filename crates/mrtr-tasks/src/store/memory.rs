@@ -285,6 +285,23 @@ impl TaskStore for MemoryTaskStore {
         })
     }
 
+    async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError> {
+        self.change(id, |row, now| {
+            row.check_owner(Some(owner))?;
+            if row.questions.iter().any(|(known, _)| *known == again.key) {
+                return Err(StoreError::KeyUsed(again.key));
+            }
+            let retired = key.to_owned();
+            let was_open = row.record.open.contains(&retired);
+            row.apply(Event::AskAnew { retired: &retired, opened: &again.key }, now)?;
+            if was_open {
+                row.close(&[retired]);
+                row.questions.push((again.key, Some(again.body)));
+            }
+            Ok(was_open)
+        })
+    }
+
     async fn wake(&self, id: TaskId) -> Result<(), StoreError> {
         self.change(id, |row, now| Ok(row.apply(Event::Wake, now)?))
     }

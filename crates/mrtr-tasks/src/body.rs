@@ -1,0 +1,145 @@
+//! What a task holds: its call, its questions and what came of it, as they are kept.
+
+use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InputRequest, Json, Revision, Wire};
+use mrtr_server::extend::{Asked, Host, Question, ToolCall};
+use mrtr_server::{Caller, ProtocolError};
+use mrtr_state::{FlowProgress, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::vault::{Kind, Unreadable, Vault};
+use crate::{TaskId, TaskRecord};
+
+/// What was called, and by which client.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct CallBody {
+    arguments: Json,
+    capabilities: ClientCapabilities,
+    caller: Option<(String, String)>,
+    tenant: Option<String>,
+    started: u64,
+    ends: u64,
+    round: u32,
+}
+
+impl CallBody {
+    pub(crate) fn of(call: &ToolCall) -> Self {
+        let FlowTimes { started, ends, round } = FlowTimes::of(&call.flow_progress);
+        Self {
+            arguments: call.arguments.clone(),
+            capabilities: call.capabilities.clone(),
+            caller: call.caller.as_ref().map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
+            tenant: call.tenant.clone(),
+            started,
+            ends,
+            round,
+        }
+    }
+
+    /// The call, to be run by this server.
+    pub(crate) fn into_call(self, host: &Host, record: &TaskRecord) -> ToolCall {
+        let [started, ends] = [self.started, self.ends].map(Timestamp::from_millis);
+        let progress = FlowProgress::restore(record.flow, started, ends, self.round);
+        let mut call = host.call(record.tool.clone(), self.arguments, progress);
+        call.capabilities = self.capabilities;
+        call.caller = self.caller.map(|(issuer, subject)| Caller::new(issuer, subject));
+        call.tenant = self.tenant;
+        call.revision = record.revision;
+        call
+    }
+}
+
+struct FlowTimes {
+    started: u64,
+    ends: u64,
+    round: u32,
+}
+
+impl FlowTimes {
+    fn of(progress: &FlowProgress) -> Self {
+        let (started, ends) = (progress.started().as_millis(), progress.ends().as_millis());
+        Self { started, ends, round: progress.round() }
+    }
+}
+
+/// A question that is open.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct QuestionBody {
+    /// What the handler calls it.
+    pub(crate) name: String,
+    /// What is asked, to the letter: a key stays as long as this does.
+    pub(crate) request: Box<RawValue>,
+    asked: Vec<u8>,
+}
+
+impl QuestionBody {
+    pub(crate) fn of(question: &Question) -> Result<Self, serde_json::Error> {
+        let request = serde_json::value::to_raw_value(&question.request)?;
+        Ok(Self { name: question.key.clone(), request, asked: question.asked.to_bytes() })
+    }
+
+    pub(crate) fn asked(&self) -> Asked {
+        Asked::from_bytes(&self.asked).unwrap_or_default()
+    }
+
+    pub(crate) fn request(&self) -> Result<InputRequest, Unreadable> {
+        let request = InputRequest::read(&self.request, Revision::Published.lenient());
+        request.map_err(|error| Unreadable::Form(error.to_string()))
+    }
+}
+
+impl Clone for QuestionBody {
+    fn clone(&self) -> Self {
+        Self { name: self.name.clone(), request: self.request.clone(), asked: self.asked.clone() }
+    }
+}
+
+/// What came of a task.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum ResultBody {
+    /// What the request would have returned.
+    #[serde(rename = "result")]
+    Result(Json),
+    /// The error that it would have ended in.
+    #[serde(rename = "error")]
+    Error(ErrorObject),
+}
+
+impl ResultBody {
+    /// As the revision of the task has it.
+    pub(crate) fn of(result: Result<&CallToolResult, ProtocolError>, revision: Revision) -> Self {
+        let written = result.and_then(|result| {
+            let text = result.to_json(revision).ok().and_then(|text| Json::parse(&text).ok());
+            text.ok_or_else(|| {
+                tracing::error!("the result of a task cannot be written in its revision");
+                internal_error("Internal error")
+            })
+        });
+        match written {
+            Ok(result) => Self::Result(result),
+            Err(error) => Self::Error(error.object().clone()),
+        }
+    }
+}
+
+/// Our fault, as the caller is told.
+pub(crate) fn internal_error(text: &str) -> ProtocolError {
+    ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, text)
+}
+
+impl Vault {
+    pub(crate) fn seal_body<T: Serialize>(
+        &self,
+        kind: Kind,
+        id: TaskId,
+        body: &T,
+    ) -> Result<Vec<u8>, serde_json::Error> {
+        Ok(self.seal(kind, id, &serde_json::to_vec(body)?))
+    }
+
+    pub(crate) fn open_body<T: DeserializeOwned>(&self, kind: Kind, id: TaskId, kept: &[u8]) -> Result<T, Unreadable> {
+        let bytes = self.open(kind, id, kept)?;
+        serde_json::from_slice(&bytes).map_err(|error| Unreadable::Form(error.to_string()))
+    }
+}

@@ -1,0 +1,141 @@
+//! How a call becomes a task: by the tool's policy, if the client can, or by its flow.
+
+use std::time::Duration;
+
+use mrtr_schema::capabilities::ServerTasksCapability;
+use mrtr_schema::error_object::MissingCapabilityData;
+use mrtr_schema::tasks::{TaskMetadata, extension};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, Json, JsonObject, Revision, Wire};
+use mrtr_server::extend::OfferedCall;
+use mrtr_server::{ProtocolError, TaskPolicy};
+
+use crate::body::{CallBody, internal_error};
+use crate::options::Wish;
+use crate::store::{NewTask, StoreError};
+use crate::tasks::{Inner, Tasks};
+use crate::vault::Kind;
+use crate::{Owner, TaskId, TaskRecord, count, wire};
+
+impl Tasks {
+    /// Whether a call runs as a task from the beginning, by its tool's policy.
+    pub(crate) fn begins_as_task(call: &OfferedCall<'_>) -> Result<bool, ProtocolError> {
+        let (policy, can) = (call.tasks(), can_have_task(call));
+        match policy {
+            TaskPolicy::Required if !can => Err(required(call.revision())),
+            // The client asks for what the tool does not do (TK-16); the published revision does not know the member.
+            TaskPolicy::Never if can && call.revision().has(Feature::CoreTasks) => {
+                Err(ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool does not run as a task"))
+            }
+            TaskPolicy::Required => Ok(true),
+            TaskPolicy::IfPossible => Ok(can),
+            _ => Ok(false),
+        }
+    }
+
+    /// Keeps a call as a task, unless it is kept already, and says which task it is.
+    pub(crate) async fn create(&self, offered: &OfferedCall<'_>) -> Result<Json, ProtocolError> {
+        let inner = &*self.0;
+        self.start();
+        let attached = inner.attached().ok_or_else(|| internal_error("Internal error"))?;
+        let wish = wish(offered)?;
+        let call = offered.to_call();
+        let owner = Owner::new(&attached.audience, offered.caller(), offered.tenant());
+        let id = TaskId::random(&inner.random);
+        let mut record = TaskRecord::new(
+            id,
+            owner,
+            call.flow_progress.flow(),
+            offered.tool(),
+            offered.revision(),
+            call.flow_progress.started(),
+        );
+        record.ttl = inner.options.granted(wish);
+        record.poll_interval = inner.options.poll_interval;
+        record.retention = inner.options.retention;
+        let unwritten = |error: serde_json::Error| {
+            tracing::error!(%error, "a call cannot be kept as a task");
+            internal_error("Internal error")
+        };
+        let journal = call.journal.to_bytes();
+        let new = NewTask {
+            record,
+            call: attached.vault.seal_body(Kind::Call, id, &CallBody::of(&call)).map_err(unwritten)?,
+            entries: (!journal.is_empty()).then(|| attached.vault.seal(Kind::Entries, id, &journal)),
+        };
+        let created = inner.store.create(new, inner.options.most_open).await.map_err(|error| refused(&error))?;
+        if created.is_new {
+            count::created();
+            inner.work.notify_one();
+        } else {
+            tracing::info!(id = %created.record.id, "a call that is a task already came again");
+        }
+        wire::created(&created.record)
+    }
+}
+
+/// Whether the client of a call can have a task for it.
+pub(crate) fn can_have_task(call: &OfferedCall<'_>) -> bool {
+    if call.revision().has(Feature::CoreTasks) { call.task().is_some() } else { declares_tasks(call.capabilities()) }
+}
+
+/// Whether a client has declared the extension.
+pub(crate) fn declares_tasks(capabilities: &ClientCapabilities) -> bool {
+    capabilities.extensions.as_ref().is_some_and(|extensions| extensions.contains_key(extension::NAME))
+}
+
+/// What a client is told that did not declare the extension.
+pub(crate) fn undeclared() -> ProtocolError {
+    let mut lacking = ClientCapabilities::default();
+    lacking.extensions.get_or_insert_default().insert(extension::NAME.to_owned(), JsonObject::default());
+    let text = format!("The client did not declare what this request needs: extensions[\"{}\"]", extension::NAME);
+    ErrorObject::with_data(text, &MissingCapabilityData::new(lacking)).into()
+}
+
+fn required(revision: Revision) -> ProtocolError {
+    if revision.has(Feature::TasksExtension) {
+        return undeclared();
+    }
+    ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool runs as a task only: say so in `task`")
+}
+
+/// For how long the client wishes its task to be kept: where the revision lets it say so.
+fn wish(call: &OfferedCall<'_>) -> Result<Wish, ProtocolError> {
+    let Some(task) = call.task().filter(|_| call.revision().has(Feature::CoreTasks)) else { return Ok(Wish::None) };
+    if task.get().contains("null") && JsonObject::from_raw(task).is_ok_and(|task| is_null(&task)) {
+        return Ok(Wish::Unlimited);
+    }
+    let metadata = TaskMetadata::read(task, call.revision().lenient());
+    let metadata = metadata.map_err(|error| ProtocolError::invalid_params(error.in_member("task").to_string()))?;
+    Ok(metadata.ttl.map_or(Wish::None, |ttl| Wish::For(Duration::from_millis(ttl))))
+}
+
+fn is_null(task: &JsonObject) -> bool {
+    task.get("ttl").is_some_and(|ttl| ttl.as_str() == "null")
+}
+
+fn refused(error: &StoreError) -> ProtocolError {
+    match error {
+        StoreError::Full => ProtocolError::new(
+            ErrorCode::INVALID_REQUEST,
+            "You have as many open tasks as you may; end one of them first",
+        ),
+        error => Inner::store_failed(error),
+    }
+}
+
+impl Inner {
+    /// What a caller is told when the store has failed.
+    pub(crate) fn store_failed(error: &StoreError) -> ProtocolError {
+        tracing::error!(error = error as &dyn std::error::Error, "the store of tasks failed");
+        internal_error("Internal error")
+    }
+}
+
+/// What older revisions' clients are told of tasks here.
+pub(crate) fn core_capability() -> ServerTasksCapability {
+    let mut capability = ServerTasksCapability::default();
+    capability.cancel = Some(JsonObject::default());
+    let calls = capability.requests.get_or_insert_default().tools.get_or_insert_default();
+    calls.call = Some(JsonObject::default());
+    capability
+}

@@ -1,0 +1,63 @@
+//! Tasks among a server's extensions: what they declare, which methods are theirs, which calls they take.
+
+use async_trait::async_trait;
+use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::tasks::extension;
+use mrtr_schema::{Feature, Json, JsonObject, Revision, ServerCapabilities};
+use mrtr_server::ProtocolError;
+use mrtr_server::extend::{Extension, ExtensionNotices, ExtensionReply, ExtensionRequest, Host, OfferedCall};
+
+use crate::create::{can_have_task, core_capability};
+use crate::tasks::Tasks;
+
+#[async_trait]
+impl Extension for Tasks {
+    fn name(&self) -> &'static str {
+        extension::NAME
+    }
+
+    fn capability(&self, revision: Revision) -> Option<JsonObject> {
+        revision.has(Feature::TasksExtension).then(JsonObject::default)
+    }
+
+    fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities) {
+        if let Some(capability) = self.capability(revision) {
+            capabilities.extensions.get_or_insert_default().insert(self.name().to_owned(), capability);
+        }
+        if revision.has(Feature::CoreTasks) {
+            capabilities.tasks = Some(core_capability());
+        }
+    }
+
+    fn attached(&self, host: Host) {
+        self.attach(host);
+    }
+
+    fn owns(&self, method: &str, revision: Revision) -> bool {
+        Self::owns_method(method, revision.has(Feature::CoreTasks))
+    }
+
+    async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+        self.answer_method(request).await
+    }
+
+    fn listen(&self, wanted: &SubscriptionFilter, request: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
+        self.notices(wanted, request)
+    }
+
+    fn runs_tasks(&self) -> bool {
+        true
+    }
+
+    async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
+        if Self::begins_as_task(call)? { self.create(call).await.map(Some) } else { Ok(None) }
+    }
+
+    fn may_become_task(&self, call: &OfferedCall<'_>) -> bool {
+        can_have_task(call)
+    }
+
+    async fn continue_as_task(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
+        self.create(call).await.map(Some)
+    }
+}

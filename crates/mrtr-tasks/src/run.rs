@@ -1,0 +1,154 @@
+//! The runner: takes tasks whose runs are due, runs them under a lease, and keeps what comes of them.
+
+mod conclude;
+mod keys;
+mod lease;
+mod progress;
+mod sink;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_schema::meta::ProgressToken;
+use mrtr_server::extend::{Journal, StopSignal, ToolCall};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+use tracing::Instrument;
+
+use crate::body::{CallBody, QuestionBody};
+use crate::count;
+use crate::store::{AcquiredTask, Run, Wanted};
+use crate::tasks::Inner;
+use crate::vault::{Kind, Unreadable};
+use keys::Keys;
+pub(crate) use keys::fresh_key;
+use progress::Progress;
+use sink::Sink;
+
+/// Runs tasks until the server is gone or the instance shuts down.
+pub(crate) async fn run_tasks(inner: Arc<Inner>) {
+    let listening = inner.hub.listen(&inner.store);
+    tokio::select! {
+        () = look_for_work(&inner) => {}
+        () = listening => {}
+    }
+}
+
+async fn look_for_work(inner: &Arc<Inner>) {
+    let workers = Arc::new(Semaphore::new(inner.options.workers));
+    let mut phase = inner.phase.subscribe();
+    let mut swept: Option<Instant> = None;
+    while let (Some(tools), false) = (inner.tools(), inner.is_shutting_down()) {
+        if swept.is_none_or(|moment| moment.elapsed() >= SWEEP_INTERVAL) {
+            swept = Some(Instant::now());
+            sweep(inner).await;
+        }
+        let mut pause = inner.options.look_interval;
+        let free = workers.available_permits();
+        if free > 0 {
+            let wanted = Wanted { tools, lease: inner.options.lease, most: free };
+            match inner.store.acquire(&wanted).await {
+                Ok(acquired) => {
+                    pause = acquired.next.map_or(pause, |next| next.min(pause));
+                    for task in acquired.tasks {
+                        let Ok(permit) = Arc::clone(&workers).try_acquire_owned() else { break };
+                        tokio::spawn(run(Arc::clone(inner), task, permit));
+                    }
+                }
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "no task can be acquired");
+                }
+            }
+        }
+        tokio::select! {
+            () = inner.work.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            _ = phase.changed() => {}
+        }
+    }
+}
+
+async fn sweep(inner: &Inner) {
+    match inner.store.sweep(SWEPT_AT_ONCE).await {
+        Ok(swept) => count::swept(swept),
+        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "old tasks cannot be swept"),
+    }
+}
+
+/// Runs one task, which this instance has just acquired.
+async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermit) {
+    let run = Run { id: task.record.id, fence: task.record.fence };
+    let span = tracing::info_span!(
+        "task",
+        id = %run.id,
+        run = run.fence,
+        tool = task.record.tool,
+        outcome = tracing::field::Empty
+    );
+    let signal = StopSignal::new();
+    let _running = inner.running(run, signal.clone());
+    run_acquired(&inner, run, task, signal).instrument(span).await;
+}
+
+async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal) {
+    let began = Instant::now();
+    let prepared = match Prepared::open(inner, &task) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            tracing::error!(
+                error = &error as &dyn std::error::Error,
+                "a task is left for an instance that can read it"
+            );
+            conclude::hand_over(inner, run, PAUSE_OF_THE_UNREADABLE).await;
+            return;
+        }
+    };
+    let Prepared { call, journal, keys } = prepared;
+    let progress = Progress::default();
+    let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone()));
+    let lasts = task.record.expires().map_or(Duration::MAX, |end| end.since(task.record.created));
+    let limit = inner.options.journal_limit;
+    let running = call.run(journal, |context| {
+        context.as_task(limit).deadline(lasts).stop(signal.clone()).sink(Arc::clone(&sink) as _).notifications(
+            Arc::new(progress.clone()),
+            Some(ProgressToken(0.into())),
+            None,
+        )
+    });
+    let ran = tokio::select! {
+        ran = running => Some(ran),
+        () = lease::supervise(inner, run, &signal, &progress, began) => None,
+    };
+    conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
+}
+
+/// A task that can be run.
+struct Prepared {
+    call: ToolCall,
+    journal: Journal,
+    keys: Keys,
+}
+
+impl Prepared {
+    fn open(inner: &Inner, task: &AcquiredTask) -> Result<Self, Unreadable> {
+        let attached = inner.attached().ok_or(Unreadable::NoKeys)?;
+        let (vault, id) = (&attached.vault, task.record.id);
+        let call: CallBody = vault.open_body(Kind::Call, id, &task.call)?;
+        let mut entries = Vec::new();
+        for kept in &task.entries {
+            entries.append(&mut vault.open(Kind::Entries, id, kept)?);
+        }
+        let journal = Journal::from_bytes(entries).map_err(|error| Unreadable::Form(error.to_string()))?;
+        let mut keys = Keys::new(task.used.iter().cloned());
+        for question in &task.open {
+            let body: QuestionBody = vault.open_body(Kind::Question, id, &question.body)?;
+            keys.is_open(question.key.clone(), body);
+        }
+        Ok(Self { call: call.into_call(&attached.host, &task.record), journal, keys })
+    }
+}
+
+const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
+const SWEPT_AT_ONCE: usize = 256;
+/// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.
+const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);

@@ -1,0 +1,68 @@
+//! Under which keys a task's questions are shown: none ever stands for two of them.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::body::QuestionBody;
+
+/// The keys of a task, as its run knows them.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// By the names of their questions.
+    open: HashMap<String, (String, QuestionBody)>,
+    used: HashSet<String>,
+}
+
+/// What a question that a run asks means for its keys.
+pub(super) enum Asked {
+    /// It is shown already, under this key.
+    Already,
+    /// It is shown under this key from now on, in place of the other.
+    Anew { key: String, retired: Option<String> },
+}
+
+impl Keys {
+    pub(super) fn new(used: impl Iterator<Item = String>) -> Self {
+        Self { open: HashMap::new(), used: used.collect() }
+    }
+
+    pub(super) fn is_open(&mut self, key: String, body: QuestionBody) {
+        self.used.insert(key.clone());
+        self.open.insert(body.name.clone(), (key, body));
+    }
+
+    /// Another instance has used it in the meantime.
+    pub(super) fn is_used(&mut self, key: String) {
+        self.used.insert(key);
+    }
+
+    /// A key stays as long as its request does, to the letter, and no answer to it was refused.
+    pub(super) fn ask(&self, body: &QuestionBody, is_refused: bool) -> Asked {
+        let shown = self.open.get(&body.name);
+        if shown.is_some_and(|(_, shown)| shown.request.get() == body.request.get() && !is_refused) {
+            return Asked::Already;
+        }
+        Asked::Anew { key: self.fresh(&body.name), retired: shown.map(|(key, _)| key.clone()) }
+    }
+
+    pub(super) fn retire(&mut self, name: &str) -> Option<String> {
+        self.open.remove(name).map(|(key, _)| key)
+    }
+
+    pub(super) fn key_of(&self, name: &str) -> Option<&str> {
+        self.open.get(name).map(|(key, _)| key.as_str())
+    }
+
+    /// The name itself, or with the first number that the task has not used.
+    fn fresh(&self, name: &str) -> String {
+        fresh_key(name, |key| self.used.contains(key))
+    }
+}
+
+/// The name itself, or with the first number that makes it a key that is not used.
+pub(crate) fn fresh_key(name: &str, is_used: impl Fn(&str) -> bool) -> String {
+    if !is_used(name) {
+        return name.to_owned();
+    }
+    let numbered = (2_u32..).map(|number| format!("{name}.{number}"));
+    numbered.into_iter().find(|key| !is_used(key)).unwrap_or_default()
+}

@@ -1,0 +1,87 @@
+//! The lease of a run: renewed while the run lives, and the end of the run when it cannot be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_server::extend::{StopReason, StopSignal};
+use tokio::time::Instant;
+
+use super::progress::Progress;
+use crate::record::Refusal;
+use crate::store::{Run, StoreError};
+use crate::tasks::Inner;
+use crate::vault::Kind;
+
+/// Renews the lease of a run and stops the run when it must not go on. Returns when the run is to be dropped.
+pub(super) async fn supervise(inner: &Arc<Inner>, run: Run, signal: &StopSignal, progress: &Progress, began: Instant) {
+    let lease = inner.options.lease;
+    let mut changes = inner.hub.watch(run.id);
+    // When the store last said that this run has the task, at the latest.
+    let mut confirmed = began;
+    loop {
+        let next = (confirmed + lease / 3).max(Instant::now() + lease / 30);
+        tokio::select! {
+            reason = signal.wait() => return tokio::time::sleep(grace(inner, reason)).await,
+            () = tokio::time::sleep_until(next) => {
+                let asked = Instant::now();
+                let message = progress.take().and_then(|text| seal(inner, run, &text));
+                match renew(inner, run, message, confirmed + lease * 2 / 3).await {
+                    Ok(()) => confirmed = asked,
+                    Err(reason) => signal.raise(reason),
+                }
+            }
+            _ = changes.changed() => {
+                if let Some(reason) = is_over(inner, run).await {
+                    signal.raise(reason);
+                }
+            }
+        }
+    }
+}
+
+/// Renews the lease, as often as it takes within this time.
+async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Instant) -> Result<(), StopReason> {
+    loop {
+        let renewing = inner.store.renew(run, inner.options.lease, message.clone());
+        match tokio::time::timeout_at(deadline, renewing).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(StoreError::Refused(Refusal::Ended))) => return Err(StopReason::Cancelled),
+            Ok(Err(StoreError::Refused(_) | StoreError::NotFound)) => return Err(StopReason::LeaseLost),
+            Ok(Err(error)) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "a lease was not renewed");
+                let again = Instant::now() + RETRY;
+                if again >= deadline {
+                    return Err(StopReason::LeaseLost);
+                }
+                tokio::time::sleep_until(again).await;
+            }
+            // Two thirds of the lease are over: another instance may soon take the task.
+            Err(_) => return Err(StopReason::LeaseLost),
+        }
+    }
+}
+
+/// Whether the task was ended or taken over from elsewhere.
+async fn is_over(inner: &Inner, run: Run) -> Option<StopReason> {
+    match inner.store.get(run.id, None).await {
+        Ok(task) if task.record.end(task.now).is_some() => Some(StopReason::Cancelled),
+        Ok(task) if task.record.fence != run.fence => Some(StopReason::LeaseLost),
+        Err(StoreError::NotFound) => Some(StopReason::Cancelled),
+        // The next renewal tells.
+        Ok(_) | Err(_) => None,
+    }
+}
+
+fn seal(inner: &Inner, run: Run, text: &str) -> Option<Vec<u8>> {
+    Some(inner.attached()?.vault.seal(Kind::Message, run.id, text.as_bytes()))
+}
+
+/// How long begun steps have once the run is stopped: without a lease, no longer than another needs to take it over.
+fn grace(inner: &Inner, reason: StopReason) -> Duration {
+    match reason {
+        StopReason::LeaseLost => inner.options.grace.min(inner.options.lease / 3),
+        _ => inner.options.grace,
+    }
+}
+
+const RETRY: Duration = Duration::from_millis(200);

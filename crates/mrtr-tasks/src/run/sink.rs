@@ -1,0 +1,226 @@
+//! Where the entries of a run go: into the store, sealed, with the questions that they open.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_schema::{ClientCapabilities, Feature, Revision};
+use mrtr_server::ProtocolError;
+use mrtr_server::extend::{
+    Entries, EntryKind, Journal, JournalSink, Question, SinkError, ToolCall, check_capabilities,
+};
+
+use super::keys::{Asked, Keys};
+use super::progress::Progress;
+use crate::body::QuestionBody;
+use crate::record::Refusal;
+use crate::store::{KeptQuestion, Recorded, Run, StoreError};
+use crate::tasks::Inner;
+use crate::vault::Kind;
+
+/// The sink of a run.
+pub(super) struct Sink {
+    inner: Arc<Inner>,
+    run: Run,
+    revision: Revision,
+    /// What the client that created the task declared.
+    capabilities: ClientCapabilities,
+    progress: Progress,
+    state: Mutex<State>,
+}
+
+struct State {
+    keys: Keys,
+    /// Steps that were begun, in this run or an earlier one.
+    steps: HashSet<String>,
+    /// Questions that this run has open, by name.
+    asked: HashSet<String>,
+    broken: Option<Broken>,
+}
+
+/// Why a run could not go on.
+pub(super) enum Broken {
+    /// Another run has the task now, or it has ended.
+    Lost,
+    /// The store failed; whether it kept the last entries is not known.
+    Store,
+    /// The task ends with this.
+    Ends(ProtocolError),
+}
+
+impl Sink {
+    pub(super) fn new(
+        inner: &Arc<Inner>,
+        run: Run,
+        call: &ToolCall,
+        journal: &Journal,
+        keys: Keys,
+        progress: Progress,
+    ) -> Self {
+        let steps = journal.steps().map(str::to_owned).collect();
+        let state = State { keys, steps, asked: HashSet::new(), broken: None };
+        Self {
+            inner: Arc::clone(inner),
+            run,
+            revision: call.revision,
+            capabilities: call.capabilities.clone(),
+            progress,
+            state: Mutex::new(state),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why the run could not go on, if that was so.
+    pub(super) fn broken(&self) -> Option<Broken> {
+        self.state().broken.take()
+    }
+
+    /// What is to be kept when the run ends with these questions open, those by hand included: what it does not ask any
+    /// more is retired.
+    pub(super) fn park(&self, questions: &[Question], shown: &[(String, QuestionBody)]) -> Result<Recorded, Broken> {
+        let mut entries = Prepared::default();
+        let unknown = questions.iter().filter(|question| !self.state().asked.contains(&question.key)).cloned();
+        let unknown: Vec<_> = unknown.collect();
+        self.open(&unknown, &mut entries)?;
+        let names: HashSet<_> = questions.iter().map(|question| question.key.as_str()).collect();
+        let gone = shown.iter().filter(|(_, body)| !names.contains(body.name.as_str()));
+        entries.recorded.retired.extend(gone.map(|(key, _)| key.clone()));
+        entries.recorded.message = self.message();
+        Ok(entries.recorded)
+    }
+
+    fn message(&self) -> Option<Vec<u8>> {
+        let text = self.progress.take()?;
+        Some(self.inner.attached()?.vault.seal(Kind::Message, self.run.id, text.as_bytes()))
+    }
+
+    /// Makes of entries what a store keeps; `None` if there is nothing new in them.
+    fn prepare(&self, entries: &Entries) -> Result<Option<Prepared>, Broken> {
+        let mut prepared = Prepared::default();
+        self.open(entries.questions(), &mut prepared)?;
+        let mut is_news = false;
+        for entry in entries.iter() {
+            let limit = self.inner.options.entry_limit;
+            if entry.as_bytes().len() > limit {
+                let (name, size) = (entry.name(), entry.as_bytes().len());
+                tracing::error!(name, size, limit, "an entry is larger than a task may hold; keep less in it");
+                return Err(Broken::Ends(crate::body::internal_error("Internal error")));
+            }
+            let state = self.state();
+            match entry.kind() {
+                EntryKind::StepStarted => is_news |= !state.steps.contains(entry.name()),
+                EntryKind::QuestionOpened => is_news |= !prepared.opened.is_empty(),
+                EntryKind::QuestionWithdrawn => {
+                    prepared.recorded.retired.extend(state.keys.key_of(entry.name()).map(str::to_owned));
+                    prepared.withdrawn.push(entry.name().to_owned());
+                    is_news = true;
+                }
+                _ => is_news = true,
+            }
+        }
+        let only_asks_again = entries.iter().all(|entry| entry.kind() == EntryKind::QuestionOpened) && !is_news;
+        if only_asks_again {
+            self.state().asked.extend(entries.questions().iter().map(|question| question.key.clone()));
+            return Ok(None);
+        }
+        let vault = &self.inner.attached().ok_or(Broken::Store)?.vault;
+        prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, entries.as_bytes()));
+        prepared.recorded.progressed = is_news;
+        prepared.recorded.message = self.message();
+        Ok(Some(prepared))
+    }
+
+    /// Gives questions their keys.
+    fn open(&self, questions: &[Question], prepared: &mut Prepared) -> Result<(), Broken> {
+        let requests = questions.iter().map(|question| &question.request);
+        check_capabilities(requests, &self.capabilities, self.revision).map_err(Broken::Ends)?;
+        let vault = &self.inner.attached().ok_or(Broken::Store)?.vault;
+        for question in questions {
+            let unwritten = |error: serde_json::Error| {
+                tracing::error!(%error, key = question.key, "a question cannot be written");
+                Broken::Ends(crate::body::internal_error("Internal error"))
+            };
+            let body = QuestionBody::of(question).map_err(unwritten)?;
+            prepared.asked.push(question.key.clone());
+            let Asked::Anew { key, retired } = self.state().keys.ask(&body, question.refused.is_some()) else {
+                continue;
+            };
+            let sealed = vault.seal_body(Kind::Question, self.run.id, &body).map_err(unwritten)?;
+            prepared.recorded.opened.push(KeptQuestion { key: key.clone(), body: sealed });
+            prepared.recorded.retired.extend(retired);
+            if self.revision.has(Feature::TasksExtension) {
+                prepared.recorded.lasts = prepared.recorded.lasts.max(question.valid_for);
+            }
+            prepared.opened.push((key, body));
+        }
+        Ok(())
+    }
+
+    fn kept(&self, entries: &Entries, prepared: Prepared) {
+        let mut state = self.state();
+        for name in &prepared.withdrawn {
+            state.keys.retire(name);
+            state.asked.remove(name);
+        }
+        for (key, body) in prepared.opened {
+            state.keys.is_open(key, body);
+        }
+        state.asked.extend(prepared.asked);
+        let started = entries.iter().filter(|entry| entry.kind() == EntryKind::StepStarted);
+        state.steps.extend(started.map(|entry| entry.name().to_owned()));
+    }
+
+    fn fail(&self, broken: Broken) -> SinkError {
+        let error = match &broken {
+            Broken::Lost => SinkError::Lost,
+            Broken::Store => SinkError::Store("the store of tasks failed".into()),
+            Broken::Ends(error) => SinkError::Store(error.to_string().into()),
+        };
+        self.state().broken.get_or_insert(broken);
+        error
+    }
+}
+
+/// Entries as a store keeps them, and what that means for the run.
+#[derive(Default)]
+struct Prepared {
+    recorded: Recorded,
+    opened: Vec<(String, QuestionBody)>,
+    /// The names of all questions in them.
+    asked: Vec<String>,
+    withdrawn: Vec<String>,
+}
+
+#[async_trait]
+impl JournalSink for Sink {
+    async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
+        loop {
+            let Some(prepared) = self.prepare(entries).map_err(|broken| self.fail(broken))? else { return Ok(()) };
+            match self.inner.store.record(self.run, prepared.recorded.clone()).await {
+                Ok(()) => {
+                    self.kept(entries, prepared);
+                    return Ok(());
+                }
+                // An answer that would not do was asked for anew meanwhile, on another instance.
+                Err(StoreError::KeyUsed(key)) => self.state().keys.is_used(key),
+                Err(StoreError::Refused(Refusal::Ended)) => {
+                    let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
+                    tracing::info!(id = %self.run.id, ?steps, "something was done for a task after its end");
+                    return Err(self.fail(Broken::Lost));
+                }
+                Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
+                Err(error) => {
+                    tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
+                    return Err(self.fail(Broken::Store));
+                }
+            }
+        }
+    }
+}
+
+/// How long a run waits after the store has failed it.
+pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);

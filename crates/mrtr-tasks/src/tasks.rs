@@ -1,0 +1,196 @@
+//! Tasks, as an extension of a server: what it shares with its runner, its methods and the operator.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use mrtr_server::TaskPolicy;
+use mrtr_server::extend::{Host, StopReason, StopSignal};
+use mrtr_state::ProcessRandom;
+use tokio::sync::{Notify, watch};
+
+use crate::hub::Hub;
+use crate::options::TaskOptions;
+use crate::run;
+use crate::store::{Run, TaskStore};
+use crate::vault::Vault;
+
+/// Runs calls of tools as tasks: they go on without their client, ask through their task, and survive a restart of the
+/// server if the store does. Clones are the same.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
+/// use mrtr_tasks::Tasks;
+/// use mrtr_tasks::store::MemoryTaskStore;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_server::BuildError> {
+/// let index = Tool::new("index", async |_: Flow| Ok::<_, Failure>("indexed")).tasks(TaskPolicy::IfPossible);
+/// let server = Server::builder("library", "1.0.0")
+///     .tool(index)
+///     .extension(Tasks::new(MemoryTaskStore::default()))
+///     .build()?;
+/// # drop(server);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Tasks(pub(crate) Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) store: Arc<dyn TaskStore>,
+    pub(crate) options: TaskOptions,
+    pub(crate) random: ProcessRandom,
+    pub(crate) hub: Hub,
+    /// Has the runner look for work.
+    pub(crate) work: Notify,
+    pub(crate) phase: watch::Sender<Phase>,
+    /// How to stop the runs of this instance.
+    runs: Mutex<HashMap<Run, StopSignal>>,
+    /// How many there are.
+    running: watch::Sender<usize>,
+    /// How many requests of each owner wait for a result.
+    pub(crate) blocked: Mutex<HashMap<String, usize>>,
+    attached: OnceLock<Attached>,
+    is_started: AtomicBool,
+}
+
+/// What is known once there is a server.
+pub(crate) struct Attached {
+    pub(crate) host: Host,
+    pub(crate) vault: Vault,
+    /// The deployment that tasks belong to.
+    pub(crate) audience: String,
+}
+
+/// Whether the instance takes on work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Running,
+    /// It takes nothing on, and gives up what it has.
+    ShuttingDown,
+}
+
+impl Tasks {
+    /// Tasks in this store, with the usual options.
+    pub fn new(store: impl TaskStore) -> Self {
+        Self::with_options(Arc::new(store), TaskOptions::default())
+    }
+
+    /// Tasks in this store.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mrtr_tasks::store::MemoryTaskStore;
+    /// use mrtr_tasks::{TaskOptions, Tasks};
+    ///
+    /// let tasks = Tasks::with_options(Arc::new(MemoryTaskStore::default()), TaskOptions::default().workers(2));
+    /// # drop(tasks);
+    /// ```
+    pub fn with_options(store: Arc<dyn TaskStore>, options: TaskOptions) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            options,
+            random: ProcessRandom::new(),
+            hub: Hub::default(),
+            work: Notify::new(),
+            phase: watch::Sender::new(Phase::Running),
+            runs: Mutex::default(),
+            running: watch::Sender::new(0),
+            blocked: Mutex::default(),
+            attached: OnceLock::new(),
+            is_started: AtomicBool::new(false),
+        }))
+    }
+
+    /// Takes on no more work, stops what runs here, and hands it over to other instances, or to this one when it comes
+    /// back: steps that were begun have the grace of the options to finish. Requests that wait for a result are told.
+    ///
+    /// ```
+    /// use mrtr_tasks::Tasks;
+    /// use mrtr_tasks::store::MemoryTaskStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let tasks = Tasks::new(MemoryTaskStore::default());
+    /// tasks.shut_down().await;
+    /// # }
+    /// ```
+    pub async fn shut_down(&self) {
+        let inner = &self.0;
+        inner.phase.send_replace(Phase::ShuttingDown);
+        inner.signals().values().for_each(|signal| signal.raise(StopReason::Shutdown));
+        // The sender is this value's own, so that it does not go away meanwhile.
+        drop(inner.running.subscribe().wait_for(|running| *running == 0).await);
+    }
+
+    pub(crate) fn attach(&self, host: Host) {
+        let sealer = host.sealer();
+        let audience = sealer.as_ref().map(|sealer| sealer.audience().to_owned()).unwrap_or_default();
+        let attached = Attached { host, vault: Vault::new(sealer), audience };
+        if self.0.attached.set(attached).is_err() {
+            tracing::error!("one value of `Tasks` serves one server: this one has another already");
+        }
+        self.start();
+    }
+
+    /// Starts the runner, once there is a server and a runtime.
+    pub(crate) fn start(&self) {
+        let inner = &self.0;
+        if inner.attached.get().is_none() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if !inner.is_started.swap(true, Ordering::AcqRel) {
+            tokio::spawn(run::run_tasks(Arc::clone(inner)));
+        }
+    }
+}
+
+impl Inner {
+    pub(crate) fn attached(&self) -> Option<&Attached> {
+        self.attached.get()
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        *self.phase.borrow() == Phase::ShuttingDown
+    }
+
+    /// The tools of which tasks can be run here, while there is a server.
+    pub(crate) fn tools(&self) -> Option<Vec<String>> {
+        let tools = self.attached()?.host.tools()?;
+        let run = tools.into_iter().filter(|(_, policy)| *policy != TaskPolicy::Never);
+        Some(run.map(|(name, _)| name).collect())
+    }
+
+    fn signals(&self) -> std::sync::MutexGuard<'_, HashMap<Run, StopSignal>> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of a run of this instance, for as long as the value lives.
+    pub(crate) fn running(self: &Arc<Self>, run: Run, signal: StopSignal) -> Running {
+        self.signals().insert(run, signal.clone());
+        self.running.send_modify(|running| *running += 1);
+        if self.is_shutting_down() {
+            signal.raise(StopReason::Shutdown);
+        }
+        Running { inner: Arc::clone(self), run }
+    }
+}
+
+/// A run of this instance.
+pub(crate) struct Running {
+    inner: Arc<Inner>,
+    run: Run,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.inner.signals().remove(&self.run);
+        self.inner.running.send_modify(|running| *running -= 1);
+        self.inner.work.notify_one();
+    }
+}
+
+impl fmt::Debug for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tasks").field("store", &self.0.store).finish_non_exhaustive()
+    }
+}

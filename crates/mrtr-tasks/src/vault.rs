@@ -1,0 +1,72 @@
+//! What a task holds, sealed before a store gets it and opened after it gave it back.
+
+use mrtr_state::{Refusal, Sealer};
+
+use crate::TaskId;
+
+/// What bytes are: they open as nothing else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Call,
+    Entries,
+    Question,
+    Message,
+    Result,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Call => "mrtr-tasks/call",
+            Self::Entries => "mrtr-tasks/entries",
+            Self::Question => "mrtr-tasks/question",
+            Self::Message => "mrtr-tasks/message",
+            Self::Result => "mrtr-tasks/result",
+        }
+    }
+}
+
+/// Seals with the server's keys, where they outlive the process; otherwise what a store kept could not be read again,
+/// and bytes stay as they are.
+#[derive(Debug)]
+pub(crate) struct Vault(Option<Sealer>);
+
+/// Bytes that a store gave back cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    #[error("what is kept cannot be opened: {}", .0.label())]
+    Sealed(Refusal),
+    #[error("what is kept was sealed, and this instance has no keys")]
+    NoKeys,
+    #[error("what is kept cannot be read: {0}")]
+    Form(String),
+}
+
+impl Vault {
+    pub(crate) fn new(sealer: Option<Sealer>) -> Self {
+        let sealer = sealer.filter(Sealer::outlives_process);
+        if sealer.is_none() {
+            tracing::warn!("tasks are kept as they are, not sealed: the server has no keys that outlive this process");
+        }
+        Self(sealer)
+    }
+
+    pub(crate) fn seal(&self, kind: Kind, id: TaskId, bytes: &[u8]) -> Vec<u8> {
+        match &self.0 {
+            Some(sealer) => sealer.seal_at_rest(kind.name(), id.as_bytes(), bytes),
+            None => [&[PLAIN], bytes].concat(),
+        }
+    }
+
+    /// With keys nothing plain is read: a store that was tampered with must not tell a server what to do.
+    pub(crate) fn open(&self, kind: Kind, id: TaskId, kept: &[u8]) -> Result<Vec<u8>, Unreadable> {
+        match (&self.0, kept) {
+            (Some(sealer), kept) => sealer.open_at_rest(kind.name(), id.as_bytes(), kept).map_err(Unreadable::Sealed),
+            (None, [PLAIN, bytes @ ..]) => Ok(bytes.to_vec()),
+            (None, _) => Err(Unreadable::NoKeys),
+        }
+    }
+}
+
+/// What is sealed begins with the number of its form, from 1.
+const PLAIN: u8 = 0;

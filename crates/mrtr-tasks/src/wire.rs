@@ -1,0 +1,118 @@
+//! A task as its clients see it, in both families.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use mrtr_schema::tasks::{self, Lifetime, TaskStatus, extension};
+use mrtr_schema::{ErrorCode, Feature, InputRequests, Json, Wire};
+use mrtr_server::ProtocolError;
+use mrtr_state::Timestamp;
+
+use crate::body::internal_error;
+use crate::{End, TaskRecord};
+
+/// What a call that became a task is answered with.
+pub(crate) fn created(record: &TaskRecord) -> Result<Json, ProtocolError> {
+    if record.revision.has(Feature::CoreTasks) {
+        let text = format!("Task has been created for {} tool invocation.", record.tool);
+        let state = core_state(record, TaskStatus::Working, Some(text));
+        return write(&tasks::CreateTaskResult::new(tasks::Task::new(state)), record);
+    }
+    // Where it stands now: a replay may come later.
+    let status = record.status(record.updated);
+    write(&extension::CreateTaskResult::new(extension::TaskType::Task, status, facts(record, None)), record)
+}
+
+/// Where a task stands, in the family of the published revision.
+pub(crate) fn detailed(
+    record: &TaskRecord,
+    now: Timestamp,
+    message: Option<String>,
+    requests: InputRequests,
+    result: Option<Json>,
+    error: Option<mrtr_schema::ErrorObject>,
+) -> Result<extension::DetailedTask, ProtocolError> {
+    let lost = || internal_error("Internal error");
+    Ok(match record.status(now) {
+        TaskStatus::Working => extension::WorkingTask::new(facts(record, message)).into(),
+        TaskStatus::InputRequired => extension::InputRequiredTask::new(facts(record, message), requests).into(),
+        TaskStatus::Completed => {
+            let result = result.and_then(Json::into_object).ok_or_else(lost)?;
+            extension::CompletedTask::new(facts(record, None), result).into()
+        }
+        TaskStatus::Failed => {
+            let end = record.end(now).and_then(|end| end_error(record, end));
+            let error = end.map(|error| error.object().clone()).or(error).ok_or_else(lost)?;
+            extension::FailedTask::new(facts(record, Some(error.message.clone())), error).into()
+        }
+        TaskStatus::Cancelled => extension::CancelledTask::new(facts(record, None)).into(),
+    })
+}
+
+/// Where a task stands, in the family of the older revisions: a result that says that the tool failed is a failure.
+pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
+    let end = record.end(now);
+    let status = match end {
+        Some(End::Completed { is_error: true }) => TaskStatus::Failed,
+        _ => record.status(now),
+    };
+    let text = match (status, end) {
+        (TaskStatus::Working, _) => "Task is being worked on".to_owned(),
+        (TaskStatus::InputRequired, _) => "Input Required to Proceed call tasks/result".to_owned(),
+        (TaskStatus::Completed, _) => "Task has been completed successfully, call tasks/result".to_owned(),
+        (TaskStatus::Cancelled, _) => "Task has been cancelled".to_owned(),
+        (TaskStatus::Failed, Some(End::Expired)) => "Task has failed: its time is over".to_owned(),
+        (TaskStatus::Failed, _) => "Task has failed, call tasks/result".to_owned(),
+    };
+    core_state(record, status, Some(text))
+}
+
+/// The error of a task that ended without a run saying how.
+pub(crate) fn end_error(record: &TaskRecord, end: End) -> Option<ProtocolError> {
+    match end {
+        End::Completed { .. } | End::Failed => None,
+        End::Expired => Some(internal_error("The task's time is over")),
+        End::Stuck => Some(internal_error("The task could not be run")),
+        End::Cancelled => {
+            let text = format!("The task {} was cancelled", record.id);
+            Some(ProtocolError::new(ErrorCode::INVALID_PARAMS, text))
+        }
+    }
+}
+
+pub(crate) fn write<T: Wire>(value: &T, record: &TaskRecord) -> Result<Json, ProtocolError> {
+    let written = value.to_json(record.revision).ok().and_then(|text| Json::parse(&text).ok());
+    written.ok_or_else(|| {
+        tracing::error!(id = %record.id, "a task cannot be written in its revision");
+        internal_error("Internal error")
+    })
+}
+
+fn facts(record: &TaskRecord, message: Option<String>) -> extension::TaskFacts {
+    let (created, updated) = (iso(record.created), iso(record.updated));
+    let mut facts = extension::TaskFacts::new(record.id.to_string(), created, updated, lifetime(record));
+    facts.status_message = message;
+    facts.poll_interval_ms = Some(millis(record.poll_interval));
+    facts
+}
+
+fn core_state(record: &TaskRecord, status: TaskStatus, message: Option<String>) -> tasks::TaskState {
+    let (created, updated) = (iso(record.created), iso(record.updated));
+    let mut state = tasks::TaskState::new(record.id.to_string(), status, created, updated, lifetime(record));
+    state.status_message = message;
+    state.poll_interval = Some(millis(record.poll_interval));
+    state
+}
+
+fn lifetime(record: &TaskRecord) -> Lifetime {
+    record.ttl.map_or(Lifetime::Unlimited, |ttl| Lifetime::Milliseconds(millis(ttl)))
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// In ISO 8601.
+fn iso(moment: Timestamp) -> String {
+    let time = UNIX_EPOCH.checked_add(Duration::from_millis(moment.as_millis())).unwrap_or_else(SystemTime::now);
+    humantime::format_rfc3339_millis(time).to_string()
+}

@@ -21,8 +21,11 @@ mod resources;
 mod samples;
 #[path = "conformance_server/states.rs"]
 mod states;
+#[path = "conformance_server/tasks.rs"]
+mod tasks;
 
 use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -31,6 +34,8 @@ use mrtr_http::{Endpoint, Serve};
 use mrtr_schema::Revision;
 use mrtr_server::{Sealer, Server};
 use mrtr_state::{KeyRing, Lifetimes};
+use mrtr_tasks::store::MemoryTaskStore;
+use mrtr_tasks::{TaskOptions, Tasks};
 
 use principals::BearerPrincipals;
 
@@ -74,6 +79,9 @@ fn server(sealer: Sealer) -> Result<Server> {
     // The content comes first: the suite calls the first tool of the list without arguments, and expects no question.
     let builder = diagnostics::offer(content::offer(builder))?;
     let builder = inputs::offer(states::offer(input_required::offer(builder)));
+    let kept = TaskOptions::default().poll_interval(Duration::from_millis(100));
+    let runner = Tasks::with_options(Arc::new(MemoryTaskStore::default()), kept);
+    let builder = tasks::offer(builder).extension(runner);
     Ok(resources::offer(prompts::offer(builder)).build()?)
 }
 

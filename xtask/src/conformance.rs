@@ -18,7 +18,7 @@ use crate::workspace::print;
 use crate::{Outcome, build_flags, metadata};
 use checks::Tally;
 use report::Row;
-use scenarios::{CLIENT, SERVER, TASKS};
+use scenarios::{CLIENT, SERVER, SKIPPED};
 use server::Server;
 use suite::Suite;
 
@@ -78,9 +78,11 @@ fn server_rows(suite: &Suite, program: &Path, results: &Path) -> Result<Vec<Row>
     let server = Server::start(program)?;
     suite.test_server(server.url(), results)?;
     drop(server);
-    let expected = SERVER.iter().map(|scenario| Ok(Row::expected("server", scenario, Tally::of(results, scenario)?)));
-    let pending = TASKS.iter().map(|scenario| Ok(Row::pending("server", scenario)));
-    expected.chain(pending).collect()
+    let row = |scenario: &&'static str| match Tally::of(results, scenario)? {
+        tally if tally.was_skipped() && SKIPPED.contains(scenario) => Ok(Row::skipped("server", scenario)),
+        tally => Ok(Row::expected("server", scenario, tally)),
+    };
+    SERVER.iter().map(row).collect()
 }
 
 /// One at a time: each brings a server of its own, and watches how its client takes time.

@@ -15,6 +15,7 @@ pub(super) struct Tally {
     /// Checks that were skipped, or only note something.
     pub(super) other: usize,
     pub(super) remarks: Vec<String>,
+    nothing_was_checked: bool,
 }
 
 /// One check as the suite writes it.
@@ -63,9 +64,15 @@ impl Tally {
             }
         }
         if tally.passed == 0 && tally.failed == 0 {
+            tally.nothing_was_checked = true;
             tally.note("nothing was checked");
         }
         Ok(tally)
+    }
+
+    /// Whether the suite ran the scenario and skipped all that is in it.
+    pub(super) fn was_skipped(&self) -> bool {
+        self.nothing_was_checked && self.other > 0 && self.warned == 0
     }
 
     /// Counts a failure.

@@ -8,7 +8,7 @@ use super::checks::Tally;
 pub(super) struct Row {
     side: &'static str,
     scenario: &'static str,
-    /// Nothing for one that is not expected to pass yet.
+    /// Nothing for one that the suite skips, whatever the server does.
     tally: Option<Tally>,
 }
 
@@ -17,7 +17,7 @@ impl Row {
         Self { side, scenario, tally: Some(tally) }
     }
 
-    pub(super) fn pending(side: &'static str, scenario: &'static str) -> Self {
+    pub(super) fn skipped(side: &'static str, scenario: &'static str) -> Self {
         Self { side, scenario, tally: None }
     }
 
@@ -28,7 +28,7 @@ impl Row {
 
     fn label(&self) -> (&'static str, Color) {
         match &self.tally {
-            None => ("pending", Color::DarkGrey),
+            None => ("skipped", Color::DarkGrey),
             Some(_) if self.has_failed() => ("FAILED", Color::Red),
             Some(_) => ("passed", Color::Green),
         }
@@ -71,12 +71,12 @@ fn sentence(rows: &[Row]) -> String {
     let tallies = || rows.iter().filter_map(|row| row.tally.as_ref());
     let failed = rows.iter().filter(|row| row.has_failed()).count();
     let passed = tallies().count() - failed;
-    let pending = rows.len() - tallies().count();
+    let skipped = rows.len() - tallies().count();
     let checks: usize = tallies().map(|tally| tally.passed).sum();
     let failures: usize = tallies().map(|tally| tally.failed).sum();
     let warnings: usize = tallies().map(|tally| tally.warned).sum();
     format!(
-        "{passed} scenarios passed, {failed} failed, {pending} are pending; \
+        "{passed} scenarios passed, {failed} failed, {skipped} skipped by the suite itself; \
          {checks} checks passed, {failures} failed, {warnings} warned."
     )
 }

@@ -2,6 +2,8 @@
 //!
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "contract")]
+pub mod contract;
 mod id;
 mod owner;
 pub mod record;
@@ -10,3 +12,6 @@ pub mod store;
 pub use id::{NoTaskId, TaskId};
 pub use owner::Owner;
 pub use record::{End, TaskRecord};
+#[cfg(feature = "sqlite")]
+pub use store::SqliteTaskStore;
+pub use store::{MemoryTaskStore, TaskStore};

@@ -3,6 +3,8 @@
 #![doc = include_str!("../README.md")]
 
 mod body;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod count;
 mod create;
 mod extension;
@@ -24,4 +26,7 @@ pub use operator::{TaskView, WaitsFor};
 pub use options::TaskOptions;
 pub use owner::Owner;
 pub use record::{End, TaskRecord};
+#[cfg(feature = "sqlite")]
+pub use store::SqliteTaskStore;
+pub use store::{MemoryTaskStore, TaskStore};
 pub use tasks::Tasks;

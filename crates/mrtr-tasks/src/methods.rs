@@ -162,7 +162,8 @@ impl Inner {
     /// The open questions, by their keys, in the order in which they were asked.
     pub(crate) fn questions(&self, task: &KeptTask) -> Result<Vec<(String, QuestionBody)>, ProtocolError> {
         let vault = &self.attached().ok_or_else(|| internal_error("Internal error"))?.vault;
-        let open = task.open.iter().map(|kept| {
+        let kept = |key: &String| task.open.iter().find(|kept| kept.key == *key);
+        let open = task.record.open.iter().filter_map(kept).map(|kept| {
             let body = vault.open_body(Kind::Question, task.record.id, &kept.body);
             Ok((kept.key.clone(), body.map_err(|error| unreadable(&task.record, &error))?))
         });

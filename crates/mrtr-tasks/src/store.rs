@@ -1,6 +1,8 @@
 //! What keeps tasks: a few verbs over plain records and sealed bytes.
 
 mod memory;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 use std::error::Error;
 use std::fmt;
@@ -13,6 +15,8 @@ use crate::record::Refusal;
 use crate::{End, Owner, TaskId, TaskRecord};
 
 pub use memory::MemoryTaskStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteOpenError, SqliteTaskStore};
 
 /// Keeps tasks.
 ///

@@ -191,9 +191,11 @@ impl TaskRecord {
             Event::Answer { keys } => {
                 let before = self.open.len();
                 self.open.retain(|open| !keys.contains(open));
-                if self.open.len() < before {
-                    self.wake(now);
+                // Answers to nothing that is open are acknowledged, and cannot be seen in the task.
+                if self.open.len() == before {
+                    return Ok(());
                 }
+                self.wake(now);
             }
             Event::AskAnew { retired, opened } => {
                 if let Some(place) = self.open.iter().position(|open| open == retired) {

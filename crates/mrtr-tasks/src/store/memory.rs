@@ -1,6 +1,10 @@
 //! Tasks in memory: for tests, and for servers whose tasks may end with the process.
 
-use std::collections::{BTreeMap, HashMap};
+mod indexes;
+mod row;
+mod tasks;
+
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,11 +15,13 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    Acquired, AcquiredTask, Answer, Changed, Changes, Created, Cursor, FlowKey, KeptQuestion, KeptTask, Listed,
-    NewTask, Place, Recorded, Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
+    StoreError, Swept, TaskStore, Wanted,
 };
-use crate::record::{Change, Event, Refusal};
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::record::Event;
+use crate::{End, Owner, TaskId};
+use row::Row;
+use tasks::Tasks;
 
 /// Tasks in memory. They end with the process: a server that should keep them takes a store on a disk.
 ///
@@ -32,29 +38,6 @@ pub struct MemoryTaskStore {
     changes: watch::Sender<u64>,
 }
 
-#[derive(Default)]
-struct Tasks {
-    /// In the order of their creation.
-    by_place: BTreeMap<u64, Row>,
-    places: HashMap<TaskId, u64>,
-    flows: HashMap<FlowKey, TaskId>,
-    /// What changed last, the newest last.
-    changed: BTreeMap<u64, TaskId>,
-    last_place: u64,
-}
-
-struct Row {
-    record: TaskRecord,
-    call: Vec<u8>,
-    entries: Vec<Vec<u8>>,
-    /// In the order in which they were opened; without a body once it is not open any more.
-    questions: Vec<(String, Option<Vec<u8>>)>,
-    message: Option<Vec<u8>>,
-    result: Option<Vec<u8>>,
-    /// The last change of it.
-    change: u64,
-}
-
 impl MemoryTaskStore {
     /// Goes by this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
@@ -66,28 +49,22 @@ impl MemoryTaskStore {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Applies an event to a task and tells those who wait for changes.
+    /// Changes a task and tells those who wait for changes.
     fn change<T>(
         &self,
         id: TaskId,
         change: impl FnOnce(&mut Row, Timestamp) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let now = self.clock.now();
         let mut tasks = self.tasks();
-        let row = tasks.row(id)?;
-        let changed = change(row, now)?;
-        self.note(&mut tasks, id);
+        let now = self.clock.now();
+        let changed = tasks.change(id, |row| change(row, now))?;
+        tasks.note(id);
+        self.announce(&tasks);
         Ok(changed)
     }
 
-    fn note(&self, tasks: &mut Tasks, id: TaskId) {
-        let number = *self.changes.borrow() + 1;
-        if let Ok(row) = tasks.row(id) {
-            let before = std::mem::replace(&mut row.change, number);
-            tasks.changed.remove(&before);
-        }
-        tasks.changed.insert(number, id);
-        self.changes.send_replace(number);
+    fn announce(&self, tasks: &Tasks) {
+        self.changes.send_replace(tasks.last_change());
     }
 }
 
@@ -99,72 +76,7 @@ impl Default for MemoryTaskStore {
 
 impl fmt::Debug for MemoryTaskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryTaskStore").field("tasks", &self.tasks().by_place.len()).finish_non_exhaustive()
-    }
-}
-
-impl Tasks {
-    fn row(&mut self, id: TaskId) -> Result<&mut Row, StoreError> {
-        let place = self.places.get(&id).ok_or(StoreError::NotFound)?;
-        self.by_place.get_mut(place).ok_or(StoreError::NotFound)
-    }
-
-    fn remove(&mut self, place: u64) {
-        if let Some(Row { record, change, .. }) = self.by_place.remove(&place) {
-            self.places.remove(&record.id);
-            self.flows.remove(&(record.owner, record.flow));
-            self.changed.remove(&change);
-        }
-    }
-}
-
-impl Row {
-    fn check_owner(&self, owner: Option<&Owner>) -> Result<(), StoreError> {
-        if owner.is_none_or(|owner| *owner == self.record.owner) { Ok(()) } else { Err(StoreError::NotFound) }
-    }
-
-    fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
-        self.record.apply(event, now)?;
-        if self.record.ended.is_some() {
-            (self.entries, self.questions) = Default::default();
-        }
-        Ok(())
-    }
-
-    fn record(
-        &mut self,
-        recorded: Recorded,
-        now: Timestamp,
-        event: impl FnOnce(Change<'_>) -> Event<'_>,
-    ) -> Result<(), StoreError> {
-        let Recorded { entries, opened, retired, progressed, lasts, message } = recorded;
-        let opened_keys: Vec<_> = opened.iter().map(|question| question.key.clone()).collect();
-        if let Some(used) = opened_keys.iter().find(|key| self.questions.iter().any(|(known, _)| known == *key)) {
-            return Err(StoreError::KeyUsed(used.clone()));
-        }
-        self.apply(event(Change { opened: &opened_keys, retired: &retired, progressed, lasts }), now)?;
-        self.close(&retired);
-        self.questions.extend(opened.into_iter().map(|question| (question.key, Some(question.body))));
-        self.entries.extend(entries);
-        self.message = message.or(self.message.take());
-        Ok(())
-    }
-
-    fn close(&mut self, keys: &[String]) {
-        let closed = self.questions.iter_mut().filter(|(key, _)| keys.contains(key));
-        closed.for_each(|(_, body)| *body = None);
-    }
-
-    fn open(&self) -> Vec<KeptQuestion> {
-        let open = |(key, body): &(String, Option<Vec<u8>>)| {
-            let body = body.clone()?;
-            Some(KeptQuestion { key: key.clone(), body })
-        };
-        self.questions.iter().filter_map(open).collect()
-    }
-
-    fn used(&self) -> Vec<String> {
-        self.questions.iter().filter(|(_, body)| body.is_none()).map(|(key, _)| key.clone()).collect()
+        f.debug_struct("MemoryTaskStore").field("tasks", &self.tasks().len()).finish_non_exhaustive()
     }
 }
 
@@ -174,74 +86,59 @@ impl TaskStore for MemoryTaskStore {
         Ok(self.clock.now())
     }
 
-    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError> {
-        let now = self.clock.now();
-        let NewTask { mut record, call, entries } = task;
+    async fn create(&self, mut task: NewTask, most_open: usize) -> Result<Created, StoreError> {
         let mut tasks = self.tasks();
-        let flow = (record.owner.clone(), record.flow);
-        if let Some(&id) = tasks.flows.get(&flow) {
-            return Ok(Created { record: tasks.row(id)?.record.clone(), is_new: false });
+        if let Some(known) = tasks.of_flow(&(task.record.owner.clone(), task.record.flow)) {
+            return Ok(Created { record: known.clone(), is_new: false });
         }
-        let open = tasks.by_place.values().filter(|row| row.record.owner == record.owner && row.record.ended.is_none());
-        if open.count() >= most_open {
+        if tasks.open(&task.record.owner) >= most_open {
             return Err(StoreError::Full);
         }
-        (record.created, record.updated, record.due) = (now, now, Some(now));
-        let (id, row) = (record.id, record.clone());
-        tasks.last_place += 1;
-        let place = tasks.last_place;
-        tasks.places.insert(id, place);
-        tasks.flows.insert(flow, id);
-        let entries = entries.into_iter().collect();
-        let row = Row { record: row, call, entries, questions: Vec::new(), message: None, result: None, change: 0 };
-        tasks.by_place.insert(place, row);
-        self.note(&mut tasks, id);
+        if tasks.row(task.record.id).is_ok() {
+            return Err(StoreError::Store("another task has this id".into()));
+        }
+        let now = self.clock.now();
+        (task.record.created, task.record.updated, task.record.due) = (now, now, Some(now));
+        let record = task.record.clone();
+        tasks.add(Row::new(task));
+        self.announce(&tasks);
         Ok(Created { record, is_new: true })
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
-        let now = self.clock.now();
         let mut tasks = self.tasks();
-        let mut due: Vec<_> = tasks
-            .by_place
-            .values()
-            .filter(|row| row.record.end(now).is_none() && wanted.tools.contains(&row.record.tool))
-            .filter_map(|row| Some((row.record.attention()?, row.record.id)))
-            .collect();
-        due.sort_unstable();
+        let now = self.clock.now();
+        let tools: BTreeSet<_> = wanted.tools.iter().map(String::as_str).collect();
         let mut acquired = Acquired::default();
-        for (attention, id) in due {
+        while let Some((attention, place)) = tasks.first_attention(&tools, now) {
             if attention > now || acquired.tasks.len() == wanted.most {
                 acquired.next = Some(attention.since(now));
                 break;
             }
-            let row = tasks.row(id)?;
-            if row.apply(Event::Acquire { lease: wanted.lease }, now).is_err() {
-                continue;
-            }
-            if row.record.leased_until.is_some() {
-                acquired.tasks.push(AcquiredTask {
-                    record: row.record.clone(),
-                    call: row.call.clone(),
-                    entries: row.entries.clone(),
-                    open: row.open(),
-                    used: row.used(),
-                });
-            } else if let Some(attention) = row.record.attention() {
-                let pause = attention.since(now);
-                acquired.next = Some(acquired.next.map_or(pause, |next| next.min(pause)));
-            }
-            self.note(&mut tasks, id);
+            let id = tasks.change_at(place, |row| {
+                row.apply(Event::Acquire { lease: wanted.lease }, now)?;
+                acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
+                Ok(row.record.id)
+            })?;
+            tasks.note(id);
         }
+        self.announce(&tasks);
         Ok(acquired)
     }
 
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError> {
-        self.change(run.id, |row, now| {
-            row.apply(Event::Renew { fence: run.fence, lease }, now)?;
-            row.message = message.or(row.message.take());
-            Ok(())
-        })
+        let renew = Event::Renew { fence: run.fence, lease };
+        if let Some(message) = message {
+            return self.change(run.id, |row, now| {
+                row.apply(renew, now)?;
+                row.message = Some(message);
+                Ok(())
+            });
+        }
+        // A heartbeat is no change that any caller waits for.
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {
@@ -267,39 +164,31 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError> {
-        self.change(id, |row, now| {
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        let answered = tasks.change(id, |row| {
             row.check_owner(Some(owner))?;
-            let mut answered: Vec<String> = Vec::new();
-            for answer in &answers {
-                if row.record.open.contains(&answer.key) && !answered.contains(&answer.key) {
-                    answered.push(answer.key.clone());
-                }
-            }
-            row.apply(Event::Answer { keys: &answered }, now)?;
-            for key in &answered {
-                let first = answers.iter().find(|answer| answer.key == *key);
-                row.entries.extend(first.map(|answer| answer.entry.clone()));
-            }
-            row.close(&answered);
-            Ok(answered)
-        })
+            Ok(row.answer(answers, now)?)
+        })?;
+        if !answered.is_empty() {
+            tasks.note(id);
+            self.announce(&tasks);
+        }
+        Ok(answered)
     }
 
     async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError> {
-        self.change(id, |row, now| {
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        let is_asked = tasks.change(id, |row| {
             row.check_owner(Some(owner))?;
-            if row.questions.iter().any(|(known, _)| *known == again.key) {
-                return Err(StoreError::KeyUsed(again.key));
-            }
-            let retired = key.to_owned();
-            let was_open = row.record.open.contains(&retired);
-            row.apply(Event::AskAnew { retired: &retired, opened: &again.key }, now)?;
-            if was_open {
-                row.close(&[retired]);
-                row.questions.push((again.key, Some(again.body)));
-            }
-            Ok(was_open)
-        })
+            row.ask_anew(key, again, now)
+        })?;
+        if is_asked {
+            tasks.note(id);
+            self.announce(&tasks);
+        }
+        Ok(is_asked)
     }
 
     async fn wake(&self, id: TaskId) -> Result<(), StoreError> {
@@ -318,47 +207,43 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError> {
-        let now = self.clock.now();
-        let mut tasks = self.tasks();
+        let tasks = self.tasks();
         let row = tasks.row(id)?;
         row.check_owner(owner)?;
-        let (record, open) = (row.record.clone(), row.open());
+        let (record, open, now) = (row.record.clone(), row.open(), self.clock.now());
         Ok(KeptTask { record, now, open, message: row.message.clone(), result: row.result.clone() })
     }
 
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError> {
-        let tasks = self.tasks();
         let first = after.map_or(0, |Place(place)| place.saturating_add(1));
-        let rows = tasks.by_place.range(first..).filter(|(_, row)| row.check_owner(owner).is_ok());
-        let listed = rows.map(|(&place, row)| Listed { place: Place(place), record: row.record.clone() });
-        Ok(listed.take(most).collect())
+        let listed = self.tasks().list(owner, first, most).into_iter();
+        Ok(listed.map(|(place, record)| Listed { place: Place(place), record }).collect())
     }
 
     async fn sweep(&self, most: usize) -> Result<Swept, StoreError> {
-        let now = self.clock.now();
         let mut tasks = self.tasks();
-        let over = |row: &&Row| row.record.ended.is_none() && row.record.end(now).is_some();
-        let expired: Vec<_> = tasks.by_place.values().filter(over).map(|row| row.record.id).take(most).collect();
-        for &id in &expired {
-            tasks.row(id)?.apply(Event::Expire, now)?;
-            self.note(&mut tasks, id);
+        let now = self.clock.now();
+        let expired = tasks.expired(most, now);
+        for &place in &expired {
+            let id = tasks.change_at(place, |row| {
+                row.apply(Event::Expire, now)?;
+                Ok(row.record.id)
+            })?;
+            tasks.note(id);
         }
-        let removable = |row: &Row| row.record.removable().is_some_and(|moment| moment <= now);
-        let removed: Vec<_> =
-            tasks.by_place.iter().filter(|(_, row)| removable(row)).map(|(&place, _)| place).take(most).collect();
+        let removed = tasks.removable(most, now);
         removed.iter().for_each(|&place| tasks.remove(place));
+        self.announce(&tasks);
         Ok(Swept { expired: expired.len(), removed: removed.len() })
     }
 
     async fn cursor(&self) -> Result<Cursor, StoreError> {
-        Ok(Cursor(*self.changes.borrow()))
+        Ok(Cursor(self.tasks().last_change()))
     }
 
     async fn changed(&self, since: Cursor) -> Result<Changes, StoreError> {
         let mut changes = self.changes.subscribe();
-        let until = *changes.wait_for(|&last| last > since.0).await.map_err(|error| StoreError::Store(error.into()))?;
-        let tasks = self.tasks();
-        let changed: Vec<_> = tasks.changed.range(since.0 + 1..=until).map(|(_, &id)| id).collect();
-        Ok(Changes { changed: Changed::These(changed), until: Cursor(until) })
+        changes.wait_for(|&last| last > since.0).await.map_err(|error| StoreError::Store(error.into()))?;
+        Ok(self.tasks().changes(since))
     }
 }

@@ -1,0 +1,145 @@
+//! What every store of tasks promises, as a suite that its author runs (feature `contract`).
+//!
+//! Time passes by a clock that the suite gives to the store, so it needs no particular runtime and never sleeps: a
+//! store that forgets to wake those who wait makes it hang. It panics where a promise is broken, and says which.
+//!
+//! A store that says yes where it should not costs, verb by verb:
+//!
+//! | false yes of | costs |
+//! |---|---|
+//! | `create` | a task whose handle a client has is lost, or a call runs twice |
+//! | `acquire` | a task runs twice at once |
+//! | `renew` | a run that was replaced goes on beside the one that replaced it |
+//! | `record`, `park` | an effect is repeated, or a question is shown whose answer goes nowhere |
+//! | `finish` | a result is lost, or a client gets one of a task that it was told is cancelled |
+//! | `answer` | what a person answered is lost |
+//! | `cancel` | work goes on that a client was told has stopped |
+//! | `get`, `list` | a stranger sees a task |
+//! | `changed` that leaves a task out | a client waits for ever, and a cancelled run goes on until its lease ends |
+
+mod acquiring;
+mod asking;
+mod changing;
+mod clock;
+mod creating;
+mod ending;
+mod keeping;
+mod owning;
+mod running;
+mod trial;
+
+use std::sync::Arc;
+
+use mrtr_server::extend::Clock;
+
+use crate::store::TaskStore;
+use trial::Trial;
+
+/// Checks all that a store promises.
+///
+/// It calls `make` before each promise, for an empty store that goes by the clock that it is given.
+///
+/// ```
+/// use mrtr_tasks::contract;
+/// use mrtr_tasks::store::MemoryTaskStore;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// contract::check(async |clock| MemoryTaskStore::new(clock)).await;
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// Panics where the store breaks a promise.
+pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
+    let trial = async || Trial::of(async |clock| Arc::new(make(clock).await) as Arc<dyn TaskStore>).await;
+    creating::a_task_is_kept_as_it_was_given_and_stamped_with_the_time_of_the_store(&trial().await).await;
+    creating::an_owner_has_one_task_for_a_flow(&trial().await).await;
+    let alone = trial().await;
+    creating::of_twenty_creations_at_once_one_is_kept(&alone, &alone).await;
+    creating::an_owner_has_no_more_open_tasks_than_it_may(&trial().await).await;
+    acquiring::those_that_waited_longest_come_first(&trial().await).await;
+    acquiring::only_tools_that_are_wanted_are_taken(&trial().await).await;
+    acquiring::of_twenty_runners_at_once_one_has_a_task(&trial().await).await;
+    acquiring::a_task_that_waits_is_not_taken(&trial().await).await;
+    acquiring::a_task_is_looked_at_again_when_its_run_said_so(&trial().await).await;
+    acquiring::a_lapsed_lease_is_taken_over_with_all_that_was_recorded(&trial().await).await;
+    acquiring::a_renewed_lease_does_not_lapse(&trial().await).await;
+    acquiring::lost_runs_are_put_off_and_the_fifth_ends_the_task(&trial().await).await;
+    acquiring::a_retry_forgets_lost_runs(&trial().await).await;
+    acquiring::what_is_handed_over_goes_on_after_a_pause(&trial().await).await;
+    running::a_run_that_was_replaced_changes_nothing(&trial().await).await;
+    running::a_run_that_gave_its_task_up_changes_nothing(&trial().await).await;
+    running::a_late_run_that_none_replaced_may_still_say_what_it_did(&trial().await).await;
+    running::entries_come_back_in_their_order_with_answers_between_them(&trial().await).await;
+    running::large_and_empty_bytes_come_back_as_they_were(&trial().await).await;
+    running::what_came_while_a_run_had_the_task_starts_another(&trial().await).await;
+    running::the_last_message_stands(&trial().await).await;
+    running::a_task_lasts_as_long_as_its_run_asks(&trial().await).await;
+    asking::a_question_is_shown_until_it_is_answered(&trial().await).await;
+    asking::the_first_answer_to_a_key_stands(&trial().await).await;
+    asking::answers_to_other_keys_change_nothing(&trial().await).await;
+    asking::a_task_uses_a_key_once(&trial().await).await;
+    asking::of_twenty_answers_at_once_one_counts(&trial().await).await;
+    ending::a_task_ends_once_by_cancel_or_by_finish(&trial().await).await;
+    ending::of_cancel_and_finish_at_once_one_wins(&trial().await).await;
+    ending::nothing_happens_to_a_task_that_has_ended(&trial().await).await;
+    ending::what_a_task_held_is_erased_when_it_ends(&trial().await).await;
+    ending::a_task_whose_time_is_over_does_nothing_more(&trial().await).await;
+    owning::another_owner_finds_no_task(&trial().await).await;
+    owning::a_list_goes_on_after_a_place(&trial().await).await;
+    keeping::a_task_whose_time_is_over_is_ended(&trial().await).await;
+    keeping::a_task_is_removed_when_it_is_not_kept_any_longer(&trial().await).await;
+    keeping::a_clock_set_back_sets_no_task_back(&trial().await).await;
+    changing::every_change_after_a_cursor_is_told(&trial().await).await;
+    changing::waiting_ends_with_a_change(&trial().await).await;
+    changing::more_changes_than_a_store_names_leave_none_out(&trial().await).await;
+}
+
+/// Checks what two values that share their tasks, such as those of two processes, promise besides.
+///
+/// ```
+/// # #[cfg(feature = "sqlite")]
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> std::io::Result<()> {
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicUsize, Ordering};
+/// use mrtr_tasks::contract;
+/// use mrtr_tasks::store::SqliteTaskStore;
+///
+/// let (folder, made) = (tempfile::tempdir()?, AtomicUsize::new(0));
+/// contract::check_shared(async |clock| {
+///     let path = folder.path().join(made.fetch_add(1, Ordering::Relaxed).to_string());
+///     let open = || SqliteTaskStore::open_with_clock(&path, Arc::clone(&clock)).expect("both may use it");
+///     (open(), open())
+/// })
+/// .await;
+/// # Ok(())
+/// # }
+/// # #[cfg(not(feature = "sqlite"))]
+/// # fn main() {}
+/// ```
+///
+/// # Panics
+///
+/// Panics where the stores break a promise.
+pub async fn check_shared<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> (S, S)) {
+    let trials = async || {
+        let shared = async |clock| {
+            let (here, there) = make(clock).await;
+            (Arc::new(here) as Arc<dyn TaskStore>, Arc::new(there) as Arc<dyn TaskStore>)
+        };
+        Trial::shared(shared).await
+    };
+    let (here, there) = trials().await;
+    creating::of_twenty_creations_at_once_one_is_kept(&here, &there).await;
+    let (here, there) = trials().await;
+    acquiring::of_two_instances_at_once_one_has_a_task(&here, &there).await;
+    let (here, there) = trials().await;
+    running::what_was_done_elsewhere_is_known_here(&here, &there).await;
+    let (here, there) = trials().await;
+    ending::of_cancel_here_and_finish_there_one_wins(&here, &there).await;
+    let (here, there) = trials().await;
+    changing::waiting_here_ends_with_a_change_elsewhere(&here, &there).await;
+}

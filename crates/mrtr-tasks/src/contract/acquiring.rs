@@ -1,0 +1,147 @@
+//! Who gets a task, when, and under which fence.
+
+use std::time::Duration;
+
+use futures_util::future::{join, join_all};
+
+use super::trial::{LEASE, Trial, ann, entry, flow, new_task, opening, run_of, task_of};
+use crate::End;
+use crate::record::Refusal;
+use crate::store::{Recorded, Wanted};
+
+pub(super) async fn those_that_waited_longest_come_first(trial: &Trial) {
+    let mut created = Vec::new();
+    for _ in 0..5 {
+        created.push(trial.create(new_task(&ann())).await.id);
+        trial.clock.pass(Duration::from_secs(1));
+    }
+    let (first, second) = (trial.acquire(2).await, trial.acquire(9).await);
+    assert_eq!(first.next, Some(Duration::ZERO), "there is more at once");
+    let taken: Vec<_> = first.tasks.iter().chain(&second.tasks).map(|task| task.record.id).collect();
+    assert_eq!(taken, created, "each is taken once, and those that waited longest first");
+    assert!(first.tasks.iter().all(|task| task.record.fence == 1), "the first run has the first fence");
+    let none = trial.acquire(9).await;
+    assert_eq!((none.tasks.len(), none.next), (0, Some(LEASE)), "there may be more when a lease ends");
+}
+
+pub(super) async fn only_tools_that_are_wanted_are_taken(trial: &Trial) {
+    for tool in ["index", "post", "charge"] {
+        trial.create(task_of(&ann(), flow(), tool)).await;
+    }
+    let nothing = trial.acquire_of(&[], 9).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "an instance without tools takes nothing");
+    assert_eq!(trial.acquire_of(&["other"], 9).await.next, None, "what it does not serve is no work to come");
+    let acquired = trial.acquire_of(&["charge", "index", "charge"], 9).await;
+    let mut tools: Vec<_> = acquired.tasks.iter().map(|task| task.record.tool.as_str()).collect();
+    tools.sort_unstable();
+    assert_eq!(tools, ["charge", "index"], "tasks of tools that are served are taken, and no others");
+    assert_eq!(trial.acquire_of(&["post"], 0).await.next, Some(Duration::ZERO), "asked for none, it says what is due");
+}
+
+pub(super) async fn of_twenty_runners_at_once_one_has_a_task(trial: &Trial) {
+    trial.create(new_task(&ann())).await;
+    let acquired = join_all((0..20).map(|_| trial.acquire(3))).await;
+    assert_eq!(acquired.iter().map(|acquired| acquired.tasks.len()).sum::<usize>(), 1, "one runner has the task");
+}
+
+pub(super) async fn of_two_instances_at_once_one_has_a_task(here: &Trial, there: &Trial) {
+    for _ in 0..20 {
+        here.create(new_task(&ann())).await;
+        let (one, other) = join(here.acquire(1), there.acquire(1)).await;
+        let taken: Vec<_> = one.tasks.iter().chain(&other.tasks).map(|task| task.record.fence).collect();
+        assert_eq!(taken, [1], "one instance has the task");
+    }
+}
+
+pub(super) async fn a_task_that_waits_is_not_taken(trial: &Trial) {
+    let id = trial.asking(&["name"]).await;
+    let nothing = trial.acquire(9).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "a task that waits for an answer is no work to come");
+    trial.clock.pass(LEASE * 10);
+    trial.expect_nothing_due().await;
+    trial.store.wake(id).await.expect("it has not ended");
+    let taken = trial.take().await;
+    assert_eq!((taken.record.fence, taken.open), (2, opening(&["name"]).opened), "it is woken, and its question stays");
+}
+
+pub(super) async fn a_task_is_looked_at_again_when_its_run_said_so(trial: &Trial) {
+    let run = trial.running().await;
+    let soon = Duration::from_secs(2);
+    trial.store.park(run, Recorded::default(), Some(soon)).await.expect("the run has the task");
+    let nothing = trial.acquire(9).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, Some(soon)), "it is told how soon there is work");
+    trial.clock.pass(soon);
+    trial.take().await;
+}
+
+pub(super) async fn a_lapsed_lease_is_taken_over_with_all_that_was_recorded(trial: &Trial) {
+    let run = trial.running().await;
+    let recorded = Recorded { opened: opening(&["name", "role"]).opened, ..entry("one") };
+    trial.store.record(run, recorded).await.expect("the run has the task");
+    trial.answer(run.id, &[("name", "Ann")]).await;
+    trial.clock.pass(LEASE - Duration::from_millis(1));
+    trial.expect_nothing_due().await;
+    trial.clock.pass(Duration::from_millis(1));
+    let taken = trial.take().await;
+    assert_eq!(taken.record.fence, run.fence + 1, "each run has a fence of its own");
+    assert_eq!(taken.record.lost_runs, 0, "a run that recorded something new was not lost");
+    assert_eq!(taken.entries, [b"one".to_vec(), b"Ann".to_vec()], "what was recorded and answered is there");
+    assert_eq!((taken.open, taken.used), (opening(&["role"]).opened, vec!["name".to_owned()]));
+}
+
+pub(super) async fn a_renewed_lease_does_not_lapse(trial: &Trial) {
+    let run = trial.running().await;
+    for _ in 0..3 {
+        trial.clock.pass(LEASE / 2);
+        trial.store.renew(run, LEASE, None).await.expect("the run has the task");
+        trial.expect_nothing_due().await;
+    }
+    trial.store.renew(run, Duration::ZERO, None).await.expect("the run has the task");
+    trial.clock.pass(LEASE - Duration::from_millis(1));
+    trial.expect_nothing_due().await;
+}
+
+/// A task that kills its runners must not keep them busy, and must not stay `working` for ever.
+pub(super) async fn lost_runs_are_put_off_and_the_fifth_ends_the_task(trial: &Trial) {
+    let run = trial.running().await;
+    for lost in 1..5_u32 {
+        trial.clock.pass(LEASE);
+        let put_off = trial.acquire(9).await;
+        let pause = Duration::from_secs(1 << (lost - 1));
+        assert_eq!((put_off.tasks.len(), put_off.next), (0, Some(pause)), "after {lost} lost runs the next one waits");
+        trial.clock.pass(pause);
+        let taken = trial.take().await;
+        assert_eq!((taken.record.lost_runs, taken.record.fence), (lost, u64::from(lost) + 1));
+    }
+    trial.clock.pass(LEASE);
+    let nothing = trial.acquire(9).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "it is no work any more");
+    trial.expect_end(run.id, End::Stuck, None).await;
+}
+
+pub(super) async fn a_retry_forgets_lost_runs(trial: &Trial) {
+    let run = trial.running().await;
+    trial.clock.pass(LEASE);
+    trial.expect_nothing_due().await;
+    trial.store.retry(run.id).await.expect("it has not ended");
+    let taken = trial.take().await;
+    assert_eq!(taken.record.lost_runs, 0, "the operator's retry runs at once, whatever became of earlier runs");
+}
+
+pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
+    let run = trial.running().await;
+    let pause = Duration::from_secs(3);
+    trial.store.record(run, entry("one")).await.expect("the run has the task");
+    trial.store.hand_over(run, pause).await.expect("the run has the task");
+    let nothing = trial.acquire(9).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, Some(pause)));
+    trial.expect_refused(run, Refusal::Lost).await;
+    trial.clock.pass(pause);
+    let taken = trial.take().await;
+    let found = (taken.record.lost_runs, taken.record.fence, taken.entries.len());
+    assert_eq!(found, (0, run.fence + 1, 1), "a run that hands over is not lost, and neither is what it recorded");
+    let wanted = Wanted { tools: vec!["index".into()], lease: LEASE, most: 1 };
+    trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
+    let again = trial.store.acquire(&wanted).await.expect("a store that works gives work");
+    assert_eq!(again.tasks.len(), 1, "without a pause it goes on at once");
+}

@@ -1,0 +1,42 @@
+//! Why a file could not be opened as a store of tasks.
+
+use std::error::Error;
+
+/// Why a file could not be opened as a store of tasks.
+///
+/// ```
+/// use mrtr_tasks::store::{SqliteOpenError, SqliteTaskStore};
+///
+/// let in_this_process_only = SqliteTaskStore::open(":memory:");
+/// assert!(matches!(in_this_process_only, Err(SqliteOpenError::NotShared)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqliteOpenError {
+    /// A later version of this crate made it.
+    #[error("the file has version {found} of its schema; this program knows versions up to {known}")]
+    Newer {
+        /// The file's version.
+        found: i64,
+        /// The latest that we know.
+        known: i64,
+    },
+    /// It is an SQLite file for something else.
+    #[error("the file is a database, but not one of tasks")]
+    NotOurs,
+    /// Its file system cannot share it between processes.
+    #[error("the file cannot be shared between processes: SQLite offers no write-ahead log for it")]
+    NotShared,
+    /// The thread that is to write could not be started.
+    #[error("no thread could be started for the file")]
+    Thread(#[source] std::io::Error),
+    /// SQLite failed.
+    #[error("SQLite cannot open the file")]
+    Sqlite(#[source] Box<dyn Error + Send + Sync>),
+}
+
+impl From<rusqlite::Error> for SqliteOpenError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error.into())
+    }
+}

@@ -1,0 +1,82 @@
+//! The tables, as numbered steps from an empty file to the newest version.
+
+/// "mrtt", in SQLite's place for telling files apart.
+pub(super) const APPLICATION: i64 = 0x6d72_7474;
+
+/// What brings a file from each version to the next, an empty one being version 0. A step that was released stays as
+/// it is: files have been through it.
+pub(super) const MIGRATIONS: [&str; 1] = [FIRST];
+
+const FIRST: &str = "
+    -- What changed, the newest last. The last row is never removed, so no number is given twice.
+    CREATE TABLE change (
+        number INTEGER PRIMARY KEY,
+        id BLOB NOT NULL
+    ) STRICT;
+
+    CREATE TABLE owner (
+        number INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE,
+        -- How many of its tasks have not ended.
+        open INTEGER NOT NULL
+    ) STRICT;
+
+    CREATE TABLE task (
+        -- The number of the change that created it: so it grows with time and is never given twice.
+        place INTEGER PRIMARY KEY,
+        id BLOB NOT NULL UNIQUE,
+        owner INTEGER NOT NULL,
+        flow BLOB NOT NULL,
+        tool TEXT NOT NULL,
+        revision INTEGER NOT NULL,
+        created INTEGER NOT NULL,
+        updated INTEGER NOT NULL,
+        ttl INTEGER,
+        poll_interval INTEGER NOT NULL,
+        retention INTEGER NOT NULL,
+        fence INTEGER NOT NULL,
+        leased_until INTEGER,
+        due INTEGER,
+        run_again INTEGER NOT NULL,
+        progressed INTEGER NOT NULL,
+        lost_runs INTEGER NOT NULL,
+        -- Keys, as a JSON array.
+        open TEXT NOT NULL,
+        ended_as TEXT,
+        ended INTEGER,
+        -- These follow from the others, and are here to be searched. A task that waits for answers has no attention;
+        -- one that has ended neither that nor an expiry; any other cannot be removed.
+        attention INTEGER,
+        expires INTEGER,
+        removable INTEGER,
+        UNIQUE (owner, flow),
+        CHECK ((ended_as IS NULL) = (ended IS NULL))
+    ) STRICT;
+    CREATE INDEX task_by_owner ON task (owner);
+    CREATE INDEX task_by_attention ON task (tool, attention, place, expires) WHERE attention IS NOT NULL;
+    CREATE INDEX task_by_expiry ON task (expires) WHERE expires IS NOT NULL;
+    CREATE INDEX task_by_removal ON task (removable) WHERE removable IS NOT NULL;
+
+    -- What the flow of a task knows, in its order; before all of it, under 0, what was called.
+    CREATE TABLE entry (
+        task INTEGER NOT NULL,
+        number INTEGER NOT NULL,
+        bytes BLOB NOT NULL,
+        PRIMARY KEY (task, number)
+    ) STRICT, WITHOUT ROWID;
+
+    CREATE TABLE question (
+        task INTEGER NOT NULL,
+        key TEXT NOT NULL,
+        -- Null once it is not open any more: the key stays used.
+        body BLOB,
+        PRIMARY KEY (task, key)
+    ) STRICT, WITHOUT ROWID;
+
+    -- Apart from the task, whose row is written anew with each of its changes.
+    CREATE TABLE shown (
+        task INTEGER PRIMARY KEY,
+        message BLOB,
+        result BLOB
+    ) STRICT;
+";

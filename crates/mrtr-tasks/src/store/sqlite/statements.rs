@@ -1,0 +1,137 @@
+//! Every statement that the store has. Each finds its rows by an index; a test reads their plans.
+
+macro_rules! statements {
+    ($($(#[$about:meta])* $name:ident = $($sql:expr),+;)*) => {
+        $($(#[$about])* pub(super) const $name: &str = concat!($($sql),+);)*
+        #[cfg(test)]
+        const STATEMENTS: &[&str] = &[$($name),*];
+    };
+}
+
+/// The columns of a record, in the order in which `Head::read` reads them.
+macro_rules! record {
+    () => {
+        "task.place, task.owner, owner.name, task.id, flow, tool, revision, created, updated, ttl, poll_interval, \
+         retention, fence, leased_until, due, run_again, progressed, lost_runs, task.open, ended_as, ended"
+    };
+}
+
+statements! {
+    HEAD = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.id = ?1";
+    HEAD_AT = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.place = ?1";
+    HEAD_OF_FLOW = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+                    WHERE task.owner = ?1 AND task.flow = ?2";
+
+    OWNER = "SELECT number, open FROM owner WHERE name = ?1";
+    ADD_OWNER = "INSERT INTO owner (name, open) VALUES (?1, 0)";
+    COUNT_OPEN = "UPDATE owner SET open = open + ?2 WHERE number = ?1";
+    DROP_OWNER = "DELETE FROM owner WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM task WHERE task.owner = ?1)";
+
+    ADD = "INSERT INTO task (place, owner, id, flow, tool, revision, created, poll_interval, retention,
+                             updated, ttl, fence, leased_until, due, run_again, progressed, lost_runs, open,
+                             ended_as, ended, attention, expires, removable)
+           VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+                   ?23)";
+    /// Writes no index, since SQLite writes each one that has a column in the statement.
+    KEEP = "UPDATE task SET updated = ?2, ttl = ?3, fence = ?4, leased_until = ?5, due = ?6, run_again = ?7,
+                            progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12
+            WHERE place = ?1";
+    KEEP_AND_INDEX = "UPDATE task SET updated = ?2, ttl = ?3, fence = ?4, leased_until = ?5, due = ?6, run_again = ?7,
+                                      progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12,
+                                      attention = ?13, expires = ?14, removable = ?15
+                      WHERE place = ?1";
+    REMOVE = "DELETE FROM task WHERE place = ?1";
+
+    DUE = "SELECT attention, place FROM task
+           WHERE tool = ?1 AND attention <= ?2 AND (expires IS NULL OR expires > ?2)
+           ORDER BY attention, place LIMIT ?3";
+    NEXT_DUE = "SELECT attention FROM task
+                WHERE tool = ?1 AND attention IS NOT NULL AND (expires IS NULL OR expires > ?2)
+                ORDER BY attention LIMIT 1";
+    EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
+    REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
+
+    ENTRIES = "SELECT bytes FROM entry WHERE task = ?1 ORDER BY number";
+    ADD_CALL = "INSERT INTO entry (task, number, bytes) VALUES (?1, 0, ?2)";
+    ADD_ENTRY = "INSERT INTO entry (task, number, bytes)
+                 VALUES (?1, (SELECT max(number) + 1 FROM entry WHERE task = ?1), ?2)";
+    ERASE_ENTRIES = "DELETE FROM entry WHERE task = ?1";
+
+    QUESTIONS = "SELECT key, body FROM question WHERE task = ?1";
+    IS_USED = "SELECT 1 FROM question WHERE task = ?1 AND key = ?2";
+    ADD_QUESTION = "INSERT INTO question (task, key, body) VALUES (?1, ?2, ?3)";
+    CLOSE_QUESTION = "UPDATE question SET body = NULL WHERE task = ?1 AND key = ?2";
+    ERASE_QUESTIONS = "DELETE FROM question WHERE task = ?1";
+
+    ADD_MESSAGE = "INSERT INTO shown (task, message) VALUES (?1, ?2)
+                   ON CONFLICT (task) DO UPDATE SET message = excluded.message";
+    ADD_RESULT = "INSERT INTO shown (task, result) VALUES (?1, ?2)
+                  ON CONFLICT (task) DO UPDATE SET result = excluded.result";
+    ERASE_SHOWN = "DELETE FROM shown WHERE task = ?1";
+
+    ADD_CHANGE = "INSERT INTO change (id) VALUES (?1)";
+    FORGET_CHANGES = "DELETE FROM change WHERE number <= ?1";
+    LAST_CHANGE = "SELECT max(number) FROM change";
+    CHANGES = "SELECT number, id FROM change WHERE number > ?1 ORDER BY number LIMIT ?2";
+
+    /// One statement, so that record and questions are of one moment.
+    TASK = "SELECT ", record!(), ", message, result, question.key, question.body
+            FROM task JOIN owner ON owner.number = task.owner LEFT JOIN shown ON shown.task = task.place
+            LEFT JOIN question ON question.task = task.place AND question.body IS NOT NULL
+            WHERE task.id = ?1";
+    LIST = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+            WHERE task.place > ?1 ORDER BY task.place LIMIT ?2";
+    LIST_OF_OWNER = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+                     WHERE task.owner = (SELECT number FROM owner WHERE name = ?3) AND task.place > ?1
+                     ORDER BY task.place LIMIT ?2";
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::Connection;
+
+    use super::super::file;
+    use super::*;
+
+    #[test]
+    fn every_statement_finds_its_rows_by_an_index_and_sorts_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
+        for sql in STATEMENTS {
+            let plan = plan(&connection, sql);
+            let searched = plan.iter().any(|step| step.starts_with("SEARCH"));
+            assert!(searched || sql.starts_with("INSERT"), "{sql}: {plan:?}");
+            for step in plan {
+                assert!(!step.starts_with("SCAN") || step == "SCAN CONSTANT ROW", "{sql}: {step}");
+                assert!(!step.contains("TEMP B-TREE"), "{sql}: {step}");
+            }
+        }
+    }
+
+    #[test]
+    fn due_work_is_found_in_the_index_that_waiting_tasks_are_not_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
+        for sql in [DUE, NEXT_DUE] {
+            let plan = plan(&connection, sql);
+            assert!(plan[0].contains("COVERING INDEX task_by_attention"), "{sql}: {plan:?}");
+        }
+        for (sql, index) in [(EXPIRED, "task_by_expiry"), (REMOVABLE, "task_by_removal")] {
+            let plan = plan(&connection, sql);
+            assert!(plan[0].contains(index), "{sql}: {plan:?}");
+        }
+    }
+
+    fn plan(connection: &Connection, sql: &str) -> Vec<String> {
+        let mut explain = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        for at in 1..=explain.parameter_count() {
+            explain.raw_bind_parameter(at, 0).unwrap();
+        }
+        let mut rows = explain.raw_query();
+        let mut plan = Vec::new();
+        while let Some(row) = rows.next().unwrap() {
+            plan.push(row.get("detail").unwrap());
+        }
+        plan
+    }
+}

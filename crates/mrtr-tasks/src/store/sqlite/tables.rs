@@ -1,0 +1,239 @@
+//! The verbs of one task as SQL, inside a transaction that the worker begins and commits.
+//!
+//! A verb that is refused has written nothing: it is applied to the record and checked first.
+
+use mrtr_server::extend::Clock;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Params};
+
+use super::super::{Answer, Created, KeptQuestion, NewTask, Recorded, Run, StoreError};
+use super::head::Head;
+use super::statements as sql;
+use super::store_error;
+use crate::record::{Change, Event, Refusal};
+use crate::{End, Owner, TaskId};
+
+pub(super) struct Tables<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) clock: &'a dyn Clock,
+    /// The number of the last change in this transaction, if there is one.
+    pub(super) last_change: Option<u64>,
+}
+
+/// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
+pub(super) enum Failure {
+    Verb(StoreError),
+    Transaction(rusqlite::Error),
+}
+
+impl Tables<'_> {
+    pub(super) fn create(&mut self, task: NewTask, most_open: usize) -> Result<Created, Failure> {
+        let NewTask { mut record, call, entries } = task;
+        let known = self.connection.prepare_cached(sql::OWNER)?.query_row([record.owner.as_str()], two).optional()?;
+        if let Some((owner, open)) = known {
+            let flow = (owner, record.flow.as_bytes());
+            let same_flow =
+                self.connection.prepare_cached(sql::HEAD_OF_FLOW)?.query_row(flow, Head::read).optional()?;
+            if let Some(Head { record, .. }) = same_flow {
+                return Ok(Created { record, is_new: false });
+            }
+            if usize::try_from(open).unwrap_or(0) >= most_open {
+                return Err(StoreError::Full.into());
+            }
+        } else if most_open == 0 {
+            return Err(StoreError::Full.into());
+        }
+        let now = self.clock.now();
+        (record.created, record.updated, record.due) = (now, now, Some(now));
+        let owner = match known {
+            Some((owner, _)) => owner,
+            None => self.insert(sql::ADD_OWNER, [record.owner.as_str()])?,
+        };
+        let place = self.note(record.id)?;
+        match Head::add(place, owner, &record, self.connection) {
+            // The statement has taken itself back, and an owner without tasks harms nothing.
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
+                return Err(store_error("another task has this id").into());
+            }
+            added => added?,
+        }
+        self.run(sql::COUNT_OPEN, (owner, 1))?;
+        self.run(sql::ADD_CALL, (place, call))?;
+        self.add_entry(place, entries)?;
+        Ok(Created { record, is_new: true })
+    }
+
+    pub(super) fn renew(&mut self, run: Run, event: Event<'_>, message: Option<Vec<u8>>) -> Result<(), Failure> {
+        let mut head = self.head(run.id)?;
+        head.record.apply(event, self.clock.now())?;
+        head.keep(self.connection)?;
+        // A heartbeat is no change that any caller waits for.
+        if message.is_some() {
+            self.note(run.id)?;
+        }
+        Ok(self.add_message(head.place, message)?)
+    }
+
+    pub(super) fn record(
+        &mut self,
+        run: Run,
+        recorded: Recorded,
+        event: impl FnOnce(Change<'_>) -> Event<'_>,
+    ) -> Result<(), Failure> {
+        let Recorded { entries, opened, retired, progressed, lasts, message } = recorded;
+        let mut head = self.head(run.id)?;
+        let keys: Vec<_> = opened.iter().map(|question| question.key.clone()).collect();
+        let change = Change { opened: &keys, retired: &retired, progressed, lasts };
+        head.record.apply(event(change), self.clock.now())?;
+        self.refuse_used_keys(head.place, &keys)?;
+        self.close(head.place, &retired)?;
+        for question in opened {
+            self.run(sql::ADD_QUESTION, (head.place, question.key, question.body))?;
+        }
+        self.add_entry(head.place, entries)?;
+        self.add_message(head.place, message)?;
+        Ok(self.keep(&head)?)
+    }
+
+    pub(super) fn finish(&mut self, run: Run, end: End, result: Vec<u8>) -> Result<(), Failure> {
+        let mut head = self.head(run.id)?;
+        head.record.apply(Event::Finish { fence: run.fence, end }, self.clock.now())?;
+        self.run(sql::ADD_RESULT, (head.place, result))?;
+        Ok(self.keep(&head)?)
+    }
+
+    pub(super) fn answer(&mut self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, Failure> {
+        let mut head = self.head_of(id, Some(owner))?;
+        let mut accepted: Vec<Answer> = Vec::new();
+        for answer in answers {
+            let is_open = head.record.open.contains(&answer.key);
+            if is_open && !accepted.iter().any(|earlier| earlier.key == answer.key) {
+                accepted.push(answer);
+            }
+        }
+        let (keys, entries): (Vec<_>, Vec<_>) = accepted.into_iter().map(|answer| (answer.key, answer.entry)).unzip();
+        head.record.apply(Event::Answer { keys: &keys }, self.clock.now())?;
+        if !keys.is_empty() {
+            self.add_entry(head.place, entries)?;
+            self.close(head.place, &keys)?;
+            self.keep(&head)?;
+        }
+        Ok(keys)
+    }
+
+    /// Says whether the key was still open.
+    pub(super) fn ask_anew(
+        &mut self,
+        id: TaskId,
+        owner: &Owner,
+        key: &str,
+        again: KeptQuestion,
+    ) -> Result<bool, Failure> {
+        let mut head = self.head_of(id, Some(owner))?;
+        let is_open = head.record.open.iter().any(|open| open == key);
+        head.record.apply(Event::AskAnew { retired: key, opened: &again.key }, self.clock.now())?;
+        self.refuse_used_keys(head.place, std::slice::from_ref(&again.key))?;
+        if is_open {
+            self.run(sql::CLOSE_QUESTION, (head.place, key))?;
+            self.run(sql::ADD_QUESTION, (head.place, again.key, again.body))?;
+            self.keep(&head)?;
+        }
+        Ok(is_open)
+    }
+
+    /// A verb that changes nothing but the record.
+    pub(super) fn apply(&mut self, id: TaskId, owner: Option<&Owner>, event: Event<'_>) -> Result<(), Failure> {
+        let mut head = self.head_of(id, owner)?;
+        head.record.apply(event, self.clock.now())?;
+        Ok(self.keep(&head)?)
+    }
+
+    /// Writes a record that has changed. What a task holds that has ended is erased.
+    pub(super) fn keep(&mut self, head: &Head) -> rusqlite::Result<()> {
+        head.keep(self.connection)?;
+        if head.record.ended.is_some() {
+            self.run(sql::ERASE_ENTRIES, [head.place])?;
+            self.run(sql::ERASE_QUESTIONS, [head.place])?;
+            self.run(sql::COUNT_OPEN, (head.owner, -1))?;
+        }
+        self.note(head.record.id)?;
+        Ok(())
+    }
+
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute(params)?;
+        Ok(())
+    }
+
+    fn insert(&self, sql: &str, params: impl Params) -> rusqlite::Result<i64> {
+        self.run(sql, params)?;
+        Ok(self.connection.last_insert_rowid())
+    }
+
+    fn head(&self, id: TaskId) -> Result<Head, Failure> {
+        self.head_of(id, None)
+    }
+
+    fn head_of(&self, id: TaskId, owner: Option<&Owner>) -> Result<Head, Failure> {
+        let head = self.connection.prepare_cached(sql::HEAD)?.query_row([id.as_bytes()], Head::read).optional()?;
+        let head = head.filter(|head| owner.is_none_or(|owner| *owner == head.record.owner));
+        Ok(head.ok_or(StoreError::NotFound)?)
+    }
+
+    /// Notes that a task changes, and gives the number of the change.
+    fn note(&mut self, id: TaskId) -> rusqlite::Result<i64> {
+        let number = self.insert(sql::ADD_CHANGE, [id.as_bytes()])?;
+        self.last_change = Some(number.cast_unsigned());
+        if number % FORGOTTEN_AT_ONCE == 0 {
+            self.run(sql::FORGET_CHANGES, [number - MOST_CHANGES])?;
+        }
+        Ok(number)
+    }
+
+    fn refuse_used_keys(&self, place: i64, keys: &[String]) -> Result<(), Failure> {
+        let mut is_used = self.connection.prepare_cached(sql::IS_USED)?;
+        for (at, key) in keys.iter().enumerate() {
+            if keys[..at].contains(key) || is_used.exists((place, key))? {
+                return Err(StoreError::KeyUsed(key.clone()).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn close(&self, place: i64, keys: &[String]) -> rusqlite::Result<()> {
+        keys.iter().try_for_each(|key| self.run(sql::CLOSE_QUESTION, (place, key)))
+    }
+
+    fn add_entry(&self, place: i64, entries: impl IntoIterator<Item = Vec<u8>>) -> rusqlite::Result<()> {
+        entries.into_iter().try_for_each(|entry| self.run(sql::ADD_ENTRY, (place, entry)))
+    }
+
+    fn add_message(&self, place: i64, message: Option<Vec<u8>>) -> rusqlite::Result<()> {
+        message.map_or(Ok(()), |message| self.run(sql::ADD_MESSAGE, (place, message)))
+    }
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Transaction(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Verb(error)
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::Verb(refusal.into())
+    }
+}
+
+fn two(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, i64)> {
+    Ok((row.get(0)?, row.get(1)?))
+}
+
+/// How many changes are kept at least, so that a caller that fell behind is told which they were.
+const MOST_CHANGES: i64 = 8192;
+const FORGOTTEN_AT_ONCE: i64 = 256;

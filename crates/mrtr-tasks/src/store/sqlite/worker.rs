@@ -1,0 +1,143 @@
+//! The thread that writes: it carries out what is queued, many verbs in one transaction.
+//!
+//! What a verb has done must be on the disk before its caller is told. Waiting for the disk is what takes long, and it
+//! takes no longer for sixty verbs than for one. So what arrives while a transaction is written goes into the next one.
+
+use std::iter;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
+
+use mrtr_server::extend::Clock;
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::watch;
+
+use super::readers;
+use super::tables::Tables;
+use super::write_command::WriteCommand;
+
+pub(super) enum Job {
+    Write(Box<dyn WriteCommand>),
+    /// A caller has begun to wait for changes.
+    Look,
+}
+
+pub(super) struct Worker {
+    connection: Connection,
+    clock: Arc<dyn Clock>,
+    jobs: Receiver<Job>,
+    /// The number of the last change that is known of.
+    changes: watch::Sender<u64>,
+    /// SQLite changes it when another connection changes the file.
+    version: Option<i64>,
+}
+
+impl Worker {
+    pub(super) fn new(
+        connection: Connection,
+        clock: Arc<dyn Clock>,
+        jobs: Receiver<Job>,
+        changes: watch::Sender<u64>,
+    ) -> Self {
+        Self { connection, clock, jobs, changes, version: None }
+    }
+
+    /// Works until the store is dropped, and with it the last sender.
+    pub(super) fn run(mut self) {
+        loop {
+            match self.next() {
+                Ok(first) => self.work(first),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return,
+            }
+            self.look_around();
+        }
+    }
+
+    fn next(&self) -> Result<Job, RecvTimeoutError> {
+        if self.is_watched() { self.jobs.recv_timeout(GLANCE) } else { Ok(self.jobs.recv()?) }
+    }
+
+    /// Whether a caller waits for changes. The store itself holds one receiver, from which it makes those of callers.
+    fn is_watched(&self) -> bool {
+        self.changes.receiver_count() > 1
+    }
+
+    fn work(&mut self, first: Job) {
+        let mut commands = Vec::new();
+        for job in iter::once(first).chain(self.jobs.try_iter()).take(LARGEST_BATCH) {
+            match job {
+                Job::Write(command) => commands.push(command),
+                Job::Look => {}
+            }
+        }
+        if !commands.is_empty() {
+            self.carry_out(commands);
+        }
+    }
+
+    /// Writes all of them, and tells each caller afterwards: one that was told before the commit might act on what a
+    /// crash takes back.
+    fn carry_out(&mut self, mut commands: Vec<Box<dyn WriteCommand>>) {
+        let failed = match self.write(&mut commands) {
+            Ok(change) => {
+                self.announce(change);
+                None
+            }
+            Err(error) => Some(Arc::new(error)),
+        };
+        for command in commands {
+            command.report(failed.as_ref());
+        }
+    }
+
+    /// Gives the number of the last change.
+    fn write(&mut self, commands: &mut [Box<dyn WriteCommand>]) -> rusqlite::Result<Option<u64>> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut tables = Tables { connection: &transaction, clock: &*self.clock, last_change: None };
+        for command in commands {
+            command.run(&mut tables)?;
+        }
+        let last_change = tables.last_change;
+        transaction.commit()?;
+        Ok(last_change)
+    }
+
+    /// Looks whether another process has changed the file, if a caller waits for that.
+    fn look_around(&mut self) {
+        if !self.is_watched() {
+            return;
+        }
+        match self.changed_elsewhere() {
+            Ok(change) => self.announce(change),
+            // The next glance tries again; a file that stays unreadable is told to those who write.
+            Err(error) => tracing::warn!(error = %error, "the file of tasks cannot be read"),
+        }
+    }
+
+    fn changed_elsewhere(&mut self) -> rusqlite::Result<Option<u64>> {
+        let version = self.connection.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if self.version == Some(version) {
+            return Ok(None);
+        }
+        let last_change = readers::last_change(&self.connection)?;
+        self.version = Some(version);
+        Ok(Some(last_change))
+    }
+
+    fn announce(&self, change: Option<u64>) {
+        let Some(change) = change else { return };
+        self.changes.send_if_modified(|last| {
+            let is_new = *last < change;
+            *last = change.max(*last);
+            is_new
+        });
+    }
+}
+
+/// How long another process's work may go unnoticed by the callers that wait for it. SQLite tells no other process of a
+/// change, so the file is asked; a glance reads one number, and there is none while no caller waits.
+const GLANCE: Duration = Duration::from_millis(4);
+
+/// How many verbs one transaction carries: beyond this, the first ones wait longer than the last ones save.
+const LARGEST_BATCH: usize = 64;

@@ -1,0 +1,59 @@
+//! Both stores of tasks: the contract, many at once, random verbs in lock-step, and what only a file can do.
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use mrtr_server::extend::Clock;
+use mrtr_tasks::contract;
+use mrtr_tasks::store::{MemoryTaskStore, SqliteTaskStore};
+use tempfile::TempDir;
+
+#[tokio::test]
+async fn the_store_in_memory_keeps_the_contract() {
+    within_a_minute(contract::check(async |clock| MemoryTaskStore::new(clock))).await;
+}
+
+#[tokio::test]
+async fn the_store_in_sqlite_keeps_the_contract() {
+    let files = Files::new();
+    within_a_minute(contract::check(async |clock| files.open(&files.fresh(), &clock))).await;
+}
+
+#[tokio::test]
+async fn two_stores_on_one_sqlite_file_are_one_store() {
+    let files = Files::new();
+    let two = async |clock| {
+        let path = files.fresh();
+        (files.open(&path, &clock), files.open(&path, &clock))
+    };
+    within_a_minute(contract::check_shared(two)).await;
+}
+
+/// Turns a hang into a failure.
+async fn within_a_minute<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(Duration::from_mins(1), future).await.expect("a caller that waits is woken")
+}
+
+/// Places for files that are removed at the end.
+struct Files {
+    folder: TempDir,
+    made: AtomicUsize,
+}
+
+impl Files {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap(), made: AtomicUsize::new(0) }
+    }
+
+    fn fresh(&self) -> PathBuf {
+        self.folder.path().join(format!("{}.sqlite", self.made.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    fn open(&self, path: &PathBuf, clock: &Arc<dyn Clock>) -> SqliteTaskStore {
+        SqliteTaskStore::open_with_clock(path, Arc::clone(clock)).unwrap()
+    }
+}

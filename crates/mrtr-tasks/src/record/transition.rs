@@ -184,9 +184,11 @@ impl TaskRecord {
             Event::Answer { keys } => {
                 let before = self.open.len();
                 self.open.retain(|open| !keys.contains(open));
-                if self.open.len() < before {
-                    self.wake(now);
+                // A client that lost the acknowledgement sends its answers again: that is no change.
+                if self.open.len() == before {
+                    return Ok(());
                 }
+                self.wake(now);
             }
             Event::Wake => self.wake(now),
             Event::Cancel => self.finish(End::Cancelled, now),

@@ -121,7 +121,7 @@ mod tests {
             { "id": "e", "status": "INFO" }
         ]"#;
         let remarks = vec!["b: no b".to_owned(), "c: no reason given".to_owned()];
-        let expected = Tally { passed: 1, failed: 1, warned: 1, other: 2, remarks };
+        let expected = Tally { passed: 1, failed: 1, warned: 1, other: 2, remarks, nothing_was_checked: false };
         assert_eq!(Tally::read(text).ok(), Some(expected));
         assert!(Tally::read(r#"[{ "id": "a", "status": "MAYBE" }]"#).is_err());
     }

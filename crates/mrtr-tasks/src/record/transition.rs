@@ -191,16 +191,15 @@ impl TaskRecord {
             Event::Answer { keys } => {
                 let before = self.open.len();
                 self.open.retain(|open| !keys.contains(open));
-                // Answers to nothing that is open are acknowledged, and cannot be seen in the task.
+                // A client that lost the acknowledgement sends its answers again: that cannot be seen in the task.
                 if self.open.len() == before {
                     return Ok(());
                 }
                 self.wake(now);
             }
             Event::AskAnew { retired, opened } => {
-                if let Some(place) = self.open.iter().position(|open| open == retired) {
-                    opened.clone_into(&mut self.open[place]);
-                }
+                let Some(place) = self.open.iter().position(|open| open == retired) else { return Ok(()) };
+                opened.clone_into(&mut self.open[place]);
             }
             Event::Wake => self.wake(now),
             Event::Cancel => self.finish(End::Cancelled, now),
@@ -224,20 +223,20 @@ impl TaskRecord {
                 self.finish(End::Stuck, now);
                 return Ok(());
             }
-            (self.leased_until, self.progressed) = (None, false);
+            // Another run follows, so what came while this one had it needs no note.
+            (self.leased_until, self.run_again, self.progressed) = (None, false, false);
             self.due = Some(until + pause_after(self.lost_runs));
-        }
-        match self.due {
-            Some(due) if due <= now => {
-                self.fence += 1;
-                self.leased_until = Some(now + lease);
-                (self.due, self.run_again, self.progressed) = (None, false, false);
-                Ok(())
+            if self.due > Some(now) {
+                // It is put off: that is to be kept, though the runner does not have it.
+                return Ok(());
             }
-            // It was put off: that is to be kept, though the runner does not have it.
-            Some(_) if self.lost_runs > 0 => Ok(()),
-            _ => Err(Refusal::NotDue),
         }
+        if self.due.is_none_or(|due| due > now) {
+            return Err(Refusal::NotDue);
+        }
+        self.fence += 1;
+        (self.leased_until, self.due) = (Some(now + lease), None);
+        Ok(())
     }
 
     /// Whether this run has it. One whose lease is over has it until another takes it.

@@ -1,0 +1,187 @@
+//! The explorer: visits every state of a model, breadth first, so that what it finds it finds by the shortest way.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::hash::Hash;
+use std::rc::Rc;
+
+use crate::rules::Rule;
+
+/// A world of finitely many states.
+pub(crate) trait Model {
+    type State: Clone + Eq + Hash;
+    type Action: fmt::Display;
+
+    fn initial(&self) -> Self::State;
+
+    /// Whatever can happen next, always in the same order.
+    fn steps(&self, state: &Self::State) -> Vec<Step<Self>>;
+
+    /// One of the states that behave as this one does: the same for all of them.
+    fn canonical(&self, state: Self::State) -> Self::State;
+
+    /// Whether all is well while this happens: nothing dies, nothing is lost, and nothing is called off.
+    fn is_benign(&self, action: &Self::Action) -> bool;
+
+    /// How it has ended.
+    fn end(&self, state: &Self::State) -> Option<&'static str>;
+}
+
+/// Something that can happen.
+pub(crate) struct Step<M: Model + ?Sized> {
+    pub(crate) action: M::Action,
+    pub(crate) next: M::State,
+    /// The rules that do not hold of it, or of the state after it.
+    pub(crate) broken: Vec<Rule>,
+}
+
+/// What was explored, and found.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub(crate) states: usize,
+    pub(crate) steps: usize,
+    /// How many steps the state that is farthest away takes.
+    pub(crate) depth: usize,
+    /// The ends that were met.
+    pub(crate) ends: Vec<&'static str>,
+    /// For each rule that was broken, the shortest way to break it.
+    pub(crate) found: BTreeMap<Rule, Vec<String>>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { states, steps, depth, ends, found } = self;
+        writeln!(f, "{states} states, {steps} steps, {depth} deep, ends: {}", ends.join(", "))?;
+        for (rule, trace) in found {
+            writeln!(f, "broken: {rule}")?;
+            trace.iter().enumerate().try_for_each(|(index, line)| writeln!(f, "{:>4}. {line}", index + 1))?;
+        }
+        Ok(())
+    }
+}
+
+/// Visits every state.
+pub(crate) fn explore<M: Model>(model: &M) -> Report {
+    explore_until(model, &[])
+}
+
+/// Visits states until all of these rules were seen broken, if there are any such; every state otherwise.
+pub(crate) fn explore_until<M: Model>(model: &M, rules: &[Rule]) -> Report {
+    let mut visited = Visited::new(model);
+    let mut found: BTreeMap<Rule, Way> = BTreeMap::new();
+    let mut steps = 0;
+    let mut at = 0;
+    while let Some(state) = visited.states.get(at).cloned() {
+        if !rules.is_empty() && rules.iter().all(|rule| found.contains_key(rule)) {
+            return visited.report(model, steps, found);
+        }
+        for Step { action, next, broken } in model.steps(&state) {
+            steps += 1;
+            let next = visited.visit(model.canonical(next), at);
+            if model.is_benign(&action) {
+                visited.benign_into[next].push(at);
+            }
+            for rule in broken {
+                found.entry(rule).or_insert(Way { from: at, to: next });
+            }
+        }
+        at += 1;
+    }
+    if let Some(state) = visited.without_an_end(model) {
+        found.insert(Rule::EndInReach, Way { from: visited.parents[state], to: state });
+    }
+    visited.report(model, steps, found)
+}
+
+/// The step at which a rule was broken, between two states.
+#[derive(Clone, Copy)]
+struct Way {
+    from: usize,
+    to: usize,
+}
+
+struct Visited<S> {
+    /// In the order in which they were met.
+    states: Vec<Rc<S>>,
+    indices: HashMap<Rc<S>, usize>,
+    /// From which each was met first; the initial one from itself.
+    parents: Vec<usize>,
+    /// From which each is reached while all is well.
+    benign_into: Vec<Vec<usize>>,
+}
+
+impl<S: Clone + Eq + Hash> Visited<S> {
+    fn new<M: Model<State = S>>(model: &M) -> Self {
+        let mut visited =
+            Self { states: Vec::new(), indices: HashMap::new(), parents: Vec::new(), benign_into: Vec::new() };
+        visited.visit(model.canonical(model.initial()), 0);
+        visited
+    }
+
+    fn report<M: Model<State = S>>(&self, model: &M, steps: usize, found: BTreeMap<Rule, Way>) -> Report {
+        let ends: BTreeSet<_> = self.states.iter().filter_map(|state| model.end(state)).collect();
+        Report {
+            states: self.states.len(),
+            steps,
+            depth: self.path(self.states.len() - 1).len(),
+            ends: ends.into_iter().collect(),
+            found: found.into_iter().map(|(rule, way)| (rule, self.trace(model, rule, way))).collect(),
+        }
+    }
+
+    fn visit(&mut self, state: S, from: usize) -> usize {
+        if let Some(&index) = self.indices.get(&state) {
+            return index;
+        }
+        let (index, state) = (self.states.len(), Rc::new(state));
+        self.states.push(Rc::clone(&state));
+        self.indices.insert(state, index);
+        self.parents.push(from);
+        self.benign_into.push(Vec::new());
+        index
+    }
+
+    /// The first state from which no end is reached though all is well from there on.
+    fn without_an_end<M: Model<State = S>>(&self, model: &M) -> Option<usize> {
+        let ends = |&index: &usize| model.end(&self.states[index]).is_some();
+        let mut reach: Vec<usize> = (0..self.states.len()).filter(ends).collect();
+        let mut is_in_reach = vec![false; self.states.len()];
+        reach.iter().for_each(|&index| is_in_reach[index] = true);
+        while let Some(index) = reach.pop() {
+            for &from in &self.benign_into[index] {
+                if !std::mem::replace(&mut is_in_reach[from], true) {
+                    reach.push(from);
+                }
+            }
+        }
+        is_in_reach.iter().position(|is_in_reach| !is_in_reach)
+    }
+
+    /// The states on the shortest way to a state, without the initial one.
+    fn path(&self, mut to: usize) -> Vec<usize> {
+        let mut path = Vec::new();
+        while to != 0 {
+            path.push(to);
+            to = self.parents[to];
+        }
+        path.reverse();
+        path
+    }
+
+    /// What happens on the way, told of the states as they are and not as the explorer keeps them.
+    fn trace<M: Model<State = S>>(&self, model: &M, rule: Rule, way: Way) -> Vec<String> {
+        let mut path = self.path(way.from);
+        path.push(way.to);
+        let mut state = model.initial();
+        let mut trace = Vec::new();
+        for (index, &to) in path.iter().enumerate() {
+            let must_break = index + 1 == path.len() && rule != Rule::EndInReach;
+            let mut steps = model.steps(&state).into_iter().filter(|step| !must_break || step.broken.contains(&rule));
+            let step = steps.find(|step| model.canonical(step.next.clone()) == *self.states[to]);
+            let step = step.expect("a state and its canonical form have the same steps");
+            trace.push(step.action.to_string());
+            state = step.next;
+        }
+        trace
+    }
+}

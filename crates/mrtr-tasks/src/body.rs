@@ -1,6 +1,6 @@
 //! What a task holds: its call, its questions and what came of it, as they are kept.
 
-use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InputRequest, Json, Revision, Wire};
+use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
 use mrtr_server::extend::{Asked, Host, Question, ToolCall};
 use mrtr_server::{Caller, ProtocolError};
 use mrtr_state::{FlowProgress, Timestamp};
@@ -74,8 +74,9 @@ pub(crate) struct QuestionBody {
 }
 
 impl QuestionBody {
-    pub(crate) fn of(question: &Question) -> Result<Self, serde_json::Error> {
-        let request = serde_json::value::to_raw_value(&question.request)?;
+    /// In the revision of its task: what one revision says, another may leave out.
+    pub(crate) fn of(question: &Question, revision: Revision) -> Result<Self, serde_json::Error> {
+        let request = serde_json::value::to_raw_value(&InRevision::new(&question.request, revision))?;
         Ok(Self { name: question.key.clone(), request, asked: question.asked.to_bytes() })
     }
 
@@ -83,8 +84,8 @@ impl QuestionBody {
         Asked::from_bytes(&self.asked).unwrap_or_default()
     }
 
-    pub(crate) fn request(&self) -> Result<InputRequest, Unreadable> {
-        let request = InputRequest::read(&self.request, Revision::Published.lenient());
+    pub(crate) fn request(&self, revision: Revision) -> Result<InputRequest, Unreadable> {
+        let request = InputRequest::read(&self.request, revision.lenient());
         request.map_err(|error| Unreadable::Form(error.to_string()))
     }
 }

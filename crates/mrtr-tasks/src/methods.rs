@@ -147,7 +147,7 @@ impl Inner {
         }
         let mut refusal = None;
         for (key, question) in self.questions(task)? {
-            let request = question.request().map_err(|error| unreadable(&task.record, &error))?;
+            let request = question.request(task.record.revision).map_err(|error| unreadable(&task.record, &error))?;
             match check_capabilities([&request], capabilities, task.record.revision) {
                 Ok(()) => drop(shown.insert(key, request)),
                 Err(error) => refusal = Some(error),

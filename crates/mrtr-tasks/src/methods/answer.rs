@@ -53,7 +53,7 @@ impl Tasks {
         let mut refused = Vec::new();
         for (key, question) in inner.questions(task)? {
             let Some(answer) = answers.get(&key) else { continue };
-            let asked = question.request().map_err(|error| unreadable(record, &error))?;
+            let asked = question.request(record.revision).map_err(|error| unreadable(record, &error))?;
             match check_answer(&asked, answer.as_object().as_raw(), record.revision) {
                 Ok(()) => {
                     let entry = Entries::of_answer(&question.name, answer.as_object().as_raw(), question.asked());

@@ -144,7 +144,7 @@ impl Sink {
                 tracing::error!(%error, key = question.key, "a question cannot be written");
                 Broken::Ends(crate::body::internal_error("Internal error"))
             };
-            let body = QuestionBody::of(question).map_err(unwritten)?;
+            let body = QuestionBody::of(question, self.revision).map_err(unwritten)?;
             prepared.asked.push(question.key.clone());
             let Asked::Anew { key, retired } = self.state().keys.ask(&body, question.refused.is_some()) else {
                 continue;

@@ -317,7 +317,7 @@ impl Started {
         };
         match tokio::time::timeout(PATIENCE, waiting).await {
             Ok(task) => task,
-            Err(_) => panic!("it never was {what}"),
+            Err(_) => panic!("it never was {what}, but {last}"),
         }
     }
 
@@ -336,7 +336,7 @@ impl Started {
         };
         match tokio::time::timeout(PATIENCE, waiting).await {
             Ok(requests) => requests,
-            Err(_) => panic!("it never asked {expected:?}"),
+            Err(_) => panic!("it never asked {expected:?}, but {last}: {}", self.get().await),
         }
     }
 

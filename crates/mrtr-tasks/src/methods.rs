@@ -172,7 +172,8 @@ impl Inner {
 
     fn message(&self, task: &KeptTask) -> Option<String> {
         let kept = task.message.as_ref()?;
-        String::from_utf8(self.attached()?.vault.open(Kind::Message, task.record.id, kept).ok()?).ok()
+        let text = self.attached()?.vault.open(Kind::Message, task.record.id, kept).ok()?;
+        String::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 
     fn result_body(&self, task: &KeptTask) -> Result<Option<ResultBody>, ProtocolError> {

@@ -78,7 +78,9 @@ async fn ended(
                 Err(outcome) => return outcome,
             };
             let retired = shown.into_iter().map(|(key, _)| key).collect();
-            park(inner, run, Recorded { retired, ..Recorded::default() }, Some(pause)).await
+            // A pause is for a visit; a yield point has none.
+            let message = if pause.is_zero() { None } else { sink.message_of_visit() };
+            park(inner, run, Recorded { retired, message, ..Recorded::default() }, Some(pause)).await
         }
         Outcome::Stopped(reason) => stopped(inner, run, signal.raised().or(Some(reason))).await,
     }

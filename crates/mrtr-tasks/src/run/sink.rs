@@ -94,7 +94,15 @@ impl Sink {
     }
 
     fn message(&self) -> Option<Vec<u8>> {
-        let text = self.progress.take()?;
+        self.sealed(&self.progress.take()?)
+    }
+
+    /// What the flow last said of its progress, or that it waits for a visit.
+    pub(super) fn message_of_visit(&self) -> Option<Vec<u8>> {
+        self.message().or_else(|| self.sealed("Waiting for the visit to be completed"))
+    }
+
+    fn sealed(&self, text: &str) -> Option<Vec<u8>> {
         Some(self.inner.attached()?.vault.seal(Kind::Message, self.run.id, text.as_bytes()))
     }
 
@@ -131,6 +139,10 @@ impl Sink {
         prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, entries.as_bytes()));
         prepared.recorded.progressed = is_news;
         prepared.recorded.message = self.message();
+        // What was waited for has come, and is not to be told any longer.
+        if prepared.recorded.message.is_none() && entries.iter().any(|entry| entry.kind() == EntryKind::Visited) {
+            prepared.recorded.message = self.sealed("");
+        }
         Ok(Some(prepared))
     }
 

@@ -57,6 +57,10 @@ impl Tasks {
             match check_answer(&asked, answer.as_object().as_raw(), record.revision) {
                 Ok(()) => {
                     let entry = Entries::of_answer(&question.name, answer.as_object().as_raw(), question.asked());
+                    if entry.as_bytes().len() > inner.options.entry_limit {
+                        let text = format!("The answer to `{key}` is larger than a task may hold");
+                        return Err(ProtocolError::invalid_params(text));
+                    }
                     let entry = vault.seal(Kind::Entries, record.id, entry.as_bytes());
                     taken.push(Answer { key, entry });
                 }

@@ -92,9 +92,15 @@ impl Tasks {
     async fn ask_anew(&self, task: &KeptTask, key: &str, question: &QuestionBody) -> Result<(), ProtocolError> {
         let (inner, record) = (&*self.0, &task.record);
         let vault = &inner.attached().ok_or_else(|| internal_error("Internal error"))?.vault;
+        let tried = number(&question.name, key);
+        // Keys are kept for as long as their task, so there is an end to them: the last one stays, for the same question.
+        if tried >= MOST_KEYS {
+            return Ok(());
+        }
         let mut used: Vec<String> = task.open.iter().map(|open| open.key.clone()).collect();
         loop {
-            let fresh = fresh_key(&question.name, |key| used.iter().any(|used| used == key));
+            let is_used = |key: &str| number(&question.name, key) <= tried || used.iter().any(|used| used == key);
+            let fresh = fresh_key(&question.name, is_used);
             let body = vault.seal_body(Kind::Question, record.id, question);
             let body = body.map_err(|_| internal_error("Internal error"))?;
             let again = KeptQuestion { key: fresh, body };
@@ -107,3 +113,12 @@ impl Tasks {
         }
     }
 }
+
+/// Which of the keys of a question this is, from 1.
+fn number(name: &str, key: &str) -> u32 {
+    let number = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+    number.and_then(|number| number.parse().ok()).unwrap_or(1)
+}
+
+/// As often a question is asked under a fresh key since an answer to it did not follow its form.
+const MOST_KEYS: u32 = 100;

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::body::{CallBody, QuestionBody};
-use crate::count;
+use crate::{TaskRecord, count};
 use crate::store::{AcquiredTask, Run, Wanted};
 use crate::tasks::Inner;
 use crate::vault::{Kind, Unreadable};
@@ -92,6 +92,7 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermi
 
 async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal) {
     let began = Instant::now();
+    let expires = remaining(&task.record, inner.options.lease);
     let prepared = match Prepared::open(inner, &task) {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -106,7 +107,8 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     let Prepared { call, journal, keys } = prepared;
     let progress = Progress::default();
     let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone()));
-    let lasts = task.record.expires().map_or(Duration::MAX, |end| end.since(task.record.created));
+    // Its time is the task's, which its supervisor knows: a question may extend it.
+    let lasts = Duration::MAX;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
         context.as_task(limit).deadline(lasts).stop(signal.clone()).sink(Arc::clone(&sink) as _).notifications(
@@ -117,9 +119,15 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     });
     let ran = tokio::select! {
         ran = running => Some(ran),
-        () = lease::supervise(inner, run, &signal, &progress, began) => None,
+        () = lease::supervise(inner, run, &signal, &progress, began, expires) => None,
     };
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
+}
+
+/// For how long from now a task lasts that was just acquired for this long.
+fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
+    let (expires, leased_until) = (record.expires()?, record.leased_until?);
+    Some((expires.since(leased_until) + lease).saturating_sub(leased_until.since(expires)))
 }
 
 /// A task that can be run.

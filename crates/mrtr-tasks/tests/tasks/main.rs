@@ -3,8 +3,11 @@
 
 mod answers;
 mod core;
+mod ends;
 mod faulty;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]
 mod log;
+mod owners;
 mod published;
 mod support;
+mod transcripts;

@@ -103,7 +103,8 @@ async fn shown(inner: &Inner, run: Run) -> Result<Vec<(String, QuestionBody)>, &
 async fn stopped(inner: &Inner, run: Run, reason: Option<StopReason>) -> &'static str {
     match reason {
         Some(StopReason::Cancelled) => "cancelled",
-        Some(StopReason::LeaseLost) => "lost",
+        // If no other run has it yet, it was the store that failed: that is no lost run.
+        Some(StopReason::LeaseLost) => hand_over(inner, run, PAUSE_AFTER_FAILURE).await,
         _ => hand_over(inner, run, Duration::ZERO).await,
     }
 }

@@ -11,6 +11,8 @@ use mrtr_server::extend::{
     Entries, EntryKind, Journal, JournalSink, Question, SinkError, ToolCall, check_capabilities,
 };
 
+use tokio::time::Instant;
+
 use super::keys::{Asked, Keys};
 use super::progress::Progress;
 use crate::body::QuestionBody;
@@ -172,6 +174,12 @@ impl Sink {
         Ok(())
     }
 
+    /// Whether the questions of entries are shown, as this run would have them.
+    async fn is_shown(&self, prepared: &Prepared) -> bool {
+        let shown = self.inner.store.get(self.run.id, None).await;
+        shown.is_ok_and(|task| prepared.recorded.opened.iter().all(|question| task.open.contains(question)))
+    }
+
     fn kept(&self, entries: &Entries, prepared: Prepared) {
         let mut state = self.state();
         for name in &prepared.withdrawn {
@@ -210,10 +218,22 @@ struct Prepared {
 #[async_trait]
 impl JournalSink for Sink {
     async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
+        let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
+        // What the store may have kept though it said that it failed.
+        let mut unsure: Option<Prepared> = None;
         loop {
-            let Some(prepared) = self.prepare(entries).map_err(|broken| self.fail(broken))? else { return Ok(()) };
+            let was_unsure = unsure.is_some();
+            let prepared = match unsure.take() {
+                Some(prepared) => Some(prepared),
+                None => self.prepare(entries).map_err(|broken| self.fail(broken))?,
+            };
+            let Some(prepared) = prepared else { return Ok(()) };
             match self.inner.store.record(self.run, prepared.recorded.clone()).await {
                 Ok(()) => {
+                    self.kept(entries, prepared);
+                    return Ok(());
+                }
+                Err(StoreError::KeyUsed(_)) if was_unsure && self.is_shown(&prepared).await => {
                     self.kept(entries, prepared);
                     return Ok(());
                 }
@@ -225,9 +245,14 @@ impl JournalSink for Sink {
                     return Err(self.fail(Broken::Lost));
                 }
                 Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
+                // What was done must not be forgotten because the store failed for a moment.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
-                    return Err(self.fail(Broken::Store));
+                    if Instant::now() + RETRY >= deadline {
+                        return Err(self.fail(Broken::Store));
+                    }
+                    tokio::time::sleep(RETRY).await;
+                    unsure = Some(prepared);
                 }
             }
         }
@@ -236,3 +261,4 @@ impl JournalSink for Sink {
 
 /// How long a run waits after the store has failed it.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_millis(200);

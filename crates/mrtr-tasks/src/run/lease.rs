@@ -20,18 +20,25 @@ pub(super) async fn supervise(
     signal: &StopSignal,
     progress: &Progress,
     began: Instant,
-    mut expires: Option<Duration>,
+    expires: Option<Duration>,
 ) {
     let lease = inner.options.lease;
-    let mut looked = began;
+    let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     // When the store last said that this run has the task, at the latest.
     let mut confirmed = began;
     loop {
         let next = (confirmed + lease / 3).max(Instant::now() + lease / 30);
+        let is_due = async {
+            tokio::select! {
+                () = tokio::time::sleep_until(next) => {}
+                // What the flow says of its progress goes along, about as often as clients look.
+                () = progress.noted(confirmed + inner.options.poll_interval) => {}
+            }
+        };
         tokio::select! {
             reason = signal.wait() => return tokio::time::sleep(grace(inner, reason)).await,
-            () = tokio::time::sleep_until(next) => {
+            () = is_due => {
                 let asked = Instant::now();
                 let message = progress.take().and_then(|text| seal(inner, run, &text));
                 match renew(inner, run, message, confirmed + lease * 2 / 3).await {
@@ -40,14 +47,10 @@ pub(super) async fn supervise(
                 }
             }
             // Nothing else tells that its time is over.
-            () = async { tokio::time::sleep_until(looked + expires.unwrap_or_default()).await }, if expires.is_some() => {
-                looked = Instant::now();
-                expires = look(inner, run, signal).await.or(Some(lease / 3));
+            () = tokio::time::sleep_until(expires.unwrap_or(began)), if expires.is_some() => {
+                expires = look(inner, run, signal).await.or_else(|| Some(Instant::now() + lease / 3));
             }
-            _ = changes.changed() => {
-                looked = Instant::now();
-                expires = look(inner, run, signal).await.or(expires);
-            }
+            _ = changes.changed() => expires = look(inner, run, signal).await.or(expires),
         }
     }
 }
@@ -74,15 +77,16 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
     }
 }
 
-/// Stops the run if the task was ended or taken over from elsewhere. Says for how long the task lasts, if it has an end.
-async fn look(inner: &Inner, run: Run, signal: &StopSignal) -> Option<Duration> {
+/// Stops the run if the task was ended or taken over from elsewhere. Says when the task's time is over, if
+/// it has an end.
+async fn look(inner: &Inner, run: Run, signal: &StopSignal) -> Option<Instant> {
     // A store that does not answer must not keep the lease from being renewed, or from being given up in time.
     let read = tokio::time::timeout(inner.options.lease / 6, inner.store.get(run.id, None)).await;
     match read.unwrap_or_else(|late| Err(StoreError::Store(late.into()))) {
         Ok(task) if task.record.end(task.now).is_some() => signal.raise(StopReason::Cancelled),
         Ok(task) if task.record.fence != run.fence => signal.raise(StopReason::LeaseLost),
         Err(StoreError::NotFound) => signal.raise(StopReason::Cancelled),
-        Ok(task) => return task.record.expires().map(|end| end.since(task.now)),
+        Ok(task) => return task.record.expires().map(|end| Instant::now() + end.since(task.now)),
         // The next renewal tells.
         Err(_) => {}
     }

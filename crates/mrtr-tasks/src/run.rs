@@ -76,7 +76,7 @@ async fn sweep(inner: &Inner) {
 }
 
 /// Runs one task, which this instance has just acquired.
-async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermit) {
+async fn run(inner: Arc<Inner>, task: AcquiredTask, permit: OwnedSemaphorePermit) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
         "task",
@@ -86,7 +86,9 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermi
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
+    // Dropped last, since it has the runner look for work, for which there must be a permit by then.
     let _running = inner.running(run, signal.clone());
+    let _permit = permit;
     run_acquired(&inner, run, task, signal).instrument(span).await;
 }
 

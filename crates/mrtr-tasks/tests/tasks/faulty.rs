@@ -11,6 +11,7 @@ use mrtr_tasks::store::{
     StoreError, Swept, TaskStore, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId};
+use tokio::sync::Notify;
 
 /// What goes wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub(crate) enum Fault {
     Fails,
     /// It says that it failed, and did it all the same.
     FailsAfterwards,
-    /// It never answers.
+    /// It does not answer until all is well again, and then says that it failed.
     Hangs,
 }
 
@@ -29,11 +30,12 @@ pub(crate) struct Faulty {
     inner: Arc<dyn TaskStore>,
     faults: Mutex<HashMap<&'static str, (Fault, usize)>>,
     called: Mutex<HashMap<&'static str, usize>>,
+    healed: Notify,
 }
 
 impl Faulty {
     pub(crate) fn over(inner: Arc<dyn TaskStore>) -> Arc<Self> {
-        Arc::new(Self { inner, faults: Mutex::default(), called: Mutex::default() })
+        Arc::new(Self { inner, faults: Mutex::default(), called: Mutex::default(), healed: Notify::new() })
     }
 
     /// Has a verb go wrong, so many times from now.
@@ -44,6 +46,7 @@ impl Faulty {
     /// All is well again.
     pub(crate) fn heal(&self) {
         self.faults.lock().unwrap().clear();
+        self.healed.notify_waiters();
     }
 
     pub(crate) fn calls(&self, verb: &str) -> usize {
@@ -68,7 +71,10 @@ impl Faulty {
             None => inner.await,
             Some(Fault::Fails) => Err(failed()),
             Some(Fault::FailsAfterwards) => inner.await.and_then(|_| Err(failed())),
-            Some(Fault::Hangs) => std::future::pending().await,
+            Some(Fault::Hangs) => {
+                self.healed.notified().await;
+                Err(failed())
+            }
         }
     }
 }

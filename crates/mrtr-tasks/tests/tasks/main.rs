@@ -9,5 +9,6 @@ mod faulty;
 mod log;
 mod owners;
 mod published;
+mod running;
 mod support;
 mod transcripts;

@@ -53,6 +53,10 @@ impl Faulty {
         self.called.lock().unwrap().get(verb).copied().unwrap_or_default()
     }
 
+    pub(crate) fn all_calls(&self) -> usize {
+        self.called.lock().unwrap().values().sum()
+    }
+
     async fn through<T>(
         &self,
         verb: &'static str,

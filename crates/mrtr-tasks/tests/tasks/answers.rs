@@ -385,7 +385,8 @@ async fn a_question_that_lost_a_race_is_shown_no_more() {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             let asked = flow.branch(async { flow.elicit::<Name>("name", "Who?").await.map(|name| name.name) });
-            let worked = flow.branch(async { flow.step("pack", outside.happen_after_gate("pack")).await.map_err(drop) });
+            let worked =
+                flow.branch(async { flow.step("pack", outside.happen_after_gate("pack")).await.map_err(drop) });
             flow.race((asked, worked)).await.map_err(|error| error.to_string())?;
             flow.step("ship", outside.happen_after_gate("ship")).await?;
             Ok("done".into())

@@ -10,7 +10,7 @@ use mrtr_tasks::TaskOptions;
 use serde_json::{Map, Value, json};
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{Name, TokioClock, OLDER, Outside, Site, ann, call, greeting, memory, tool};
+use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting, memory, tool};
 
 #[tokio::test(start_paused = true)]
 async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {

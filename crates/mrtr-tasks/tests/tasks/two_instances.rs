@@ -10,7 +10,7 @@ use mrtr_tasks::{TaskOptions, WaitsFor};
 use serde_json::json;
 
 use crate::file::File;
-use crate::support::{Name, Outside, Site, greeting, sealer, tool};
+use crate::support::{Name, Outside, Site, greeting, tool};
 
 #[tokio::test]
 async fn an_answer_through_one_instance_is_followed_by_a_run_on_either() {
@@ -165,7 +165,6 @@ async fn each_instance_runs_the_tools_that_it_serves() {
     let views = new.tasks.view(None, 10).await.unwrap();
     let served: Vec<_> = views.iter().map(|view| (view.tool.as_str(), view.is_served)).collect();
     assert_eq!(served, [("old", false), ("both", true), ("new", true), ("both", true)]);
-    drop(sealer());
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ pub(super) const EDGES: [(&str, &[&str]); 9] = [
     ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
-    ("mrtr-examples", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state"]),
+    ("mrtr-examples", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-schema", &["mrtr-schema-derive"]),
     ("mrtr-schema-derive", &[]),

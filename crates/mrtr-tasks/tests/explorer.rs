@@ -77,6 +77,15 @@ fn a_finish_that_overwrites_a_cancel_is_found() {
     assert_eq!(after_cancel, told);
 }
 
+/// What a store keeps is kept twice if it is sent twice: a fault of the runner, which no transition mends.
+#[test]
+fn a_runner_that_does_not_hear_and_sends_again_is_found() {
+    let tasks = Tasks { resends: true, ..Tasks::new(1, TaskRecord::apply) };
+    let [recorded] = found(&tasks, [Rule::StepRecordedOnce]);
+    let last = "[  0 s] runner 0, run 2: records the outcome of step a";
+    assert_eq!(recorded[5..], [format!("{last} (the acknowledgement is lost)"), last.to_owned()]);
+}
+
 /// Explores a world with a fault until these rules were broken. Gives the shortest way to break each.
 fn found<const N: usize>(tasks: &Tasks, rules: [Rule; N]) -> [Vec<String>; N] {
     let mut report = explore_until(tasks, &rules);

@@ -63,19 +63,23 @@ impl fmt::Display for Report {
     }
 }
 
-/// Visits every state.
+/// Visits every state, or as many as it takes to see a rule broken.
 pub(crate) fn explore<M: Model>(model: &M) -> Report {
-    explore_until(model, &[])
+    search(model, |found| !found.is_empty())
 }
 
-/// Visits states until all of these rules were seen broken, if there are any such; every state otherwise.
+/// Visits states until all of these rules were seen broken, whatever else is broken.
 pub(crate) fn explore_until<M: Model>(model: &M, rules: &[Rule]) -> Report {
+    search(model, |found| rules.iter().all(|rule| found.contains_key(rule)))
+}
+
+fn search<M: Model>(model: &M, is_enough: impl Fn(&BTreeMap<Rule, Way>) -> bool) -> Report {
     let mut visited = Visited::new(model);
     let mut found: BTreeMap<Rule, Way> = BTreeMap::new();
     let mut steps = 0;
     let mut at = 0;
     while let Some(state) = visited.states.get(at).cloned() {
-        if !rules.is_empty() && rules.iter().all(|rule| found.contains_key(rule)) {
+        if is_enough(&found) {
             return visited.report(model, steps, found);
         }
         for rule in model.broken(&state) {

@@ -1,6 +1,13 @@
 //! Both stores of tasks: the contract, many at once, random verbs in lock-step, and what only a file can do.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
+#[path = "stores/clock.rs"]
+mod clock;
+#[path = "stores/model.rs"]
+mod model;
+#[path = "stores/random_verbs.rs"]
+mod random_verbs;
+
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;

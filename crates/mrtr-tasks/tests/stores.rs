@@ -1,8 +1,12 @@
 //! Both stores of tasks: the contract, many at once, random verbs in lock-step, and what only a file can do.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
+#[path = "stores/at_once.rs"]
+mod at_once;
 #[path = "stores/clock.rs"]
 mod clock;
+#[path = "stores/file.rs"]
+mod file;
 #[path = "stores/model.rs"]
 mod model;
 #[path = "stores/random_verbs.rs"]

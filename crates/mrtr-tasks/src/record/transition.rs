@@ -152,7 +152,10 @@ impl TaskRecord {
         // Whether or not a store has noticed: nothing but the end that it met happens to it from then on.
         if self.end(now).is_some() {
             return match event {
-                Event::Expire => Ok(self.finish(End::Expired, now)),
+                Event::Expire => {
+                    self.finish(End::Expired, now);
+                    Ok(())
+                }
                 _ => Err(Refusal::Ended),
             };
         }

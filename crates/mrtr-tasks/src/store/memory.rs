@@ -218,7 +218,9 @@ impl TaskStore for MemoryTaskStore {
             tasks.note(id);
         }
         let removed = tasks.removable(most, now);
-        removed.iter().for_each(|&place| tasks.remove(place));
+        for &place in &removed {
+            tasks.remove(place);
+        }
         self.announce(&tasks);
         Ok(Swept { expired: expired.len(), removed: removed.len() })
     }

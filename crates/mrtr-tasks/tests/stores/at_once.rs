@@ -13,7 +13,7 @@ use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Barrier;
 
 use crate::clock::{NOON, SetClock};
-use crate::{Files, within_a_minute};
+use crate::{Files, open, within_a_minute};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_at_once_on_a_task_in_memory_one_wins() {
@@ -24,7 +24,7 @@ async fn of_many_at_once_on_a_task_in_memory_one_wins() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_many_at_once_on_a_task_in_sqlite_one_wins() {
     let files = Files::new();
-    let store: Arc<dyn TaskStore> = Arc::new(files.open(&files.fresh(), &clock()));
+    let store: Arc<dyn TaskStore> = Arc::new(open(files.fresh(), &clock()));
     within_a_minute(hammer(&[store])).await;
 }
 
@@ -32,7 +32,7 @@ async fn of_many_at_once_on_a_task_in_sqlite_one_wins() {
 async fn of_many_at_once_in_three_stores_on_one_file_one_wins() {
     let files = Files::new();
     let (path, clock) = (files.fresh(), clock());
-    let stores: Vec<_> = (0..3).map(|_| Arc::new(files.open(&path, &clock)) as Arc<dyn TaskStore>).collect();
+    let stores: Vec<_> = (0..3).map(|_| Arc::new(open(&path, &clock)) as Arc<dyn TaskStore>).collect();
     within_a_minute(hammer(&stores)).await;
 }
 
@@ -40,7 +40,7 @@ async fn of_many_at_once_in_three_stores_on_one_file_one_wins() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn verbs_of_many_tasks_that_arrive_together_do_not_mix() {
     let files = Files::new();
-    let store: Arc<dyn TaskStore> = Arc::new(files.open(&files.fresh(), &clock()));
+    let store: Arc<dyn TaskStore> = Arc::new(open(files.fresh(), &clock()));
     let all = (0..200).map(|_| {
         let store = Arc::clone(&store);
         tokio::spawn(async move {

@@ -13,19 +13,19 @@ use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use rusqlite::Connection;
 
 use crate::clock::{NOON, SetClock};
-use crate::{Files, within_a_minute};
+use crate::{Files, open, within_a_minute};
 
 #[tokio::test]
 async fn what_was_acknowledged_is_still_in_the_file_after_a_restart() {
     let (files, clock) = (Files::new(), clock());
     let path = files.fresh();
-    let store = files.open(&path, &clock);
+    let store = open(&path, &clock);
     let run = running(&store, 1).await;
     store.park(run, asking(), None).await.unwrap();
     store.answer(run.id, &owner(), vec![Answer { key: "name".into(), entry: b"Ann".to_vec() }]).await.unwrap();
     let (before, cursor) = (store.get(run.id, None).await.unwrap(), store.cursor().await.unwrap());
     drop(store);
-    let store = files.open(&path, &clock);
+    let store = open(&path, &clock);
     assert_eq!(store.get(run.id, None).await.unwrap(), before);
     assert_eq!(store.cursor().await.unwrap(), cursor, "changes go on where they were");
     let taken = store.acquire(&wanted()).await.unwrap().tasks.remove(0);
@@ -37,7 +37,7 @@ async fn what_was_acknowledged_is_still_in_the_file_after_a_restart() {
 async fn a_dropped_store_has_closed_its_file() {
     let files = Files::new();
     let path = files.fresh();
-    let store = files.open(&path, &clock());
+    let store = open(&path, &clock());
     store.sweep(1).await.unwrap();
     drop(store);
     // SQLite removes the log when the last connection is closed.
@@ -49,7 +49,7 @@ async fn a_dropped_store_has_closed_its_file() {
 async fn a_task_that_has_ended_holds_nothing_and_one_that_was_removed_leaves_nothing() {
     let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON)));
     let path = files.fresh();
-    let store = files.open(&path, &(Arc::clone(&clock) as Arc<dyn Clock>));
+    let store = open(&path, &(Arc::clone(&clock) as Arc<dyn Clock>));
     let other = Connection::open(&path).unwrap();
     let rows = |table| {
         let count = format!("SELECT count(*) FROM {table}");
@@ -78,8 +78,8 @@ async fn a_task_that_has_ended_holds_nothing_and_one_that_was_removed_leaves_not
 async fn the_list_of_changes_does_not_grow_for_ever_and_no_number_is_given_twice() {
     let (files, clock) = (Files::new(), clock());
     let path = files.fresh();
-    let store = Arc::new(files.open(&path, &clock));
-    let id = create(&*store, 1).await;
+    let store = Arc::new(open(&path, &clock));
+    let id = create(&store, 1).await;
     let wakes: Vec<_> = (0..20_000)
         .map(|_| {
             let store = Arc::clone(&store);
@@ -103,7 +103,7 @@ async fn the_list_of_changes_does_not_grow_for_ever_and_no_number_is_given_twice
 #[tokio::test]
 async fn two_tasks_have_two_ids() {
     let (files, clock) = (Files::new(), clock());
-    let store = files.open(&files.fresh(), &clock);
+    let store = open(files.fresh(), &clock);
     let id = create(&store, 1).await;
     let mut same = new_task(2);
     same.record.id = id;

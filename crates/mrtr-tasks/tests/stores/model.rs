@@ -190,7 +190,9 @@ impl Row {
             self.record = before;
             return Err(StoreError::KeyUsed(key.clone()));
         }
-        retired.iter().for_each(|key| self.close(key));
+        for key in &retired {
+            self.close(key);
+        }
         self.questions.extend(opened.into_iter().map(|question| (question, true)));
         self.entries.extend(entries);
         self.message = message.or(self.message.take());

@@ -20,7 +20,7 @@ use proptest::sample::{Index, select, subsequence};
 
 use crate::clock::{NOON, SetClock};
 use crate::model::Model;
-use crate::{Files, within_a_minute};
+use crate::{Files, open, within_a_minute};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
@@ -140,7 +140,7 @@ async fn play(verbs: Vec<Verb>) {
     let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
     let players = [
         Player::new(Arc::new(MemoryTaskStore::new(Arc::clone(&shared)))).await,
-        Player::new(Arc::new(files.open(&files.fresh(), &shared))).await,
+        Player::new(Arc::new(open(files.fresh(), &shared))).await,
     ];
     let mut game = Game { model: Model::default(), players, tasks: Vec::new(), runs: Vec::new() };
     for verb in verbs {
@@ -276,15 +276,15 @@ impl Player {
         done.map(|()| Vec::new())
     }
 
-    async fn expect_told(&mut self, changed: &[TaskId]) {
+    async fn expect_told(&mut self, expected: &[TaskId]) {
         let cursor = self.store.cursor().await.unwrap();
         if cursor == self.since {
-            assert_eq!(changed, []);
+            assert_eq!(expected, []);
             return;
         }
         let changes = self.store.changed(self.since).await.unwrap();
-        let told = |id: &TaskId| matches!(&changes.changed, Changed::These(ids) if ids.contains(id));
-        assert!(changed.iter().all(told), "{changes:?} leaves out some of {changed:?}");
+        let is_told = |id: &TaskId| matches!(&changes.changed, Changed::These(ids) if ids.contains(id));
+        assert!(expected.iter().all(is_told), "{changes:?} leaves out some of {expected:?}");
         assert_eq!(changes.until, cursor);
         self.since = cursor;
     }

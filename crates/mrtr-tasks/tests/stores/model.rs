@@ -71,6 +71,9 @@ impl Model {
     ) -> Result<(), StoreError> {
         let row = self.row(run.id, None)?;
         row.apply(Event::Renew { fence: run.fence, lease }, now)?;
+        if message.is_some() {
+            row.apply(Event::Record { fence: run.fence, change: Change::default() }, now)?;
+        }
         row.message = message.or(row.message.take());
         Ok(())
     }
@@ -116,6 +119,28 @@ impl Model {
             }
         }
         Ok(answered)
+    }
+
+    pub(crate) fn ask_anew(
+        &mut self,
+        id: TaskId,
+        owner: &Owner,
+        key: &str,
+        again: KeptQuestion,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = self.row(id, Some(owner))?;
+        row.apply(Event::AskAnew { retired: "no key", opened: "no key" }, now)?;
+        if row.questions.iter().any(|(known, _)| known.key == again.key) {
+            return Err(StoreError::KeyUsed(again.key));
+        }
+        let is_open = row.record.open.iter().any(|open| open == key);
+        if is_open {
+            row.apply(Event::AskAnew { retired: key, opened: &again.key }, now)?;
+            row.close(key);
+            row.questions.push((again, true));
+        }
+        Ok(is_open)
     }
 
     /// A verb that changes nothing but the record.

@@ -64,6 +64,7 @@ enum RunVerb {
 #[derive(Debug, Clone)]
 enum TaskVerb {
     Answer(Vec<Answer>),
+    AskAnew(String, KeptQuestion),
     Wake,
     Cancel,
     Retry,
@@ -106,6 +107,9 @@ fn task_verb() -> impl Strategy<Value = TaskVerb> {
     let answer = (key(), bytes()).prop_map(|(key, entry)| Answer { key, entry });
     prop_oneof![
         6 => vec(answer, 0..3).prop_map(TaskVerb::Answer),
+        3 => (key(), key(), bytes()).prop_map(|(key, again, body)| {
+            TaskVerb::AskAnew(key, KeptQuestion { key: again, body })
+        }),
         2 => Just(TaskVerb::Wake),
         1 => Just(TaskVerb::Cancel),
         1 => Just(TaskVerb::Retry),
@@ -269,6 +273,10 @@ impl Player {
             TaskVerb::Answer(answers) => {
                 return self.store.answer(id, owner.unwrap_or(&self::owner(0)), answers).await;
             }
+            TaskVerb::AskAnew(key, again) => {
+                let asked = self.store.ask_anew(id, owner.unwrap_or(&self::owner(0)), &key, again).await?;
+                return Ok(if asked { vec![key] } else { Vec::new() });
+            }
             TaskVerb::Wake => self.store.wake(id).await,
             TaskVerb::Cancel => self.store.cancel(id, owner).await,
             TaskVerb::Retry => self.store.retry(id).await,
@@ -309,6 +317,10 @@ fn of_task(
 ) -> Result<Vec<String>, StoreError> {
     let (owner, event) = match verb {
         TaskVerb::Answer(answers) => return model.answer(id, owner.unwrap_or(&self::owner(0)), answers, now),
+        TaskVerb::AskAnew(key, again) => {
+            let asked = model.ask_anew(id, owner.unwrap_or(&self::owner(0)), &key, again, now)?;
+            return Ok(if asked { vec![key] } else { Vec::new() });
+        }
         TaskVerb::Wake => (None, Event::Wake),
         TaskVerb::Cancel => (owner, Event::Cancel),
         TaskVerb::Retry => (None, Event::Retry),

@@ -9,6 +9,7 @@ use sha2::Sha256;
 use crate::binding::Principal;
 use crate::claims::PrincipalDigest;
 use crate::codec::{Codec, SealingKey};
+use crate::digest::ParamsKey;
 use crate::keys::{Key, KeyId, KeyRing};
 use crate::token;
 
@@ -22,6 +23,7 @@ pub(crate) struct PreparedKey {
     pub(crate) id: KeyId,
     pub(crate) header: String,
     pub(crate) sealing: Box<dyn SealingKey>,
+    pub(crate) params: ParamsKey,
     principals: Hmac<Sha256>,
 }
 
@@ -38,6 +40,7 @@ impl PreparedKey {
             id: key.id().clone(),
             header: token::header(codec.letter(), key.id()),
             sealing: codec.with_key(&key.derive(&format!("seal/{}", codec.letter()))),
+            params: ParamsKey::of(key),
             principals: key.derive("principal").hmac(),
         }
     }

@@ -357,7 +357,7 @@ impl Sealer {
             progress,
             issued: now,
             expires: lifetimes.expiry(progress.ends, now),
-            params: binding.params()?,
+            params: binding.params_under(key)?,
             principal: binding.principal_under(key),
             tenant: binding.tenant,
             kind: P::KIND,
@@ -424,7 +424,7 @@ impl Sealer {
             (claims.revision == binding.revision, Refusal::OtherRevision),
             (claims.method == binding.method, Refusal::OtherMethod),
             (claims.name == binding.name, Refusal::OtherName),
-            (binding.params() == Ok(claims.params), Refusal::OtherParams),
+            (binding.params_under(key) == Ok(claims.params), Refusal::OtherParams),
         ];
         match checks.into_iter().find(|(holds, _)| !holds) {
             Some((_, refusal)) => Err(refusal),

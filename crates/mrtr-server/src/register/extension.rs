@@ -281,8 +281,8 @@ impl ToolCall {
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.flow_progress.into());
-        context.capabilities = Arc::new(self.capabilities.clone());
+        let (flow, capabilities) = (self.flow_progress.into(), Arc::new(self.capabilities.clone()));
+        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, flow, capabilities);
         context.caller = self.caller.clone();
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
     }

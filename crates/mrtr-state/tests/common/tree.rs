@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use hkdf::Hkdf;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 /// A value: equal when it means the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,9 +95,11 @@ impl Tree {
         }
     }
 
-    /// The digest of parameters that consist of these members.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.canonical()).into()
+    /// The digest of parameters that consist of these members, under a key with this secret.
+    pub(crate) fn digest(&self, secret: &[u8]) -> [u8; 16] {
+        let mut key = [0; 32];
+        Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), secret).expand(b"params", &mut key).unwrap();
+        *blake3::keyed_hash(&key, &self.canonical()).as_bytes().first_chunk().unwrap()
     }
 }
 

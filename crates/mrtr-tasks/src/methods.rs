@@ -8,7 +8,9 @@ use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::result::InputRequiredResult;
 use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResult};
 use mrtr_schema::tasks::{self, RelatedTask, TaskParams, TaskPayload};
-use mrtr_schema::{ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Revision, Wire, WireObject};
+use mrtr_schema::{
+    ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Revision, Wire, WireObject,
+};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{ExtensionReply, ExtensionRequest, check_capabilities};
 

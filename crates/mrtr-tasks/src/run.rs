@@ -16,10 +16,10 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::body::{CallBody, QuestionBody};
-use crate::{TaskRecord, count};
 use crate::store::{AcquiredTask, Run, Wanted};
 use crate::tasks::Inner;
 use crate::vault::{Kind, Unreadable};
+use crate::{TaskRecord, count};
 use keys::Keys;
 pub(crate) use keys::fresh_key;
 use progress::Progress;

@@ -95,7 +95,12 @@ pub trait Extension: Send + Sync + 'static {
         false
     }
 
-    /// Is offered each call of a tool before it runs, and may answer it.
+    /// Whether it may want to answer a call of a tool: one that it does not want is not offered, which costs less.
+    fn wants(&self, _call: &OfferedCall<'_>) -> bool {
+        true
+    }
+
+    /// Is offered each call of a tool that it wants before it runs, and may answer it.
     async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }

@@ -217,8 +217,10 @@ async fn an_answer_to_other_words_of_a_pinned_question_is_asked_for_again() {
         task.accept("consent", json!({ "name": "yes" })).await;
         let requests = task.until_it_asks_also("consent.2").await;
         assert_eq!(requests["consent.2"]["params"]["message"], "Delete two files?");
-        task.deliver(json!({ "consent.2": accepted(json!({ "name": "yes" })), "name": accepted(json!({ "name": "Ada" })) }))
-            .await;
+        task.deliver(
+            json!({ "consent.2": accepted(json!({ "name": "yes" })), "name": accepted(json!({ "name": "Ada" })) }),
+        )
+        .await;
         assert_eq!(task.text().await, "yes by Ada");
     }
 }

@@ -18,8 +18,8 @@ async fn tk_1_task_in_the_parameters_makes_a_task() {
         let created = call(&site.older(revision), revision, json!({ "ttl": 60_000 })).await;
         let mut members = keys(&created["result"]["task"]);
         members.sort();
-        let expected =
-            ["createdAt", "lastUpdatedAt", "pollInterval", "status", "statusMessage", "taskId", "ttl"].map(String::from);
+        let expected = ["createdAt", "lastUpdatedAt", "pollInterval", "status", "statusMessage", "taskId", "ttl"]
+            .map(String::from);
         assert_eq!(members, expected);
         assert_eq!(created["result"]["task"]["status"], "working");
         assert_eq!(created["result"]["task"]["ttl"], 60_000);
@@ -242,10 +242,7 @@ async fn tk_16_in_the_published_revision_a_tool_that_must_be_a_task_names_the_ca
     let said = mrtr_server::testing::Client::new(&site.server).call_tool("tool", json!({})).await;
     let error = &said.response()["error"];
     assert_eq!(error["code"], -32021);
-    assert_eq!(
-        error["data"]["requiredCapabilities"],
-        json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } })
-    );
+    assert_eq!(error["data"]["requiredCapabilities"], json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } }));
     assert_eq!(site.start().await.created["resultType"], "task");
 }
 
@@ -255,7 +252,8 @@ async fn tk_17_answers_name_their_task_in_either_place_or_in_both_alike() {
         let site = Site::of(greeting());
         let (task, other) = (site.start_in(revision).await, site.start_in(revision).await);
         let related = |id: &str| json!({ RELATED: { "taskId": id } });
-        let send = |params: Value| async { task.client.request("tasks/input_response", params).await.response().clone() };
+        let send =
+            |params: Value| async { task.client.request("tasks/input_response", params).await.response().clone() };
         let (none, id) = (json!({}), &task.id);
         let by_meta = send(json!({ "inputResponses": none, "_meta": related(id) })).await;
         assert_eq!(by_meta["result"]["_meta"], related(id), "{by_meta}");
@@ -284,7 +282,8 @@ async fn tk_18_tasks_are_listed_for_callers_that_are_known_page_by_page() {
             ids.push(site.start_as(known.clone(), revision).await.id);
         }
         let first = known.request("tasks/list", json!({})).await.response()["result"].clone();
-        let second = known.request("tasks/list", json!({ "cursor": first["nextCursor"] })).await.response()["result"].clone();
+        let second =
+            known.request("tasks/list", json!({ "cursor": first["nextCursor"] })).await.response()["result"].clone();
         let listed = |page: &Value| -> Vec<String> {
             page["tasks"].as_array().unwrap().iter().map(|task| task["taskId"].as_str().unwrap().to_owned()).collect()
         };

@@ -86,7 +86,8 @@ async fn what_a_failed_task_says_is_what_its_request_would_have_got() {
 
 #[tokio::test(start_paused = true)]
 async fn time_over_ends_a_task_that_waits_and_one_that_works() {
-    let options = TaskOptions::default().ttl(Duration::from_mins(1), Duration::from_mins(1)).grace(Duration::from_secs(1));
+    let options =
+        TaskOptions::default().ttl(Duration::from_mins(1), Duration::from_mins(1)).grace(Duration::from_secs(1));
     for revision in Revision::ALL {
         let outside = Outside::default();
         let working = tool(&outside, async |flow, outside| {
@@ -260,9 +261,8 @@ async fn a_question_that_waits_longer_keeps_its_task_in_the_published_revision_a
 
 #[tokio::test(start_paused = true)]
 async fn tk_21_the_ttl_counts_from_creation_and_what_came_of_a_task_is_kept_longer() {
-    let options = TaskOptions::default()
-        .ttl(Duration::from_mins(10), Duration::from_mins(10))
-        .retention(Duration::from_mins(30));
+    let options =
+        TaskOptions::default().ttl(Duration::from_mins(10), Duration::from_mins(10)).retention(Duration::from_mins(30));
     let site = Site::with(memory(), options, [greeting()]);
     let task = site.start().await;
     task.until_asked(&["name"]).await;
@@ -279,7 +279,8 @@ async fn tk_21_the_ttl_counts_from_creation_and_what_came_of_a_task_is_kept_long
 
 #[tokio::test(start_paused = true)]
 async fn tk_21_a_task_that_ends_early_is_kept_until_its_ttl_is_over() {
-    let options = TaskOptions::default().ttl(Duration::from_mins(10), Duration::from_mins(10)).retention(Duration::ZERO);
+    let options =
+        TaskOptions::default().ttl(Duration::from_mins(10), Duration::from_mins(10)).retention(Duration::ZERO);
     let site = Site::with(memory(), options, [greeting()]);
     let task = site.start().await;
     task.cancel().await;

@@ -58,7 +58,9 @@ async fn tk_13_a_task_is_its_callers_alone() {
 async fn tk_13_a_task_is_its_tenants_alone() {
     for revision in Revision::ALL {
         let site = Site::of(greeting());
-        let of = |tenant: &'static str| site.speaking(revision).calling_as(ann()).in_context(|context| context.tenant(tenant));
+        let of = |tenant: &'static str| {
+            site.speaking(revision).calling_as(ann()).in_context(|context| context.tenant(tenant))
+        };
         let task = site.start_as(of("acme"), revision).await;
         is_unknown_to(&task, &of("other"), revision).await;
         is_unknown_to(&task, &of(""), revision).await;

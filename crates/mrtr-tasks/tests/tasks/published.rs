@@ -54,11 +54,9 @@ async fn tk_10_without_the_capability_on_this_request_there_are_no_tasks() {
     let site = Site::of(greeting());
     let task = site.start().await;
     let undeclared = task.by(&Client::new(&site.server).declaring(everything()));
-    for (method, params) in [
-        ("tasks/get", json!({})),
-        ("tasks/update", json!({ "inputResponses": {} })),
-        ("tasks/cancel", json!({})),
-    ] {
+    for (method, params) in
+        [("tasks/get", json!({})), ("tasks/update", json!({ "inputResponses": {} })), ("tasks/cancel", json!({}))]
+    {
         let said = undeclared.send(method, params).await;
         assert_eq!(said["error"]["code"], -32021, "{method}: {said}");
         let needed = &said["error"]["data"]["requiredCapabilities"]["extensions"];
@@ -164,7 +162,9 @@ async fn a_task_is_named_by_its_id_and_nothing_else_will_do() {
         assert_eq!(said.response()["error"]["code"], -32602, "{}", said.response());
     }
     let upper = task.id.to_uppercase();
-    for other in ["", "echo", &task.id[1..], &format!("{}0", task.id), &format!("{} ", task.id), &"é".repeat(16), &upper] {
+    for other in
+        ["", "echo", &task.id[1..], &format!("{}0", task.id), &format!("{} ", task.id), &"é".repeat(16), &upper]
+    {
         let said = task.client.request("tasks/get", json!({ "taskId": other })).await;
         assert_eq!(said.response()["error"], json!({ "code": -32602, "message": "Unknown task" }), "{other}");
     }

@@ -141,11 +141,7 @@ impl Site {
         Self::with(memory(), TaskOptions::default(), [tool])
     }
 
-    pub(crate) fn with(
-        store: Arc<dyn TaskStore>,
-        options: TaskOptions,
-        tools: impl IntoIterator<Item = Tool>,
-    ) -> Self {
+    pub(crate) fn with(store: Arc<dyn TaskStore>, options: TaskOptions, tools: impl IntoIterator<Item = Tool>) -> Self {
         Self::sealed_by(Some(sealer()), store, options, tools)
     }
 
@@ -381,7 +377,11 @@ impl Started {
     pub(crate) async fn ended(&self) -> Value {
         let ended = |task: &Value| !["working", "input_required"].contains(&task["status"].as_str().unwrap());
         let task = self.until_it("over", ended).await;
-        if self.revision == Revision::Published { task["result"].clone() } else { self.result().await["result"].clone() }
+        if self.revision == Revision::Published {
+            task["result"].clone()
+        } else {
+            self.result().await["result"].clone()
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod canonical;
 mod keyed;
+mod siphash;
 
 use std::fmt;
 

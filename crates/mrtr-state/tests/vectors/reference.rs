@@ -81,7 +81,7 @@ pub(crate) fn claims(given: &Given) -> Vec<u8> {
 
 /// In groups of seven bits.
 fn number(number: u64) -> Vec<u8> {
-    let groups = (0..).map(|group| number >> (7 * group)).take_while(|rest| *rest != 0).count().max(1);
+    let groups = (1..10_u64).find(|groups| number >> (7 * groups) == 0).unwrap();
     let byte = |group| u8::try_from(number >> (7 * group) & 0x7f).unwrap() + if group + 1 < groups { 0x80 } else { 0 };
     (0..groups).map(byte).collect()
 }

@@ -49,6 +49,10 @@ impl Extension for Tasks {
         true
     }
 
+    fn wants(&self, call: &OfferedCall<'_>) -> bool {
+        !matches!(Self::begins_as_task(call), Ok(false))
+    }
+
     async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         if Self::begins_as_task(call)? { self.create(call).await.map(Some) } else { Ok(None) }
     }

@@ -87,7 +87,7 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, permit: OwnedSemaphorePermit
     );
     let signal = StopSignal::new();
     // Dropped last, since it has the runner look for work, for which there must be a permit by then.
-    let _running = inner.running(run, signal.clone());
+    let _running = inner.running(run, &signal);
     let _permit = permit;
     run_acquired(&inner, run, task, signal).instrument(span).await;
 }

@@ -2,9 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::collections::BTreeMap;
+use std::hash::Hasher;
 
+use hkdf::Hkdf;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
+use siphasher::sip128::{Hasher128, SipHasher24};
 
 /// A value: equal when it means the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,9 +97,13 @@ impl Tree {
         }
     }
 
-    /// The digest of parameters that consist of these members.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.canonical()).into()
+    /// The digest of parameters that consist of these members, under a key with this secret.
+    pub(crate) fn digest(&self, secret: &[u8]) -> [u8; 16] {
+        let mut key = [0; 32];
+        Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), secret).expand(b"params", &mut key).unwrap();
+        let mut hasher = SipHasher24::new_with_key(key.first_chunk().unwrap());
+        hasher.write(&self.canonical());
+        hasher.finish128().as_bytes()
     }
 }
 

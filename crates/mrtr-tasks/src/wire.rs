@@ -108,8 +108,10 @@ fn lifetime(record: &TaskRecord) -> Lifetime {
     record.ttl.map_or(Lifetime::Unlimited, |ttl| Lifetime::Milliseconds(millis(ttl)))
 }
 
+/// At most what every client can read as a number: what lasts longer is told to last that long.
 fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+    const LARGEST: u64 = (1 << 53) - 1;
+    u64::try_from(duration.as_millis()).unwrap_or(LARGEST).min(LARGEST)
 }
 
 /// In ISO 8601.

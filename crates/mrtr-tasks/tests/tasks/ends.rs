@@ -289,3 +289,68 @@ async fn tk_21_a_task_that_ends_early_is_kept_until_its_ttl_is_over() {
     tokio::time::sleep(Duration::from_secs(21)).await;
     assert_eq!(task.send("tasks/get", json!({})).await["error"]["message"], "Unknown task");
 }
+
+#[tokio::test]
+async fn a_question_that_waits_for_ever_does_not_break_its_task() {
+    let outside = Outside::default();
+    let made = || {
+        tool(&outside, async |flow, _| {
+            let ask = flow.elicit::<Name>("name", "Who?").valid_for(Duration::MAX);
+            Ok(ask.await?.name)
+        })
+    };
+    let file = crate::file::File::new();
+    for site in [file.instance(made()), Site::of(made())] {
+        let task = site.start().await;
+        let asks = task.until("input_required").await;
+        assert!(asks["ttlMs"].as_u64().unwrap() < 1 << 53, "a number that every client can read: {asks}");
+        task.accept("name", json!({ "name": "Ada" })).await;
+        assert_eq!(task.text().await, "Ada");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_visit_that_is_never_made_ends_with_the_ttl() {
+    let outside = Outside::default();
+    let options = TaskOptions::default().ttl(Duration::from_mins(10), Duration::from_mins(10));
+    let never = tool(&outside, async |flow, outside| {
+        let done = || async {
+            outside.note("looked");
+            false
+        };
+        flow.elicit_url("connect", "Please connect", "https://example.com/connect").until(done).await?;
+        Ok("connected".into())
+    });
+    let site = Site::with(memory(), options, [never]);
+    let task = site.start().await;
+    task.until_asked(&["connect"]).await;
+    task.deliver(json!({ "connect": { "action": "accept" } })).await;
+    tokio::time::sleep(Duration::from_secs(599)).await;
+    assert_eq!(task.status().await, "working");
+    let looked = outside.count("looked");
+    assert!((12..=16).contains(&looked), "{looked}: after 2 s, doubling to a minute");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(task.get().await["error"]["message"], "The task's time is over");
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert_eq!(outside.count("looked"), looked, "and it is looked for no more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn declining_a_visit_reaches_the_flow_and_its_key_stays_used() {
+    let outside = Outside::default();
+    let site = Site::of(tool(&outside, async |flow, _| {
+        let visit =
+            flow.elicit_url("connect", "Please connect", "https://example.com/connect").until(|| async { false });
+        let visited = visit.await;
+        let why: Name = flow.elicit("why", "Why not?").await?;
+        Ok(format!("{} {}", visited.is_err(), why.name))
+    }));
+    let task = site.start().await;
+    task.until_asked(&["connect"]).await;
+    task.deliver(json!({ "connect": { "action": "decline" } })).await;
+    task.until_asked(&["why"]).await;
+    task.deliver(json!({ "connect": { "action": "accept" } })).await;
+    assert_eq!(task.asked().await, ["why"]);
+    task.accept("why", json!({ "name": "later" })).await;
+    assert_eq!(task.text().await, "true later");
+}

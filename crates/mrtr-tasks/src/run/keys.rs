@@ -10,11 +10,13 @@ pub(super) struct Keys {
     /// By the names of their questions.
     open: HashMap<String, (String, QuestionBody)>,
     used: HashSet<String>,
+    /// Names of questions that were answered since the run began.
+    answered: HashSet<String>,
 }
 
 /// What a question that a run asks means for its keys.
 pub(super) enum Asked {
-    /// It is shown already, under this key.
+    /// It is shown already, or was answered.
     Already,
     /// It is shown under this key from now on, in place of the other.
     Anew { key: String, retired: Option<String> },
@@ -22,7 +24,7 @@ pub(super) enum Asked {
 
 impl Keys {
     pub(super) fn new(used: impl Iterator<Item = String>) -> Self {
-        Self { open: HashMap::new(), used: used.collect() }
+        Self { used: used.collect(), ..Self::default() }
     }
 
     pub(super) fn is_open(&mut self, key: String, body: QuestionBody) {
@@ -35,8 +37,22 @@ impl Keys {
         self.used.insert(key);
     }
 
+    /// Whether it was shown in other words.
+    pub(super) fn is_reworded(&self, body: &QuestionBody) -> bool {
+        self.open.get(&body.name).is_some_and(|(_, shown)| !shown.is_asked_by(body))
+    }
+
+    /// Takes note of which questions are still open: the next run takes the answers to the others.
+    pub(super) fn are_open(&mut self, names: &HashSet<String>) {
+        let answered = self.open.keys().filter(|name| !names.contains(*name));
+        self.answered.extend(answered.cloned());
+    }
+
     /// A key stays as long as its request does, and no answer to it was refused.
     pub(super) fn ask(&self, body: &QuestionBody, is_refused: bool) -> Asked {
+        if self.answered.contains(&body.name) && !is_refused {
+            return Asked::Already;
+        }
         let shown = self.open.get(&body.name);
         if shown.is_some_and(|(_, shown)| shown.is_asked_by(body) && !is_refused) {
             return Asked::Already;

@@ -179,6 +179,25 @@ impl Sink {
         Ok(())
     }
 
+    /// Looks whether a question that is asked in other words now was answered in the old ones since this run began.
+    async fn look_for_answers(&self, questions: &[Question]) {
+        let is_reworded = |question: &Question| {
+            let body = QuestionBody::of(question, self.revision);
+            body.is_ok_and(|body| self.state().keys.is_reworded(&body))
+        };
+        if !questions.iter().any(is_reworded) {
+            return;
+        }
+        let (Ok(task), Some(attached)) = (self.inner.store.get(self.run.id, None).await, self.inner.attached()) else {
+            return;
+        };
+        let open = task.open.iter().map(|kept| attached.vault.open_body(Kind::Question, self.run.id, &kept.body));
+        let open: Result<HashSet<_>, _> = open.map(|body| body.map(|body: QuestionBody| body.name)).collect();
+        if let Ok(open) = open {
+            self.state().keys.are_open(&open);
+        }
+    }
+
     /// Whether the questions of entries are shown, as this run would have them.
     async fn is_shown(&self, prepared: &Prepared) -> bool {
         let shown = self.inner.store.get(self.run.id, None).await;
@@ -223,6 +242,7 @@ struct Prepared {
 #[async_trait]
 impl JournalSink for Sink {
     async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
+        self.look_for_answers(entries.questions()).await;
         let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
         // What the store may have kept though it said that it failed.
         let mut unsure: Option<Prepared> = None;

@@ -428,3 +428,27 @@ async fn an_answer_and_a_cancel_at_once_leave_it_cancelled() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_before_its_question_is_reworded_is_not_forgotten() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let site = Site::of(tool(&outside, async |flow, outside| {
+            outside.note("run");
+            if outside.count("run") == 2 {
+                outside.happen_after_gate("past the gate").await?;
+            }
+            let words = if outside.count("run") == 1 { "Who?" } else { "Who are you?" };
+            Ok(flow.elicit::<Name>("name", words).await?.name)
+        }));
+        let task = site.start_in(revision).await;
+        task.until_asked(&["name"]).await;
+        task.at_rest(&site).await;
+        site.tasks.wake(task.task_id()).await.unwrap();
+        outside.until("at the gate", 1).await;
+        task.accept("name", json!({ "name": "Ada" })).await;
+        outside.open_gate();
+        assert_eq!(task.text().await, "Ada", "it was acknowledged");
+        assert_eq!(outside.count("run"), 3);
+    }
+}

@@ -138,7 +138,12 @@ impl Sink {
             return Ok(None);
         }
         let vault = &self.inner.attached().ok_or(Broken::Store)?.vault;
-        prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, entries.as_bytes()));
+        // A question that is shown already may have been answered since this run began: to say again that it is open
+        // would be to forget the answer.
+        let is_new = |name: &str| prepared.opened.iter().any(|(_, body)| body.name == name);
+        let kept = entries.iter().filter(|entry| entry.kind() != EntryKind::QuestionOpened || is_new(entry.name()));
+        let kept: Vec<_> = kept.map(|entry| entry.as_bytes()).collect();
+        prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, &kept.concat()));
         prepared.recorded.progressed = is_news;
         prepared.recorded.message = self.message();
         // What was waited for has come, and is not to be told any longer.

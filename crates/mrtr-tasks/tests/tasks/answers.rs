@@ -346,3 +346,84 @@ async fn questions_by_hand_are_asked_and_answered() {
     task.deliver(json!({ "roots": { "roots": [{ "uri": "file:///home" }] } })).await;
     assert_eq!(task.text().await, "done");
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_comes_before_its_question_is_asked_again_is_not_forgotten() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let site = Site::of(tool(&outside, async |flow, outside| {
+            outside.note("run");
+            let one = flow.elicit::<Name>("one", "One?");
+            if outside.count("run") == 1 {
+                return Ok(one.await?.name);
+            }
+            // The second run has begun, and asks nothing yet.
+            if outside.count("run") == 2 {
+                outside.happen_after_gate("past the gate").await?;
+            }
+            let (one, two) = flow.join((one, flow.elicit::<Name>("two", "Two?"))).await?;
+            Ok(format!("{} and {}", one.name, two.name))
+        }));
+        let task = site.start_in(revision).await;
+        task.until_asked(&["one"]).await;
+        task.at_rest(&site).await;
+        site.tasks.wake(task.task_id()).await.unwrap();
+        outside.until("at the gate", 1).await;
+        task.accept("one", json!({ "name": "Ada" })).await;
+        outside.open_gate();
+        outside.until("run", 3).await;
+        task.at_rest(&site).await;
+        assert_eq!(task.asked().await, ["two"], "the first one was answered, and that was acknowledged");
+        task.accept("two", json!({ "name": "Bob" })).await;
+        assert_eq!(task.text().await, "Ada and Bob");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_lost_a_race_is_shown_no_more() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let site = Site::of(tool(&outside, async |flow, outside| {
+            let asked = flow.branch(async { flow.elicit::<Name>("name", "Who?").await.map(|name| name.name) });
+            let worked =
+                flow.branch(async { flow.step("pack", outside.happen_after_gate("pack")).await.map_err(drop) });
+            flow.race((asked, worked)).await.map_err(|error| error.to_string())?;
+            flow.step("ship", outside.happen_after_gate("ship")).await?;
+            Ok("done".into())
+        }));
+        let task = site.start_in(revision).await;
+        task.until_asked(&["name"]).await;
+        outside.until("at the gate", 1).await;
+        outside.open_gate();
+        outside.until("at the gate", 2).await;
+        assert_eq!(task.status().await, "working");
+        task.accept("name", json!({ "name": "Ada" })).await;
+        outside.open_gate();
+        assert_eq!(task.text().await, "done");
+        assert_eq!(outside.count("pack"), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_and_a_cancel_at_once_leave_it_cancelled() {
+    for revision in Revision::ALL {
+        for cancel_first in [true, false] {
+            let outside = Outside::default();
+            let site = Site::of(tool(&outside, async |flow, outside| {
+                flow.elicit::<Name>("name", "Who?").await?;
+                outside.happen("shipped").await
+            }));
+            let task = site.start_in(revision).await;
+            task.until_asked(&["name"]).await;
+            let answer = || task.deliver(json!({ "name": accepted(json!({ "name": "Ada" })) }));
+            if cancel_first {
+                tokio::join!(task.cancel(), answer());
+            } else {
+                tokio::join!(answer(), task.cancel());
+            }
+            tokio::time::sleep(Duration::from_secs(30)).await;
+            assert_eq!(task.status().await, "cancelled");
+            assert_eq!(outside.count("shipped"), 0);
+        }
+    }
+}

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_server::Reply;
-use mrtr_server::extend::Load;
 use mrtr_tasks::TaskOptions;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
@@ -129,7 +128,6 @@ async fn tk_3_it_is_a_stream_that_takes_no_place_of_a_request() {
     let context = mrtr_server::Context::new().revision(revision);
     let reply = site.server.handle(request.to_string().into(), context).await;
     assert!(matches!(reply, Reply::Stream(_) | Reply::Subscription(_)), "{reply:?}");
-    let _ = Load::default();
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use mrtr_schema::Revision;
+use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{TaskPolicy, Tool};
 use mrtr_tasks::TaskOptions;
 use serde_json::{Map, Value, json};
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{Name, OLDER, Outside, Site, ann, call, greeting, memory, tool};
+use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting, memory, tool};
 
 #[tokio::test(start_paused = true)]
 async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
@@ -234,4 +235,23 @@ async fn a_plain_call_does_not_touch_the_store() {
         asked.expect_asked(&["name"]);
     }
     assert_eq!(store.all_calls(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_single_use_the_handle_is_the_committed_reply() {
+    let outside = Outside::default();
+    let guard = mrtr_state::MemorySingleUse::new(TokioClock::start().now());
+    let site = Site::of(moving(&outside).single_use(guard));
+    let call = begin(&site.client(), Revision::Published).await.accept("first", named("Ada")).send().await;
+    call.expect_asked(&["last"]);
+    let before = call.clone();
+    let call = call.accept("last", named("Lovelace")).send().await;
+    let task = site.started(site.client(), Revision::Published, call.response());
+    let replayed = before.clone().accept("last", named("Lovelace")).send().await;
+    assert_eq!(site.started(site.client(), Revision::Published, replayed.response()).id, task.id);
+    let branched = before.accept("last", named("Byron")).send().await;
+    assert_eq!(branched.expect_error().code.as_i64(), -32602, "other answers to a state that was used");
+    task.until_asked(&["street"]).await;
+    task.accept("street", named("St James's")).await;
+    assert_eq!(task.text().await, "Ada Lovelace of St James's");
 }

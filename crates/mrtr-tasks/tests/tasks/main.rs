@@ -7,6 +7,7 @@ mod core;
 mod creation;
 mod ends;
 mod faulty;
+mod file;
 mod listening;
 #[path = "../../../mrtr-server/tests/log/mod.rs"]
 mod log;
@@ -14,6 +15,8 @@ mod operator;
 mod owners;
 mod published;
 mod running;
+mod sealed;
 mod shutdown;
 mod support;
 mod transcripts;
+mod two_instances;

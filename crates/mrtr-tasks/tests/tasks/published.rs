@@ -2,6 +2,7 @@
 
 use mrtr_schema::Revision;
 use mrtr_server::testing::{Client, everything};
+use mrtr_server::transport::{HeaderClaim, Headers};
 use mrtr_server::{ProtocolError, TaskPolicy, ToolError};
 use serde_json::{Value, json};
 
@@ -197,4 +198,23 @@ pub(crate) fn without_server(result: &Value) -> Value {
         result.remove("_meta");
     }
     result
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_10_the_header_that_names_a_request_is_the_tasks_id() {
+    let site = Site::of(greeting());
+    let task = site.start().await;
+    let claiming = |method: &'static str, name: &str| {
+        let text = |text: &str| HeaderClaim::Text(text.to_owned().into());
+        let mut headers = Headers::default();
+        (headers.version, headers.method, headers.name) = (text("2026-07-28"), text(method), text(name));
+        task.by(&site.client().in_context(|context| context.headers(headers)))
+    };
+    let answers = json!({ "inputResponses": {} });
+    for (method, params) in [("tasks/get", json!({})), ("tasks/update", answers), ("tasks/cancel", json!({}))] {
+        let said = claiming(method, &"0".repeat(32)).send(method, params.clone()).await;
+        assert_eq!(said["error"]["code"], -32020, "{method}: {said}");
+        let said = claiming(method, &task.id).send(method, params).await;
+        assert!(said["result"].is_object(), "{method}: {said}");
+    }
 }

@@ -346,8 +346,7 @@ async fn a_task_of_a_tool_that_this_instance_lacks_waits_and_is_shown() {
     let store = memory();
     let other = Site::with(Arc::clone(&store), TaskOptions::default(), [greeting()]);
     other.tasks.shut_down().await;
-    let task = other.start().await;
-    let outside = Outside::default();
+    other.start().await;
     let renamed = mrtr_server::Tool::new("another", async |_: mrtr_server::Flow| Ok::<_, Failure>("no"))
         .tasks(TaskPolicy::IfPossible);
     let site = Site::with(store, TaskOptions::default(), [renamed]);
@@ -355,5 +354,4 @@ async fn a_task_of_a_tool_that_this_instance_lacks_waits_and_is_shown() {
     let view = site.tasks.view(None, 1).await.unwrap().remove(0);
     assert!(!view.is_served);
     assert_eq!((view.runs, view.waits_for), (0, WaitsFor::RunIn(Duration::ZERO)));
-    drop((outside, task));
 }

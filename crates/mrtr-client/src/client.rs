@@ -6,6 +6,7 @@ mod drive;
 mod event_queues;
 mod exchange;
 mod gather;
+mod give_up;
 mod lists;
 mod message;
 mod methods;

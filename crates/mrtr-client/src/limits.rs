@@ -34,6 +34,8 @@ pub struct Limits {
     pub reply_bytes: usize,
     /// How long to wait between two polls of a task whose server does not say. One second by default.
     pub poll_interval: Duration,
+    /// The shortest time between two polls of a task, whatever its server says. 20 milliseconds by default.
+    pub least_poll_interval: Duration,
     /// How often to poll a task. A hundred thousand times by default.
     pub polls: u32,
     /// What may wait, in bytes, for one reader of [`Client::events`](crate::Client::events) that does not read: beyond
@@ -67,6 +69,7 @@ impl Default for Limits {
             state_bytes: 1 << 20,
             reply_bytes: 16 << 20,
             poll_interval: Duration::from_secs(1),
+            least_poll_interval: Duration::from_millis(20),
             polls: 100_000,
             event_bytes: 8 << 20,
             cache_bytes: 64 << 20,

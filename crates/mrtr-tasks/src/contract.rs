@@ -81,6 +81,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     asking::the_first_answer_to_a_key_stands(&trial().await).await;
     asking::answers_to_other_keys_change_nothing(&trial().await).await;
     asking::a_task_uses_a_key_once(&trial().await).await;
+    asking::what_was_answered_badly_is_asked_anew_under_a_key_of_its_own(&trial().await).await;
     asking::of_twenty_answers_at_once_one_counts(&trial().await).await;
     ending::a_task_ends_once_by_cancel_or_by_finish(&trial().await).await;
     ending::of_cancel_and_finish_at_once_one_wins(&trial().await).await;

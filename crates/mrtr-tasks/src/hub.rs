@@ -26,7 +26,7 @@ impl Hub {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match changed {
             Changed::These(ids) => {
-                ids.iter().filter_map(|id| watched.get(id)).for_each(|sender| sender.send_replace(()))
+                ids.iter().filter_map(|id| watched.get(id)).for_each(|sender| sender.send_replace(()));
             }
             Changed::Many => watched.values().for_each(|sender| sender.send_replace(())),
         }

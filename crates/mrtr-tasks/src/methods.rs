@@ -113,7 +113,7 @@ impl Tasks {
         let shown = page.clone().filter(|task| task.record.revision == request.revision);
         let all: Vec<_> = shown.map(|task| tasks::Task::new(wire::core(&task.record, now))).collect();
         let mut result = tasks::ListTasksResult::new(all);
-        result.next_cursor = (listed.len() > PAGE).then(|| page.last().map(|task| task.place.0.to_string())).flatten();
+        result.next_cursor = (listed.len() > PAGE).then(|| listed[PAGE - 1].place.0.to_string());
         let text = result.to_json(request.revision).ok().and_then(|text| Json::parse(&text).ok());
         text.ok_or_else(|| internal_error("Internal error"))
     }
@@ -149,7 +149,7 @@ impl Inner {
         for (key, question) in self.questions(task)? {
             let request = question.request().map_err(|error| unreadable(&task.record, &error))?;
             match check_capabilities([&request], capabilities, task.record.revision) {
-                Ok(()) => drop(shown.insert(key, request)),
+                Ok(()) => shown.insert(key, request),
                 Err(error) => refusal = Some(error),
             }
         }
@@ -230,7 +230,7 @@ impl Inner {
         let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
         let sealed: Option<Vec<_>> = digits.chunks(2).map(byte).collect();
         let opened = |sealed: Vec<u8>| self.attached()?.vault.open(Kind::Message, record.id, &sealed).ok();
-        digits.len() % 2 == 0 && sealed.and_then(opened).is_some_and(|text| text == STATE)
+        digits.len().is_multiple_of(2) && sealed.and_then(opened).is_some_and(|text| text == STATE)
     }
 }
 

@@ -86,7 +86,7 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermi
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
-    let _running = inner.running(run, signal.clone());
+    let _running = inner.running(run, &signal);
     run_acquired(&inner, run, task, signal).instrument(span).await;
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_state::{FlowId, Timestamp};
 
-use crate::record::Refusal;
+use crate::record::{Event, Refusal};
 use crate::{End, Owner, TaskId, TaskRecord};
 
 pub use memory::MemoryTaskStore;
@@ -171,10 +171,18 @@ pub struct Created {
 pub struct Wanted {
     /// The tools that its instance serves.
     pub tools: Vec<String>,
-    /// For how long it has each task, unless it renews that.
+    /// For how long it has each task, unless it renews that: a millisecond at least, since a lease that is over at once
+    /// would have the task taken again in the same breath.
     pub lease: Duration,
     /// How many at most.
     pub most: usize,
+}
+
+impl Wanted {
+    /// What happens to each task that is taken.
+    pub(crate) fn event(&self) -> Event<'static> {
+        Event::Acquire { lease: self.lease.max(Duration::from_millis(1)) }
+    }
 }
 
 /// Work for a runner.

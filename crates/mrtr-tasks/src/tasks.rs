@@ -165,7 +165,7 @@ impl Inner {
     }
 
     /// Takes note of a run of this instance, for as long as the value lives.
-    pub(crate) fn running(self: &Arc<Self>, run: Run, signal: StopSignal) -> Running {
+    pub(crate) fn running(self: &Arc<Self>, run: Run, signal: &StopSignal) -> Running {
         self.signals().insert(run, signal.clone());
         self.running.send_modify(|running| *running += 1);
         if self.is_shutting_down() {

@@ -1,8 +1,19 @@
 //! Both stores of tasks: the contract, many at once, random verbs in lock-step, and what only a file can do.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
+#[path = "stores/at_once.rs"]
+mod at_once;
+#[path = "stores/clock.rs"]
+mod clock;
+#[path = "stores/file.rs"]
+mod file;
+#[path = "stores/model.rs"]
+mod model;
+#[path = "stores/random_verbs.rs"]
+mod random_verbs;
+
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -20,7 +31,7 @@ async fn the_store_in_memory_keeps_the_contract() {
 #[tokio::test]
 async fn the_store_in_sqlite_keeps_the_contract() {
     let files = Files::new();
-    within_a_minute(contract::check(async |clock| files.open(&files.fresh(), &clock))).await;
+    within_a_minute(contract::check(async |clock| open(files.fresh(), &clock))).await;
 }
 
 #[tokio::test]
@@ -28,7 +39,7 @@ async fn two_stores_on_one_sqlite_file_are_one_store() {
     let files = Files::new();
     let two = async |clock| {
         let path = files.fresh();
-        (files.open(&path, &clock), files.open(&path, &clock))
+        (open(&path, &clock), open(&path, &clock))
     };
     within_a_minute(contract::check_shared(two)).await;
 }
@@ -52,8 +63,8 @@ impl Files {
     fn fresh(&self) -> PathBuf {
         self.folder.path().join(format!("{}.sqlite", self.made.fetch_add(1, Ordering::Relaxed)))
     }
+}
 
-    fn open(&self, path: &PathBuf, clock: &Arc<dyn Clock>) -> SqliteTaskStore {
-        SqliteTaskStore::open_with_clock(path, Arc::clone(clock)).unwrap()
-    }
+fn open(path: impl AsRef<Path>, clock: &Arc<dyn Clock>) -> SqliteTaskStore {
+    SqliteTaskStore::open_with_clock(path, Arc::clone(clock)).unwrap()
 }

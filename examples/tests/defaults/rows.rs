@@ -45,6 +45,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_client::Limits::state_bytes", bytes(limits.state_bytes), &[(CLIENT, "{} of state"), (LIMITS, "state that is taken, in bytes. {} by default")]),
         row("mrtr_client::Limits::reply_bytes", bytes(limits.reply_bytes), &[(CLIENT, "{} of reply"), (LIMITS, "reply that is taken, in bytes. {} by default")]),
         row("mrtr_client::Limits::poll_interval", time(limits.poll_interval), &[(LIMITS, "whose server does not say. {} by default")]),
+        row("mrtr_client::Limits::least_poll_interval", time(limits.least_poll_interval), &[(LIMITS, "whatever its server says. {} by default")]),
         row("mrtr_client::Limits::polls", count(limits.polls), &[(LIMITS, "poll a task. {} times by default")]),
         row("mrtr_client::Limits::event_bytes", bytes(limits.event_bytes), &[(CLIENT, "who does not read them | {},"), (LIMITS, "longer by itself. {} by default")]),
         row("mrtr_client::Limits::EVENTS", count(Limits::EVENTS), &[(CLIENT, " {} events | `Limits::event_bytes`; the oldest are missed |"), (LIMITS, "wait for one reader: {}.")]),

@@ -82,7 +82,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 9] = [
+const FEATURES: [&[&str]; 11] = [
     &["mrtr-schema"],
     &["mrtr-schema", "--features", "validate"],
     &["mrtr-state"],
@@ -90,6 +90,8 @@ const FEATURES: [&[&str]; 9] = [
     &["mrtr-state", "--features", "single-use"],
     &["mrtr-state", "--features", "sqlite"],
     &["mrtr-server"],
+    &["mrtr-tasks"],
+    &["mrtr-tasks", "--features", "sqlite"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
 ];

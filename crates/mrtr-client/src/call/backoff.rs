@@ -30,9 +30,10 @@ impl Backoff {
     }
 }
 
-/// How long to wait between two polls of a task: what its server wants, within reason.
-pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration) -> Duration {
-    wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).clamp(MIN_POLL, MAX_WANTED))
+/// How long to wait between two polls of a task: what its server wants, within reason, and never less than the caller
+/// allows.
+pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration, least: Duration) -> Duration {
+    wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).min(MAX_WANTED)).max(least)
 }
 
 const MAX_DOUBLINGS: u32 = 16;
@@ -42,6 +43,3 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// The longest pause that a server can make it take.
 const MAX_WANTED: Duration = Duration::from_hours(1);
-
-/// A server that wants no pause at all does not get a storm.
-const MIN_POLL: Duration = Duration::from_millis(20);

@@ -67,7 +67,8 @@ impl Call {
         if task.polls >= self.limits.polls {
             return Phase::stopped(Stop::TooManyPolls(task.polls));
         }
-        Phase::Waiting(poll_delay(task.poll_ms, self.limits.poll_interval), Sending::GetTask)
+        let (usual, least) = (self.limits.poll_interval, self.limits.least_poll_interval);
+        Phase::Waiting(poll_delay(task.poll_ms, usual, least), Sending::GetTask)
     }
 
     fn after_answers(&mut self, acknowledgement: &RawValue) -> Result<Phase, Stop> {

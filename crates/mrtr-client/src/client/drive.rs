@@ -1,12 +1,14 @@
 //! Driving a call: what the machine wants done is done, and what came of it is told to the machine.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use mrtr_schema::{Json, JsonObject, ReadError};
 use tracing::{Instrument, Span, info_span};
 
 use super::Client;
+use super::give_up::BecameTask;
 use super::reporter::EventReporter;
 use crate::raw::text_members;
 use crate::{
@@ -77,6 +79,8 @@ pub(super) struct CallDriver<'a> {
     pub(super) credentials: Option<CredentialsFingerprint>,
     /// The last round that was told of.
     reported_round: u32,
+    /// Where it is noted that the call has become a task.
+    became_task: Option<BecameTask>,
 }
 
 impl Client {
@@ -112,7 +116,7 @@ impl Client {
     pub async fn resume(&self, pending: PendingCall) -> Result<Json, CallError> {
         let mut pending = self.check_server(pending)?;
         pending.skipped.clear();
-        self.drive(pending).await.map(|completed| completed.result)
+        self.drive(pending, None).await.map(|completed| completed.result)
     }
 
     /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
@@ -196,8 +200,15 @@ impl Client {
     }
 
     /// Runs a call to its end.
-    pub(super) async fn drive(&self, pending: PendingCall) -> Result<CompletedCall, CallError> {
+    ///
+    /// The task that it becomes, if it does, is noted for a caller that may give up.
+    pub(super) async fn drive(
+        &self,
+        pending: PendingCall,
+        became_task: Option<&BecameTask>,
+    ) -> Result<CompletedCall, CallError> {
         let mut driver = CallDriver::new(self, pending);
+        driver.became_task = became_task.cloned();
         let span = driver.span();
         let ran = driver.run().instrument(span).await;
         let CallDriver { reporter, call, credentials, .. } = driver;
@@ -219,7 +230,7 @@ impl<'a> CallDriver<'a> {
         // the system is not asked for randomness with each call.
         let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, reporter, call, credentials: None, reported_round: 0 }
+        Self { client, reporter, call, credentials: None, reported_round: 0, became_task: None }
     }
 
     fn span(&self) -> Span {
@@ -278,6 +289,9 @@ impl<'a> CallDriver<'a> {
         }
         let span = info_span!("round", round, method = outgoing.method);
         self.exchange(outgoing).instrument(span).await?;
+        if let (Some(became), Some(task)) = (&self.became_task, self.call.pending().task()) {
+            became.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| task.clone());
+        }
         if let Some(revision) = self.call.agreed_revision() {
             self.client.set_revision(revision);
         }

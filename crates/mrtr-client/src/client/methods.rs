@@ -17,8 +17,9 @@ use crate::{CallError, PendingCall, PendingTask};
 impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
     ///
-    /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it; a task
-    /// goes on, until [`cancel_task`](Self::cancel_task).
+    /// If it becomes a task, the task is followed. Dropping the future cancels what the server does for it, a task
+    /// included: who wants to put a task down drives the call by [`advance`](Self::advance) or
+    /// [`resume`](Self::resume), and keeps its handle.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -34,7 +35,8 @@ impl Client {
     /// ```
     pub async fn call_tool(&self, name: &str, arguments: impl Serialize) -> Result<CallToolResult, CallError> {
         let pending = self.prepare_tool(name, arguments)?;
-        self.run_to_completion(pending).await
+        let completed = self.drive_or_cancel(pending).await?;
+        read(&completed.result, completed.pending)
     }
 
     /// Calls a tool for one round, and hands out what it asks; [`RoundOutcome`] has an example.
@@ -116,7 +118,7 @@ impl Client {
     }
 
     async fn run_to_completion<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
-        let completed = self.drive(pending).await?;
+        let completed = self.drive(pending, None).await?;
         read(&completed.result, completed.pending)
     }
 
@@ -217,7 +219,7 @@ impl Client {
         if let Some(result) = self.cached_result(&key(pending.revision)).await {
             return Ok((read(&result, pending)?, result.as_str().len()));
         }
-        let CompletedCall { result, pending, credentials, is_cacheable } = self.drive(pending).await?;
+        let CompletedCall { result, pending, credentials, is_cacheable } = self.drive(pending, None).await?;
         let revision = pending.revision;
         let typed = read(&result, pending)?;
         if is_cacheable {

@@ -227,6 +227,7 @@ const LIMITS: Limits = Limits {
     state_bytes: 1000,
     reply_bytes: 10_000,
     poll_interval: Duration::from_secs(1),
+    least_poll_interval: Duration::from_millis(20),
     event_bytes: 1000,
     cache_bytes: 1000,
     list_bytes: 1000,

@@ -209,6 +209,37 @@ async fn a_poll_interval_is_kept_within_reason() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_is_polled_no_faster_than_the_caller_allows() {
+    let wants = |interval: u64| json!({ "resultType": "task", "pollIntervalMs": interval });
+    for (wanted, taken) in [(100, Duration::from_secs(5)), (7000, Duration::from_secs(7))] {
+        let script = Script::new().result(task("working", wants(wanted))).result(completed("done"));
+        let limits = Limits { least_poll_interval: Duration::from_secs(5), ..Limits::default() };
+        let begun = Instant::now();
+        Client::builder(script).limits(limits).build().call_tool("t", json!({})).await.unwrap();
+        assert_eq!(begun.elapsed(), taken);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_8_a_caller_that_gives_up_cancels_its_task_and_one_that_put_it_down_does_not() {
+    let script = Script::new().result(created()).result(acknowledged());
+    let client = Client::builder(script.clone()).build();
+    let given_up = tokio::time::timeout(Duration::from_millis(100), client.call_tool("t", json!({}))).await;
+    assert!(given_up.is_err(), "it was polling");
+    while script.sent().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(methods(&script), ["tools/call", "tasks/cancel"]);
+
+    let script = Script::new().result(created()).result(task("working", json!({})));
+    let client = Client::builder(script.clone()).build();
+    let call = client.prepare_tool("t", json!({})).unwrap();
+    assert!(tokio::time::timeout(Duration::from_millis(100), client.resume(call)).await.is_err());
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(methods(&script), ["tools/call"], "the caller has the call, and may go on with it");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_look_that_shows_another_task_is_no_reply() {
     let script = Script::new().result(created()).result(task("completed", json!({ "taskId": "t-2", "result": {} })));
     let error = rooted(script).call_tool("t", json!({})).await.unwrap_err();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 
-use super::trial::{LEASE, Trial, ann, entry, flow, new_task, opening, run_of, task_of};
+use super::trial::{LEASE, NOON, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
 use crate::End;
 use crate::record::Refusal;
 use crate::store::{Recorded, Wanted};
@@ -79,9 +79,9 @@ pub(super) async fn a_lapsed_lease_is_taken_over_with_all_that_was_recorded(tria
     let recorded = Recorded { opened: opening(&["name", "role"]).opened, ..entry("one") };
     trial.store.record(run, recorded).await.expect("the run has the task");
     trial.answer(run.id, &[("name", "Ann")]).await;
-    trial.clock.pass(LEASE - Duration::from_millis(1));
+    trial.clock.set(just_before(NOON + LEASE));
     trial.expect_nothing_due().await;
-    trial.clock.pass(Duration::from_millis(1));
+    trial.clock.set(NOON + LEASE);
     let taken = trial.take().await;
     assert_eq!(taken.record.fence, run.fence + 1, "each run has a fence of its own");
     assert_eq!(taken.record.lost_runs, 0, "a run that recorded something new was not lost");
@@ -97,7 +97,7 @@ pub(super) async fn a_renewed_lease_does_not_lapse(trial: &Trial) {
         trial.expect_nothing_due().await;
     }
     trial.store.renew(run, Duration::ZERO, None).await.expect("the run has the task");
-    trial.clock.pass(LEASE - Duration::from_millis(1));
+    trial.clock.set(just_before(NOON + LEASE * 5 / 2));
     trial.expect_nothing_due().await;
 }
 

@@ -55,6 +55,25 @@ pub(super) async fn answers_to_other_keys_change_nothing(trial: &Trial) {
     assert_eq!(trial.take().await.entries, [b"Ann".to_vec()], "and nothing of them is kept");
 }
 
+pub(super) async fn what_was_answered_badly_is_asked_anew_under_a_key_of_its_own(trial: &Trial) {
+    let id = trial.asking(&["name", "role"]).await;
+    let fresh = |key: &str| opening(&[key]).opened.remove(0);
+    trial.clock.pass(Duration::from_secs(1));
+    assert!(trial.store.ask_anew(id, &ann(), "name", fresh("name.2")).await.expect("it has not ended"));
+    let shown = trial.get(id).await;
+    assert_eq!(shown.record.open, ["name.2", "role"], "in the place of the other");
+    let found = (shown.record.status(NOON), shown.record.updated);
+    assert_eq!(found, (TaskStatus::InputRequired, NOON + Duration::from_secs(1)), "it never left its status");
+    trial.expect_nothing_due().await;
+    assert!(!trial.store.ask_anew(id, &ann(), "name", fresh("name.3")).await.expect("it has not ended"), "once");
+    assert_eq!(trial.get(id).await, shown, "a key that is not open changes nothing");
+    let used = trial.store.ask_anew(id, &ann(), "role", fresh("name")).await;
+    assert!(matches!(&used, Err(StoreError::KeyUsed(key)) if key == "name"), "a used key is refused, not {used:?}");
+    assert_eq!(trial.answer(id, &[("name", "Bob"), ("name.2", "Ann")]).await, ["name.2"]);
+    let taken = trial.take().await;
+    assert_eq!((taken.entries, taken.open), (vec![b"Ann".to_vec()], opening(&["role"]).opened));
+}
+
 /// A client shows each key once: a second question under it would be answered with the answer to the first.
 pub(super) async fn a_task_uses_a_key_once(trial: &Trial) {
     let run = trial.running().await;

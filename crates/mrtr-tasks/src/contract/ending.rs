@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 
-use super::trial::{LEASE, NOON, TTL, Trial, ann, answer, entry, is_refused, opening};
+use super::trial::{LEASE, NOON, TTL, Trial, ann, answer, entry, is_refused, just_before, opening};
 use crate::End;
 use crate::record::Refusal;
 use crate::store::{Recorded, Run, StoreError};
@@ -85,7 +85,7 @@ pub(super) async fn what_a_task_held_is_erased_when_it_ends(trial: &Trial) {
 pub(super) async fn a_task_whose_time_is_over_does_nothing_more(trial: &Trial) {
     let waiting = trial.asking(&["name"]).await;
     let run = trial.running().await;
-    trial.clock.set(NOON + (TTL - Duration::from_millis(1)));
+    trial.clock.set(just_before(NOON + TTL));
     trial.store.renew(run, LEASE, None).await.expect("its time is not over");
     trial.clock.set(NOON + TTL);
     expect_ended(trial, run).await;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use mrtr_state::Timestamp;
-
-use super::trial::{LEASE, MOST_OPEN, NOON, TTL, Trial, ann, entry, flow, new_task, opening, run_of, task_of};
+use super::trial::{
+    LEASE, MOST_OPEN, NOON, TTL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of,
+};
 use crate::store::{NewTask, StoreError, Swept};
 use crate::{End, TaskRecord};
 
@@ -18,7 +18,7 @@ pub(super) async fn a_task_whose_time_is_over_is_ended(trial: &Trial) {
     }
     let taken = trial.acquire(9).await.tasks;
     trial.store.park(run_of(&taken[1]), opening(&["name"]), None).await.expect("the run has the task");
-    trial.clock.set(NOON + (TTL - Duration::from_millis(1)));
+    trial.clock.set(just_before(NOON + TTL));
     assert_eq!(trial.store.sweep(9).await.expect("it sweeps"), Swept::default(), "not before its time");
     trial.clock.set(NOON + TTL * 3);
     let sweep = async || trial.store.sweep(2).await.expect("it sweeps");
@@ -44,14 +44,14 @@ pub(super) async fn a_task_is_removed_when_it_is_not_kept_any_longer(trial: &Tri
     for (flow, retention) in flows.into_iter().zip(retentions) {
         let task = task_of(&ann(), flow, "index");
         let ttl = if retention == LEASE { None } else { Some(TTL) };
-        let record = TaskRecord { retention, ttl, ..task.record };
+        let record = TaskRecord { ttl, retention, ..task.record };
         let id = trial.create(NewTask { record, ..task }).await.id;
         trial.store.finish(run_of(&trial.take().await), End::Failed, b"result".to_vec()).await.expect("it runs");
         ids.push(id);
     }
     let removals = [(2, NOON + LEASE), (0, NOON + TTL), (1, NOON + TTL * 2)];
     for (number, moment) in removals {
-        trial.clock.set(Timestamp::from_millis(moment.as_millis() - 1));
+        trial.clock.set(just_before(moment));
         assert_eq!(trial.store.sweep(9).await.expect("it sweeps").removed, 0, "a task is kept until then");
         trial.expect_end(ids[number], End::Failed, Some(b"result")).await;
         trial.clock.set(moment);

@@ -166,6 +166,11 @@ pub(super) fn is_refused(outcome: &Result<(), StoreError>, refusal: Refusal) -> 
     matches!(outcome, Err(StoreError::Refused(found)) if *found == refusal)
 }
 
+/// A millisecond earlier.
+pub(super) fn just_before(moment: Timestamp) -> Timestamp {
+    Timestamp::from_millis(moment.as_millis() - 1)
+}
+
 /// A moment like any other.
 pub(super) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(super) const TOOL: &str = "index";

@@ -158,10 +158,11 @@ impl TaskRecord {
         }
         // Whether or not a store has noticed: nothing but the end that it met happens to it from then on.
         if self.end(now).is_some() {
-            return match event {
-                Event::Expire => Ok(self.finish(End::Expired, now)),
-                _ => Err(Refusal::Ended),
-            };
+            if event != Event::Expire {
+                return Err(Refusal::Ended);
+            }
+            self.finish(End::Expired, now);
+            return Ok(());
         }
         match event {
             Event::Acquire { lease } => return self.acquire(lease, now),

@@ -46,7 +46,8 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
         match tokio::time::timeout_at(deadline, renewing).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(StoreError::Refused(Refusal::Ended))) => return Err(StopReason::Cancelled),
-            Ok(Err(StoreError::Refused(_) | StoreError::NotFound)) => return Err(StopReason::LeaseLost),
+            // Another run has it; or two thirds of the lease are over, and another may soon take it.
+            Ok(Err(StoreError::Refused(_) | StoreError::NotFound)) | Err(_) => return Err(StopReason::LeaseLost),
             Ok(Err(error)) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "a lease was not renewed");
                 let again = Instant::now() + RETRY;
@@ -55,8 +56,6 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
                 }
                 tokio::time::sleep_until(again).await;
             }
-            // Two thirds of the lease are over: another instance may soon take the task.
-            Err(_) => return Err(StopReason::LeaseLost),
         }
     }
 }

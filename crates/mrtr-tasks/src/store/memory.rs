@@ -18,7 +18,7 @@ use super::{
     Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
     StoreError, Swept, TaskStore, Wanted,
 };
-use crate::record::Event;
+use crate::record::{Change, Event};
 use crate::{End, Owner, TaskId};
 use row::Row;
 use tasks::Tasks;
@@ -116,7 +116,7 @@ impl TaskStore for MemoryTaskStore {
                 break;
             }
             let id = tasks.change_at(place, |row| {
-                row.apply(Event::Acquire { lease: wanted.lease }, now)?;
+                row.apply(wanted.event(), now)?;
                 acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
                 Ok(row.record.id)
             })?;
@@ -131,6 +131,7 @@ impl TaskStore for MemoryTaskStore {
         if let Some(message) = message {
             return self.change(run.id, |row, now| {
                 row.apply(renew, now)?;
+                row.apply(Event::Record { fence: run.fence, change: Change::default() }, now)?;
                 row.message = Some(message);
                 Ok(())
             });
@@ -232,7 +233,9 @@ impl TaskStore for MemoryTaskStore {
             tasks.note(id);
         }
         let removed = tasks.removable(most, now);
-        removed.iter().for_each(|&place| tasks.remove(place));
+        for &place in &removed {
+            tasks.remove(place);
+        }
         self.announce(&tasks);
         Ok(Swept { expired: expired.len(), removed: removed.len() })
     }

@@ -9,7 +9,7 @@ use mrtr_tasks::record::{Change, Event, Refusal};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 use crate::canonical::canonical;
-use crate::rules::{broken_by_state, broken_by_step};
+use crate::rules::{Rule, broken_by_state, broken_by_step};
 use crate::search::{Model, Step};
 use crate::world::{Client, Journal, KEYS, Next, Runner, STEPS, Sent, World};
 
@@ -26,6 +26,8 @@ pub(crate) struct Tasks {
     pub(crate) refused_answers: bool,
     /// Whether acknowledgements may be lost.
     pub(crate) lossy: bool,
+    /// Whether a runner whose acknowledgement is lost sends its write again, rather than giving its run up.
+    pub(crate) resends: bool,
 }
 
 impl Tasks {
@@ -33,7 +35,7 @@ impl Tasks {
         runners: usize,
         transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
     ) -> Self {
-        Self { runners, transition, ttl_ticks: None, refused_answers: false, lossy: true }
+        Self { runners, transition, ttl_ticks: None, refused_answers: false, lossy: true, resends: false }
     }
 }
 
@@ -99,7 +101,12 @@ impl Model for Tasks {
         world.runners.iter().enumerate().for_each(|(index, runner)| add_deeds(index, runner, &mut deeds));
         let heard = deeds.iter().map(|&deed| self.step(world, deed, true));
         let lost = deeds.iter().filter(|deed| self.lossy && deed.can_be_lost());
-        heard.chain(lost.map(|&deed| self.step(world, deed, false))).collect()
+        let steps = heard.chain(lost.map(|&deed| self.step(world, deed, false)));
+        steps.filter(|step| step.next != *world).collect()
+    }
+
+    fn broken(&self, world: &World) -> Vec<Rule> {
+        broken_by_state(world)
     }
 
     fn canonical(&self, world: World) -> World {
@@ -132,23 +139,23 @@ impl Tasks {
 
     fn step(&self, before: &World, deed: Deed, is_heard: bool) -> Step<Self> {
         let mut next = before.clone();
-        let result = match deed {
-            Deed::Tick => Ok(next.now = next.now + TICK),
-            Deed::Sweep => (self.transition)(&mut next.record, Event::Expire, next.now),
-            Deed::Acquire(runner) => self.acquire(&mut next, runner, is_heard),
-            Deed::Write(runner, fence, write) => self.write(&mut next, runner, fence, write, is_heard),
-            Deed::Die(runner) => Ok(next.runners[runner] = Runner::Dead),
-            Deed::Restart(runner) => Ok(next.runners[runner] = Runner::Idle),
-            Deed::Answer(key, is_refused) => self.answer(&mut next, key, is_refused, is_heard),
-            Deed::Cancel => self.cancel(&mut next, is_heard),
-        };
+        let mut result = Ok(());
+        match deed {
+            Deed::Tick => next.now = next.now + TICK,
+            Deed::Sweep => result = (self.transition)(&mut next.record, Event::Expire, next.now),
+            Deed::Acquire(runner) => result = self.acquire(&mut next, runner, is_heard),
+            Deed::Write(runner, fence, write) => result = self.write(&mut next, runner, fence, write, is_heard),
+            Deed::Die(runner) => next.runners[runner] = Runner::Dead,
+            Deed::Restart(runner) => next.runners[runner] = Runner::Idle,
+            Deed::Answer(key, is_refused) => result = self.answer(&mut next, key, is_refused, is_heard),
+            Deed::Cancel => result = self.cancel(&mut next, is_heard),
+        }
         let (fence, begun) = match deed {
             Deed::Write(_, fence, Write::Begin(step)) if result.is_ok() => (Some(fence), Some(step)),
             Deed::Write(_, fence, _) => (Some(fence), None),
             _ => (None, None),
         };
-        let mut broken = broken_by_step(before, &next, fence, begun);
-        broken.append(&mut broken_by_state(&next));
+        let broken = broken_by_step(before, &next, fence, begun);
         Step { action: Action { now: before.now, deed, is_heard, refusal: result.err() }, next, broken }
     }
 
@@ -163,6 +170,7 @@ impl Tasks {
     fn write(&self, world: &mut World, runner: usize, fence: u64, write: Write, is_heard: bool) -> Result<(), Refusal> {
         let result = self.store(world, fence, write);
         let after = match world.runners[runner] {
+            running @ Runner::Running { .. } if !is_heard && self.resends => running,
             Runner::Running { .. } if !is_heard => Runner::Unsure { fence },
             Runner::Running { mut view, begun, .. } if result.is_ok() && !write.ends_the_run() => {
                 view.record(write);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::hash::Hash;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::rc::Rc;
 
 use crate::rules::Rule;
@@ -14,11 +14,14 @@ pub(crate) trait Model {
 
     fn initial(&self) -> Self::State;
 
-    /// Whatever can happen next, always in the same order.
+    /// Whatever can happen next and changes anything, always in the same order.
     fn steps(&self, state: &Self::State) -> Vec<Step<Self>>;
 
     /// One of the states that behave as this one does: the same for all of them.
     fn canonical(&self, state: Self::State) -> Self::State;
+
+    /// The rules that do not hold of a canonical state.
+    fn broken(&self, state: &Self::State) -> Vec<Rule>;
 
     /// Whether all is well while this happens: nothing dies, nothing is lost, and nothing is called off.
     fn is_benign(&self, action: &Self::Action) -> bool;
@@ -31,7 +34,7 @@ pub(crate) trait Model {
 pub(crate) struct Step<M: Model + ?Sized> {
     pub(crate) action: M::Action,
     pub(crate) next: M::State,
-    /// The rules that do not hold of it, or of the state after it.
+    /// The rules that do not hold of it.
     pub(crate) broken: Vec<Rule>,
 }
 
@@ -60,20 +63,27 @@ impl fmt::Display for Report {
     }
 }
 
-/// Visits every state.
+/// Visits every state, or as many as it takes to see a rule broken.
 pub(crate) fn explore<M: Model>(model: &M) -> Report {
-    explore_until(model, &[])
+    search(model, |found| !found.is_empty())
 }
 
-/// Visits states until all of these rules were seen broken, if there are any such; every state otherwise.
+/// Visits states until all of these rules were seen broken, whatever else is broken.
 pub(crate) fn explore_until<M: Model>(model: &M, rules: &[Rule]) -> Report {
+    search(model, |found| rules.iter().all(|rule| found.contains_key(rule)))
+}
+
+fn search<M: Model>(model: &M, is_enough: impl Fn(&BTreeMap<Rule, Way>) -> bool) -> Report {
     let mut visited = Visited::new(model);
     let mut found: BTreeMap<Rule, Way> = BTreeMap::new();
     let mut steps = 0;
     let mut at = 0;
     while let Some(state) = visited.states.get(at).cloned() {
-        if !rules.is_empty() && rules.iter().all(|rule| found.contains_key(rule)) {
+        if is_enough(&found) {
             return visited.report(model, steps, found);
+        }
+        for rule in model.broken(&state) {
+            found.entry(rule).or_insert(Way { from: visited.parents[at], to: at });
         }
         for Step { action, next, broken } in model.steps(&state) {
             steps += 1;
@@ -103,7 +113,7 @@ struct Way {
 struct Visited<S> {
     /// In the order in which they were met.
     states: Vec<Rc<S>>,
-    indices: HashMap<Rc<S>, usize>,
+    indices: HashMap<Rc<S>, usize, BuildHasherDefault<Quick>>,
     /// From which each was met first; the initial one from itself.
     parents: Vec<usize>,
     /// From which each is reached while all is well.
@@ -113,7 +123,7 @@ struct Visited<S> {
 impl<S: Clone + Eq + Hash> Visited<S> {
     fn new<M: Model<State = S>>(model: &M) -> Self {
         let mut visited =
-            Self { states: Vec::new(), indices: HashMap::new(), parents: Vec::new(), benign_into: Vec::new() };
+            Self { states: Vec::new(), indices: HashMap::default(), parents: Vec::new(), benign_into: Vec::new() };
         visited.visit(model.canonical(model.initial()), 0);
         visited
     }
@@ -146,7 +156,9 @@ impl<S: Clone + Eq + Hash> Visited<S> {
         let ends = |&index: &usize| model.end(&self.states[index]).is_some();
         let mut reach: Vec<usize> = (0..self.states.len()).filter(ends).collect();
         let mut is_in_reach = vec![false; self.states.len()];
-        reach.iter().for_each(|&index| is_in_reach[index] = true);
+        for &index in &reach {
+            is_in_reach[index] = true;
+        }
         while let Some(index) = reach.pop() {
             for &from in &self.benign_into[index] {
                 if !std::mem::replace(&mut is_in_reach[from], true) {
@@ -175,13 +187,42 @@ impl<S: Clone + Eq + Hash> Visited<S> {
         let mut state = model.initial();
         let mut trace = Vec::new();
         for (index, &to) in path.iter().enumerate() {
-            let must_break = index + 1 == path.len() && rule != Rule::EndInReach;
-            let mut steps = model.steps(&state).into_iter().filter(|step| !must_break || step.broken.contains(&rule));
-            let step = steps.find(|step| model.canonical(step.next.clone()) == *self.states[to]);
+            let steps = model.steps(&state).into_iter();
+            let lead_there = steps.filter(|step| model.canonical(step.next.clone()) == *self.states[to]);
+            // The last one is the step that breaks the rule, unless the state does.
+            let step = lead_there.min_by_key(|step| index + 1 == path.len() && !step.broken.contains(&rule));
             let step = step.expect("a state and its canonical form have the same steps");
             trace.push(step.action.to_string());
             state = step.next;
         }
         trace
+    }
+}
+
+/// A hasher that is quick in a debug build, where most of the time would go into the usual one.
+#[derive(Default)]
+struct Quick(u64);
+
+impl Hasher for Quick {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+
+    fn write_isize(&mut self, word: isize) {
+        self.write_u64(word.unsigned_abs() as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ self.0 >> 32
     }
 }

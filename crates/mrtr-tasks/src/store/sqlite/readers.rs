@@ -72,7 +72,7 @@ impl Readers {
     }
 
     pub(super) fn last_change(&self) -> rusqlite::Result<u64> {
-        self.read(|connection| Ok(last_change(connection)?))
+        self.read(last_change)
     }
 
     /// What has changed after this place; nothing if nothing has.

@@ -64,12 +64,14 @@ impl Tables<'_> {
 
     pub(super) fn renew(&mut self, run: Run, event: Event<'_>, message: Option<Vec<u8>>) -> Result<(), Failure> {
         let mut head = self.head(run.id)?;
-        head.record.apply(event, self.clock.now())?;
-        head.keep(self.connection)?;
-        // A heartbeat is no change that any caller waits for.
+        let now = self.clock.now();
+        head.record.apply(event, now)?;
+        // A heartbeat is no change that any caller waits for; what the flow says of its progress is one.
         if message.is_some() {
+            head.record.apply(Event::Record { fence: run.fence, change: Change::default() }, now)?;
             self.note(run.id)?;
         }
+        head.keep(self.connection)?;
         Ok(self.add_message(head.place, message)?)
     }
 

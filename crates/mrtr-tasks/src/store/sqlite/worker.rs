@@ -141,3 +141,71 @@ const GLANCE: Duration = Duration::from_millis(4);
 
 /// How many verbs one transaction carries: beyond this, the first ones wait longer than the last ones save.
 const LARGEST_BATCH: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use mrtr_server::extend::SystemClock;
+    use tokio::sync::oneshot;
+
+    use super::super::super::StoreError;
+    use super::super::file;
+    use super::super::tables::Failure;
+    use super::super::write_command::VerbCommand;
+    use super::*;
+
+    #[test]
+    fn a_transaction_that_fails_is_told_to_all_in_it_and_changes_nothing() {
+        let (_folder, mut worker, changes) = worker();
+        let (fine, told) = command(|tables| Ok(tables.run("INSERT INTO owner (name, open) VALUES ('ann', 0)", [])?));
+        let (broken, also_told) = command(|tables| Ok(tables.run("DELETE FROM nowhere", [])?));
+        let (not_run, told_too) = command(|_| Ok(()));
+        worker.carry_out(vec![fine, broken, not_run]);
+        for answer in [told, also_told, told_too] {
+            assert!(matches!(answer.blocking_recv(), Ok(Err(StoreError::Store(_)))));
+        }
+        assert_eq!(owners(&worker), 0);
+        assert!(!changes.has_changed().unwrap(), "nothing has changed");
+    }
+
+    #[test]
+    fn a_refusal_does_not_spoil_what_is_in_the_same_transaction() {
+        let (_folder, mut worker, _changes) = worker();
+        let (refused, answer) = command::<()>(|_| Err(StoreError::NotFound.into()));
+        let (fine, also) = command(|tables| Ok(tables.run("INSERT INTO owner (name, open) VALUES ('ann', 0)", [])?));
+        worker.carry_out(vec![refused, fine]);
+        assert!(matches!(answer.blocking_recv(), Ok(Err(StoreError::NotFound))));
+        assert!(matches!(also.blocking_recv(), Ok(Ok(()))));
+        assert_eq!(owners(&worker), 1);
+    }
+
+    #[test]
+    fn the_file_is_watched_while_a_caller_waits_and_no_longer() {
+        let (_folder, worker, changes) = worker();
+        assert!(!worker.is_watched(), "the store alone does not wait");
+        let waiting = changes.clone();
+        assert!(worker.is_watched());
+        drop(waiting);
+        assert!(!worker.is_watched());
+    }
+
+    fn worker() -> (tempfile::TempDir, Worker, watch::Receiver<u64>) {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = file::open(&folder.path().join("tasks.sqlite")).unwrap();
+        let (sender, changes) = watch::channel(0);
+        let worker = Worker::new(connection, Arc::new(SystemClock::default()), mpsc::channel().1, sender);
+        (folder, worker, changes)
+    }
+
+    fn command<T: Send + 'static>(
+        verb: impl FnOnce(&mut Tables<'_>) -> Result<T, Failure> + Send + 'static,
+    ) -> (Box<dyn WriteCommand>, oneshot::Receiver<Result<T, StoreError>>) {
+        let (caller, answer) = oneshot::channel();
+        (Box::new(VerbCommand::new(verb, caller)), answer)
+    }
+
+    fn owners(worker: &Worker) -> i64 {
+        worker.connection.query_row("SELECT count(*) FROM owner", [], |row| row.get(0)).unwrap()
+    }
+}

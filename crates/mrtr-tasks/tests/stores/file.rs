@@ -1,0 +1,149 @@
+//! What only a store on a file can do, and what it must not leave there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_schema::Revision;
+use mrtr_server::extend::Clock;
+use mrtr_state::FlowId;
+use mrtr_tasks::store::{
+    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteTaskStore, TaskStore, Wanted,
+};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+use rusqlite::Connection;
+
+use crate::clock::{NOON, SetClock};
+use crate::{Files, open, within_a_minute};
+
+#[tokio::test]
+async fn what_was_acknowledged_is_still_in_the_file_after_a_restart() {
+    let (files, clock) = (Files::new(), clock());
+    let path = files.fresh();
+    let store = open(&path, &clock);
+    let run = running(&store, 1).await;
+    store.park(run, asking(), None).await.unwrap();
+    store.answer(run.id, &owner(), vec![Answer { key: "name".into(), entry: b"Ann".to_vec() }]).await.unwrap();
+    let (before, cursor) = (store.get(run.id, None).await.unwrap(), store.cursor().await.unwrap());
+    drop(store);
+    let store = open(&path, &clock);
+    assert_eq!(store.get(run.id, None).await.unwrap(), before);
+    assert_eq!(store.cursor().await.unwrap(), cursor, "changes go on where they were");
+    let taken = store.acquire(&wanted()).await.unwrap().tasks.remove(0);
+    assert_eq!((taken.record.fence, &taken.call[..]), (2, &b"call"[..]));
+    assert_eq!(taken.entries, [b"step".to_vec(), b"Ann".to_vec()]);
+}
+
+#[tokio::test]
+async fn a_dropped_store_has_closed_its_file() {
+    let files = Files::new();
+    let path = files.fresh();
+    let store = open(&path, &clock());
+    store.sweep(1).await.unwrap();
+    drop(store);
+    // SQLite removes the log when the last connection is closed.
+    let left: Vec<_> = path.parent().unwrap().read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(left, [path]);
+}
+
+#[tokio::test]
+async fn a_task_that_has_ended_holds_nothing_and_one_that_was_removed_leaves_nothing() {
+    let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON)));
+    let path = files.fresh();
+    let store = open(&path, &(Arc::clone(&clock) as Arc<dyn Clock>));
+    let other = Connection::open(&path).unwrap();
+    let rows = |table| {
+        let count = format!("SELECT count(*) FROM {table}");
+        other.query_row(&count, [], |row| row.get::<_, i64>(0)).unwrap()
+    };
+    for (number, end) in [(1, None), (2, Some(End::Failed)), (3, Some(End::Expired))] {
+        let run = running(&store, number).await;
+        store.record(run, asking()).await.unwrap();
+        assert_eq!((rows("entry"), rows("question")), (2, 1));
+        match end {
+            None => store.cancel(run.id, Some(&owner())).await.unwrap(),
+            Some(End::Failed) => store.finish(run, End::Failed, b"error".to_vec()).await.unwrap(),
+            Some(_) => {
+                clock.set(NOON + TTL);
+                assert_eq!(store.sweep(9).await.unwrap().expired, 1);
+            }
+        }
+        assert_eq!((rows("entry"), rows("question")), (0, 0), "{end:?}");
+    }
+    store.sweep(9).await.unwrap();
+    assert_eq!((rows("task"), rows("shown"), rows("owner")), (0, 0, 0));
+}
+
+/// A caller that fell far behind is told that much has changed.
+#[tokio::test]
+async fn the_list_of_changes_does_not_grow_for_ever_and_no_number_is_given_twice() {
+    let (files, clock) = (Files::new(), clock());
+    let path = files.fresh();
+    let store = Arc::new(open(&path, &clock));
+    let id = create(&store, 1).await;
+    let wakes: Vec<_> = (0..20_000)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            async move { store.wake(id).await.unwrap() }
+        })
+        .collect();
+    within_a_minute(futures_util::future::join_all(wakes)).await;
+    let other = Connection::open(&path).unwrap();
+    let kept: i64 = other.query_row("SELECT count(*) FROM change", [], |row| row.get(0)).unwrap();
+    assert!(kept < 9_000, "{kept}");
+    let last = store.cursor().await.unwrap();
+    assert_eq!(last, Cursor(20_001));
+    for since in [0, 300, 20_001 - 257] {
+        let changes = store.changed(Cursor(since)).await.unwrap();
+        assert_eq!((changes.changed, changes.until), (Changed::Many, last), "since {since}");
+    }
+    let changes = store.changed(Cursor(20_001 - 256)).await.unwrap();
+    assert_eq!((changes.changed, changes.until), (Changed::These(vec![id]), last), "a task is named once");
+}
+
+#[tokio::test]
+async fn two_tasks_have_two_ids() {
+    let (files, clock) = (Files::new(), clock());
+    let store = open(files.fresh(), &clock);
+    let id = create(&store, 1).await;
+    let mut same = new_task(2);
+    same.record.id = id;
+    assert!(store.create(same, 9).await.is_err());
+    assert_eq!(store.list(None, None, 9).await.unwrap().len(), 1);
+    create(&store, 2).await;
+}
+
+async fn running(store: &SqliteTaskStore, number: u8) -> Run {
+    let id = create(store, number).await;
+    let taken = store.acquire(&wanted()).await.unwrap().tasks.remove(0);
+    assert_eq!(taken.record.id, id);
+    Run { id, fence: taken.record.fence }
+}
+
+async fn create(store: &SqliteTaskStore, number: u8) -> TaskId {
+    store.create(new_task(number), 9).await.unwrap().record.id
+}
+
+fn new_task(number: u8) -> NewTask {
+    let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
+    let record = TaskRecord::new(id, owner(), flow, "index", Revision::Published, NOON);
+    NewTask { record: TaskRecord { ttl: Some(TTL), ..record }, call: b"call".to_vec(), entries: None }
+}
+
+fn asking() -> Recorded {
+    let opened = vec![KeptQuestion { key: "name".into(), body: b"name?".to_vec() }];
+    Recorded { entries: Some(b"step".to_vec()), opened, message: Some(b"half way".to_vec()), ..Recorded::default() }
+}
+
+fn wanted() -> Wanted {
+    Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 1 }
+}
+
+fn owner() -> Owner {
+    Owner::from_kept("ann")
+}
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(SetClock::at(NOON))
+}
+
+const TTL: Duration = Duration::from_hours(1);

@@ -1,0 +1,246 @@
+//! What a store does, in the plainest way: a list of rows, looked through for everything.
+
+use std::time::Duration;
+
+use mrtr_state::Timestamp;
+use mrtr_tasks::record::{Change, Event};
+use mrtr_tasks::store::{
+    Acquired, AcquiredTask, Answer, Created, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, Swept, Wanted,
+};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+
+#[derive(Default)]
+pub(crate) struct Model {
+    /// In the order of their creation.
+    rows: Vec<Row>,
+}
+
+struct Row {
+    record: TaskRecord,
+    call: Vec<u8>,
+    entries: Vec<Vec<u8>>,
+    questions: Vec<(KeptQuestion, bool)>,
+    message: Option<Vec<u8>>,
+    result: Option<Vec<u8>>,
+}
+
+impl Model {
+    pub(crate) fn create(&mut self, task: NewTask, most: usize, now: Timestamp) -> Result<Created, StoreError> {
+        let NewTask { record, call, entries } = task;
+        let mine = |row: &&Row| row.record.owner == record.owner;
+        if let Some(row) = self.rows.iter().filter(mine).find(|row| row.record.flow == record.flow) {
+            return Ok(Created { record: row.record.clone(), is_new: false });
+        }
+        if self.rows.iter().filter(mine).filter(|row| row.record.ended.is_none()).count() >= most {
+            return Err(StoreError::Full);
+        }
+        let record = TaskRecord { created: now, updated: now, due: Some(now), ..record };
+        let entries = entries.into_iter().collect();
+        let (questions, message, result) = (Vec::new(), None, None);
+        self.rows.push(Row { record: record.clone(), call, entries, questions, message, result });
+        Ok(Created { record, is_new: true })
+    }
+
+    pub(crate) fn acquire(&mut self, wanted: &Wanted, now: Timestamp) -> Acquired {
+        let mut tasks = Vec::new();
+        loop {
+            let waits = |row: &&mut Row| row.record.end(now).is_none() && wanted.tools.contains(&row.record.tool);
+            let waiting = self.rows.iter_mut().filter(waits);
+            // The first of those that waited for equally long.
+            let first = waiting.filter(|row| row.record.attention().is_some()).min_by_key(|row| row.record.attention());
+            let Some((row, attention)) = first.and_then(|row| row.record.attention().map(|moment| (row, moment)))
+            else {
+                return Acquired { tasks, next: None };
+            };
+            if attention > now || tasks.len() == wanted.most {
+                return Acquired { tasks, next: Some(attention.since(now)) };
+            }
+            row.apply(Event::Acquire { lease: wanted.lease.max(Duration::from_millis(1)) }, now).unwrap();
+            if row.record.leased_until.is_some() {
+                tasks.push(row.acquired());
+            }
+        }
+    }
+
+    pub(crate) fn renew(
+        &mut self,
+        run: Run,
+        lease: Duration,
+        message: Option<Vec<u8>>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = self.row(run.id, None)?;
+        row.apply(Event::Renew { fence: run.fence, lease }, now)?;
+        if message.is_some() {
+            row.apply(Event::Record { fence: run.fence, change: Change::default() }, now)?;
+        }
+        row.message = message.or(row.message.take());
+        Ok(())
+    }
+
+    pub(crate) fn record(&mut self, run: Run, recorded: Recorded, now: Timestamp) -> Result<(), StoreError> {
+        self.row(run.id, None)?.record(recorded, now, |change| Event::Record { fence: run.fence, change })
+    }
+
+    pub(crate) fn park(
+        &mut self,
+        run: Run,
+        recorded: Recorded,
+        look_again: Option<Duration>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = self.row(run.id, None)?;
+        row.record(recorded, now, |change| Event::Park { fence: run.fence, change, look_again })
+    }
+
+    pub(crate) fn finish(&mut self, run: Run, end: End, result: Vec<u8>, now: Timestamp) -> Result<(), StoreError> {
+        let row = self.row(run.id, None)?;
+        row.apply(Event::Finish { fence: run.fence, end }, now)?;
+        row.result = Some(result);
+        Ok(())
+    }
+
+    pub(crate) fn answer(
+        &mut self,
+        id: TaskId,
+        owner: &Owner,
+        answers: Vec<Answer>,
+        now: Timestamp,
+    ) -> Result<Vec<String>, StoreError> {
+        let row = self.row(id, Some(owner))?;
+        row.apply(Event::Answer { keys: &[] }, now)?;
+        let mut answered = Vec::new();
+        for Answer { key, entry } in answers {
+            if row.record.open.contains(&key) {
+                row.apply(Event::Answer { keys: std::slice::from_ref(&key) }, now)?;
+                row.close(&key);
+                row.entries.push(entry);
+                answered.push(key);
+            }
+        }
+        Ok(answered)
+    }
+
+    pub(crate) fn ask_anew(
+        &mut self,
+        id: TaskId,
+        owner: &Owner,
+        key: &str,
+        again: KeptQuestion,
+        now: Timestamp,
+    ) -> Result<bool, StoreError> {
+        let row = self.row(id, Some(owner))?;
+        row.apply(Event::AskAnew { retired: "no key", opened: "no key" }, now)?;
+        if row.questions.iter().any(|(known, _)| known.key == again.key) {
+            return Err(StoreError::KeyUsed(again.key));
+        }
+        let is_open = row.record.open.iter().any(|open| open == key);
+        if is_open {
+            row.apply(Event::AskAnew { retired: key, opened: &again.key }, now)?;
+            row.close(key);
+            row.questions.push((again, true));
+        }
+        Ok(is_open)
+    }
+
+    /// A verb that changes nothing but the record.
+    pub(crate) fn apply(
+        &mut self,
+        id: TaskId,
+        owner: Option<&Owner>,
+        event: Event<'_>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        self.row(id, owner)?.apply(event, now)
+    }
+
+    pub(crate) fn get(&mut self, id: TaskId, owner: Option<&Owner>, now: Timestamp) -> Result<KeptTask, StoreError> {
+        let row = self.row(id, owner)?;
+        let (record, message, result) = (row.record.clone(), row.message.clone(), row.result.clone());
+        Ok(KeptTask { record, now, open: row.open(), message, result })
+    }
+
+    pub(crate) fn list(&self, owner: Option<&Owner>) -> Vec<TaskRecord> {
+        let mine = |record: &&TaskRecord| owner.is_none_or(|owner| *owner == record.owner);
+        self.rows.iter().map(|row| &row.record).filter(mine).cloned().collect()
+    }
+
+    pub(crate) fn sweep(&mut self, most: usize, now: Timestamp) -> Swept {
+        let mut swept = Swept::default();
+        while swept.expired < most {
+            let over = |row: &&mut Row| row.record.ended.is_none() && row.record.end(now).is_some();
+            let Some(row) = self.rows.iter_mut().filter(over).min_by_key(|row| row.record.expires()) else { break };
+            row.apply(Event::Expire, now).unwrap();
+            swept.expired += 1;
+        }
+        while swept.removed < most {
+            let removable = self.rows.iter().enumerate().filter_map(|(at, row)| Some((row.record.removable()?, at)));
+            let Some((_, at)) = removable.filter(|(moment, _)| *moment <= now).min() else { break };
+            self.rows.remove(at);
+            swept.removed += 1;
+        }
+        swept
+    }
+
+    fn row(&mut self, id: TaskId, owner: Option<&Owner>) -> Result<&mut Row, StoreError> {
+        let row = self.rows.iter_mut().find(|row| row.record.id == id).ok_or(StoreError::NotFound)?;
+        if owner.is_none_or(|owner| *owner == row.record.owner) { Ok(row) } else { Err(StoreError::NotFound) }
+    }
+}
+
+impl Row {
+    fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), StoreError> {
+        self.record.apply(event, now)?;
+        if self.record.ended.is_some() {
+            self.entries.clear();
+            self.questions.clear();
+        }
+        Ok(())
+    }
+
+    fn record(
+        &mut self,
+        recorded: Recorded,
+        now: Timestamp,
+        event: impl FnOnce(Change<'_>) -> Event<'_>,
+    ) -> Result<(), StoreError> {
+        let Recorded { entries, opened, retired, progressed, lasts, message } = recorded;
+        let keys: Vec<_> = opened.iter().map(|question| question.key.clone()).collect();
+        let before = self.record.clone();
+        self.apply(event(Change { opened: &keys, retired: &retired, progressed, lasts }), now)?;
+        let is_used = |(at, key): &(usize, &String)| {
+            keys[..*at].contains(key) || self.questions.iter().any(|(known, _)| known.key == **key)
+        };
+        if let Some((_, key)) = keys.iter().enumerate().find(is_used) {
+            self.record = before;
+            return Err(StoreError::KeyUsed(key.clone()));
+        }
+        for key in &retired {
+            self.close(key);
+        }
+        self.questions.extend(opened.into_iter().map(|question| (question, true)));
+        self.entries.extend(entries);
+        self.message = message.or(self.message.take());
+        Ok(())
+    }
+
+    fn close(&mut self, key: &str) {
+        self.questions.iter_mut().filter(|(known, _)| known.key == key).for_each(|(_, is_open)| *is_open = false);
+    }
+
+    fn open(&self) -> Vec<KeptQuestion> {
+        self.questions.iter().filter(|(_, is_open)| *is_open).map(|(question, _)| question.clone()).collect()
+    }
+
+    fn acquired(&self) -> AcquiredTask {
+        let (record, call, entries) = (self.record.clone(), self.call.clone(), self.entries.clone());
+        let used = self.questions.iter().filter(|(_, is_open)| !is_open);
+        AcquiredTask {
+            record,
+            call,
+            entries,
+            open: self.open(),
+            used: used.map(|(closed, _)| closed.key.clone()).collect(),
+        }
+    }
+}

@@ -52,7 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     build_flags::programs(&metadata, &["chaos"])?;
     let folder = emptied(&metadata.target_directory.join("chaos"))?;
     let plan = options.plan()?;
-    let place = Place::new(metadata.target_directory.join("debug").join("chaos"), &folder)?;
+    let place = Place::new(&metadata.target_directory.join("debug").join("chaos"), &folder)?;
     let (has_passed, kills, freezes) = go(&plan, place)?;
     print(&format!("kills: {kills}\nfreezes: {freezes}\nseed: {}", plan.seed))?;
     if !has_passed {
@@ -80,7 +80,7 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
         next += BETWEEN_KILLS;
         let victim = random.index(fleet.len());
         // A worker that stands still for longer than its leases wakes up and goes on with tasks that are others' by then.
-        if random.index(FREEZE_ONE_IN) == 0 {
+        if kills % KILLS_A_FREEZE == 0 {
             fleet.freeze(random.index(fleet.len()));
             freezes += 1;
         }
@@ -144,4 +144,4 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
 
 const BETWEEN_KILLS: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
-const FREEZE_ONE_IN: usize = 5;
+const KILLS_A_FREEZE: u64 = 4;

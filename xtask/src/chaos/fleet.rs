@@ -1,6 +1,6 @@
 //! The workers: real processes on one file, killed, frozen and started again.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,10 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn new(program: PathBuf, folder: &Path) -> Result<Self> {
+    /// Runs a copy of the program, so that a build in the meantime changes nothing.
+    pub(super) fn new(built: &Path, folder: &Path) -> Result<Self> {
+        let program = folder.join("chaos");
+        fs::copy(built, &program).with_context(|| format!("{} cannot be copied", built.display()))?;
         let log = File::options().create(true).append(true).open(folder.join("workers.log"))?;
         Ok(Self { program, store: folder.join("tasks.sqlite"), trace: folder.join("trace.jsonl"), log })
     }

@@ -20,6 +20,7 @@ struct Age {
     years: u32,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it reads as the literal that it is")]
 fn accepted(content: Value) -> Value {
     json!({ "action": "accept", "content": content })
 }

@@ -4,6 +4,7 @@ use mrtr_schema::Revision;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_server::Caller;
 use mrtr_server::testing::Client;
+use mrtr_tasks::TaskOptions;
 use serde_json::{Value, json};
 
 use crate::support::{OLDER, Site, Started, ann, greeting};
@@ -97,7 +98,7 @@ async fn a_task_belongs_to_its_deployment() {
     let task = site.start().await;
     task.until_asked(&["name"]).await;
     let sealer = Sealer::new(KeyRing::new(Key::new("k1", [7; 32]).unwrap()), "another").unwrap();
-    let other = Site::sealed_by(Some(sealer), std::sync::Arc::clone(&site.store), Default::default(), [greeting()]);
+    let other = Site::sealed_by(Some(sealer), std::sync::Arc::clone(&site.store), TaskOptions::default(), [greeting()]);
     is_unknown_to(&task, &other.client(), Revision::Published).await;
 }
 

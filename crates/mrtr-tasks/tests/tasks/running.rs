@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_server::{Failure, TaskPolicy};
-use mrtr_tasks::store::{Run, StoreError};
+use mrtr_tasks::store::{Recorded, Run, StoreError};
 use mrtr_tasks::{TaskOptions, WaitsFor};
 use serde_json::json;
 
@@ -189,7 +189,7 @@ async fn a_store_that_fails_for_a_while_loses_nothing_and_no_run() {
             let outside = Outside::default();
             let (store, site) = faulty(tool(&outside, async |flow, outside| {
                 flow.step("pack", outside.happen("pack")).await?;
-                let (name, _) = flow
+                let (name, ()) = flow
                     .join((
                         flow.elicit::<Name>("name", "Who?"),
                         flow.step("wait", async {
@@ -284,8 +284,8 @@ async fn the_writes_of_an_old_run_are_refused() {
         let lease = Duration::from_secs(30);
         let refused = [
             store.renew(run, lease, None).await,
-            store.record(run, Default::default()).await,
-            store.park(run, Default::default(), None).await,
+            store.record(run, Recorded::default()).await,
+            store.park(run, Recorded::default(), None).await,
             store.hand_over(run, Duration::ZERO).await,
             store.finish(run, mrtr_tasks::End::Failed, Vec::new()).await,
         ];

@@ -311,10 +311,10 @@ impl Started {
                 self.store.changed(seen).await.unwrap();
             }
         };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(task) => task,
-            Err(_) => panic!("it never was {what}, but {last}"),
+        if let Ok(task) = tokio::time::timeout(PATIENCE, waiting).await {
+            return task;
         }
+        panic!("it never was {what}, but {last}")
     }
 
     /// Waits until it asks exactly these.
@@ -330,10 +330,10 @@ impl Started {
                 self.store.changed(seen).await.unwrap();
             }
         };
-        match tokio::time::timeout(PATIENCE, waiting).await {
-            Ok(requests) => requests,
-            Err(_) => panic!("it never asked {expected:?}, but {last}: {}", self.get().await),
+        if let Ok(requests) = tokio::time::timeout(PATIENCE, waiting).await {
+            return requests;
         }
+        panic!("it never asked {expected:?}, but {last}: {}", self.get().await)
     }
 
     /// Waits until it asks this, whatever else it asks.

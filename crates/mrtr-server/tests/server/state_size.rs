@@ -50,7 +50,7 @@ async fn the_states_of_the_example_stay_within_their_bounds() {
     clock.advance(Duration::from_mins(50));
     let asked = asked.accept("resolution", json!({ "resolution": "Duplicate" })).send().await;
     let second = asked.state().unwrap().len();
-    // A header of 15, and four characters for each three bytes: nonce and tag 40, claims 95 and 98, a journal of 18 and 93.
+    // A header of 15, and four characters for each three bytes: nonce and tag 40, claims 95 and 98, journal 18 and 93.
     assert!(first <= 222 && second < 330, "{first} and {second} characters");
     let done = asked.accept("duplicate_of", json!({ "duplicateOfId": 4301 })).send().await;
     assert_eq!(done.expect_text(), "#4522, with 1 fields, is a Duplicate of #4301");

@@ -54,4 +54,4 @@ impl Options {
 }
 
 const SERVER: &str = "server";
-const GROUPS: [&str; 6] = [SERVER, "client", "growth", "state", "message", "instructions"];
+const GROUPS: [&str; 7] = [SERVER, "client", "growth", "state", "message", "tasks", "instructions"];

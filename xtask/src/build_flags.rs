@@ -19,10 +19,10 @@ pub(crate) fn built(metadata: &Metadata) -> [String; 3] {
 /// with the others, as it does wherever it builds tests.
 pub(crate) const AS_FOR_TESTS: &str = "--examples";
 
-/// The programs of `examples` that the conformance suite is run against. After the tests they are there already.
-pub(crate) fn conformance_programs(metadata: &Metadata) -> Result<()> {
+/// Programs of `examples` that are run as processes. After the tests they are there already.
+pub(crate) fn programs(metadata: &Metadata, names: &[&str]) -> Result<()> {
     let flags = built(metadata);
-    let programs = ["--bin", "conformance-server", "--bin", "conformance-client", AS_FOR_TESTS];
     let flags = flags.iter().map(String::as_str);
+    let programs = names.iter().flat_map(|name| ["--bin", name]).chain([AS_FOR_TESTS]);
     crate::workspace::cargo(&["build", "--quiet"].into_iter().chain(flags).chain(programs).collect::<Vec<_>>(), &[])
 }

@@ -53,7 +53,7 @@ pub(crate) fn run_where_possible(suite: Option<Installation>) -> Result<Outcome>
 
 fn run_with(suite: Installation) -> Result<Outcome> {
     let metadata = metadata::read()?;
-    build_flags::conformance_programs(&metadata)?;
+    build_flags::programs(&metadata, &["conformance-server", "conformance-client"])?;
     let suite = suite.finish()?;
     let results = emptied(&folder(&metadata).join("results"))?;
     let programs = metadata.target_directory.join("debug");

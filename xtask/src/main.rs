@@ -2,6 +2,7 @@
 
 mod bench;
 mod build_flags;
+mod chaos;
 mod compare_official;
 mod conformance;
 mod doc_examples;
@@ -43,6 +44,8 @@ enum Command {
     PublicApi,
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
+    /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
+    Chaos(chaos::Options),
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
     /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
@@ -62,6 +65,7 @@ fn main() -> ExitCode {
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
         Command::Conformance => conformance::run(),
+        Command::Chaos(options) => chaos::run(&options),
         Command::DocExamples => doc_examples::run(),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

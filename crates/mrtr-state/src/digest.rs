@@ -2,7 +2,6 @@
 
 mod canonical;
 mod keyed;
-mod siphash;
 
 use std::fmt;
 

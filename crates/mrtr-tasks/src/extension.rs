@@ -31,6 +31,7 @@ impl Extension for Tasks {
 
     fn attached(&self, host: Host) {
         self.attach(host);
+        self.start();
     }
 
     fn owns(&self, method: &str, revision: Revision) -> bool {

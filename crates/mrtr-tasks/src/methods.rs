@@ -257,7 +257,7 @@ fn parse(id: &str) -> Result<TaskId, ProtocolError> {
     id.parse().map_err(|_| unknown())
 }
 
-/// The same words for a task that is another caller's as for one that is not there.
+/// A task that is another caller's is told in no other words than one that is not there.
 fn unknown() -> ProtocolError {
     ProtocolError::invalid_params("Unknown task")
 }

@@ -7,6 +7,7 @@ mod progress;
 mod sink;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mrtr_schema::meta::ProgressToken;
@@ -17,7 +18,7 @@ use tracing::Instrument;
 
 use crate::body::{CallBody, QuestionBody};
 use crate::store::{AcquiredTask, Run, Wanted};
-use crate::tasks::Inner;
+use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
 use crate::{TaskRecord, count};
 use keys::Keys;
@@ -25,8 +26,21 @@ pub(crate) use keys::fresh_key;
 use progress::Progress;
 use sink::Sink;
 
+impl Tasks {
+    /// Starts the runner, once there is a server and a runtime.
+    pub(crate) fn start(&self) {
+        let inner = &self.0;
+        if inner.attached().is_none() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if !inner.is_started.swap(true, Ordering::AcqRel) {
+            tokio::spawn(run_tasks(Arc::clone(inner)));
+        }
+    }
+}
+
 /// Runs tasks until the server is gone or the instance shuts down.
-pub(crate) async fn run_tasks(inner: Arc<Inner>) {
+async fn run_tasks(inner: Arc<Inner>) {
     let listening = inner.hub.listen(&inner.store);
     tokio::select! {
         () = look_for_work(&inner) => {}

@@ -5,7 +5,7 @@ use anyhow::Result;
 use crate::build_flags::{self, AS_FOR_TESTS, CHECKED};
 use crate::metadata::Metadata;
 use crate::workspace::cargo;
-use crate::{Outcome, compare_official, conformance, doc_examples, public_api, schema, tidy, validate_examples};
+use crate::{Outcome, chaos, compare_official, conformance, doc_examples, public_api, schema, tidy, validate_examples};
 
 /// A part of the run that can be chosen by its name.
 pub(super) struct Stage {
@@ -23,7 +23,7 @@ pub(super) struct Run {
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 15] = [
+pub(super) const STAGES: [Stage; 16] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -38,6 +38,7 @@ pub(super) const STAGES: [Stage; 15] = [
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
+    slow("chaos", |_| chaos::run_short()),
     CONFORMANCE,
 ];
 

@@ -437,7 +437,7 @@ impl StepEntry {
 
 /// What a state carries of a flow is its journal, with the questions that the reply asks.
 impl Payload for Journal {
-    const KIND: &'static str = "mrtr/flow";
+    const KIND: &'static str = "mrtr";
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
         out.push(VERSION);

@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
 use std::collections::BTreeMap;
-use std::hash::Hasher;
 
 use hkdf::Hkdf;
 use serde_json::value::RawValue;
 use sha2::Sha256;
-use siphasher::sip128::{Hasher128, SipHasher24};
+
+use super::siphash::siphash128;
 
 /// A value: equal when it means the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -101,9 +101,7 @@ impl Tree {
     pub(crate) fn digest(&self, secret: &[u8]) -> [u8; 16] {
         let mut key = [0; 32];
         Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), secret).expand(b"params", &mut key).unwrap();
-        let mut hasher = SipHasher24::new_with_key(key.first_chunk().unwrap());
-        hasher.write(&self.canonical());
-        hasher.finish128().as_bytes()
+        siphash128(key.first_chunk().unwrap(), &self.canonical())
     }
 }
 

@@ -1,0 +1,60 @@
+//! The figures of a run.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::time::Duration;
+
+use mrtr_tasks::store::Listed;
+
+use crate::check::Flows;
+use crate::ledger::Entry;
+use crate::tools::INTERRUPTED;
+use crate::trace::Event;
+
+pub(crate) struct Figures(Vec<(&'static str, String)>);
+
+impl Figures {
+    pub(crate) fn of(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Self {
+        let flows = Flows::of(events);
+        let sum = |figure: fn(&Entry) -> u64| ledger.iter().map(figure).sum::<u64>().to_string();
+        let runs: u64 = kept.iter().map(|task| task.record.fence).sum();
+        let mut times: Vec<_> = ledger.iter().map(|entry| entry.took).collect();
+        times.sort_unstable();
+        let time =
+            |time: Option<&Duration>| time.map_or_else(String::new, |time| format!("{:.1} s", time.as_secs_f64()));
+        let interrupted = |event: &&Event| matches!(event, Event::Recorded { receipt, .. } if receipt == INTERRUPTED);
+        Self(vec![
+            ("tasks", ledger.len().to_string()),
+            ("tasks of calls that had no reply", kept.len().saturating_sub(ledger.len()).to_string()),
+            ("runs", runs.to_string()),
+            ("lost runs", lost_runs(events).to_string()),
+            ("answers", sum(|entry| entry.answers.len() as u64)),
+            ("answers sent again otherwise", sum(|entry| entry.contradictions)),
+            ("requests without a reply", sum(|entry| entry.lost_replies)),
+            ("effects", flows.effects().to_string()),
+            ("effects repeated between effect and record", flows.repeated().to_string()),
+            ("steps seen interrupted", events.iter().filter(interrupted).count().to_string()),
+            ("median task", time(times.get(times.len() / 2))),
+            ("slowest task", time(times.last())),
+        ])
+    }
+}
+
+/// Runs that did not get to say that they ended.
+fn lost_runs(events: &[Event]) -> usize {
+    let mut open = HashSet::new();
+    for event in events {
+        match event {
+            Event::Began { run, .. } => drop(open.insert(run)),
+            Event::Left { run } => drop(open.remove(run)),
+            _ => {}
+        }
+    }
+    open.len()
+}
+
+impl fmt::Display for Figures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(name, figure)| writeln!(f, "{name}: {figure}"))
+    }
+}

@@ -1,0 +1,114 @@
+//! Tasks over real processes: killed, crashed and upgraded.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report")]
+
+mod worker;
+
+use std::time::{Duration, Instant};
+
+use mrtr_client::CallError;
+use serde_json::Value;
+use worker::{LEASE, Place};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_worker_goes_on_with_a_task_whose_worker_was_killed_within_two_leases() {
+    let place = Place::new();
+    let mut workers = [place.worker("order"), place.worker("order")];
+    let task = workers[0].create("order", 1, 200).await;
+    let asked = workers[0].asked(task).await;
+    // Its first step takes long enough to be killed in.
+    let task = workers[0].create("order", 2, 30_000).await;
+    let began = place.wait_for_events("Began", 2).await;
+    let last = began.iter().find(|began| began["order"] == 2).unwrap();
+    let victim = usize::from(!workers[0].has(last));
+    let (runs, killed) = (began.len(), Instant::now());
+    workers[victim].kill();
+
+    let survivor = &workers[1 - victim];
+    let began = place.wait_for_events("Began", runs + 1).await;
+    assert!(killed.elapsed() < 2 * LEASE, "{:?}", killed.elapsed());
+    let last = began.last().unwrap();
+    assert!(survivor.has(last) && last["order"] == 2, "{last}");
+    assert_eq!(last["flow"], began.iter().find(|began| began["order"] == 2).unwrap()["flow"]);
+
+    // What waited did not notice, whichever worker had asked.
+    let result = survivor.follow(asked).await.unwrap();
+    assert_eq!(result["order"], 1);
+    drop(task);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_aborts_its_process_ends_its_own_task_only() {
+    let place = Place::new();
+    let tools = "order,crash";
+    let mut worker = place.worker(tools);
+    let mut waiting = Vec::new();
+    for order in 1..=3 {
+        let task = worker.create("order", order, 2).await;
+        waiting.push(worker.asked(task).await);
+    }
+    // One more is in the middle of a step whenever the process dies.
+    waiting.push(worker.create("order", 4, 3_000).await);
+    place.wait_for_events("Began", 4).await;
+    let crash = worker.create("crash", 0, 0).await;
+    for lost in 1..=5 {
+        assert!(!worker.gone().await.success());
+        assert_eq!(crashes(&place), lost);
+        // Its lease and the pause after it are over at once: the next worker runs it again.
+        place.set_clock_ahead(Duration::from_mins(10) * u32::try_from(lost).unwrap());
+        worker = place.worker(tools);
+    }
+    let error = worker.follow(crash).await.unwrap_err();
+    let CallError::Server { error, .. } = error else { panic!("it fails: {error}") };
+    assert_eq!((error.code.as_i64(), error.message.as_str()), (-32603, "The task could not be run"));
+    for (order, task) in (1..).zip(waiting) {
+        assert_eq!(worker.follow(task).await.unwrap()["order"], order);
+    }
+    assert_eq!(crashes(&place), 5);
+}
+
+fn crashes(place: &Place) -> usize {
+    place.events("Began").iter().filter(|began| began["order"] == 0).count()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fleet_upgraded_one_by_one_with_a_tool_added_and_one_removed_loses_no_task() {
+    let place = Place::new();
+    let (old, new) = ("order,old", "order,new");
+    let mut fleet = vec![place.worker(old), place.worker(old), place.worker(old)];
+    let mut tasks = Vec::new();
+    for order in 1..=4 {
+        let tool = if order % 2 == 0 { "order" } else { "old" };
+        let task = fleet[0].create(tool, order, 400).await;
+        tasks.push((order, fleet[1].asked(task).await));
+    }
+    for number in 0..fleet.len() {
+        let upgraded = place.worker(new);
+        std::mem::replace(&mut fleet[number], upgraded).end();
+        // A tool that only some workers have runs there.
+        let order = 10 + u64::try_from(number).unwrap();
+        tasks.push((order, fleet[number].create("new", order, 400).await));
+    }
+    // No worker has the old tool: its tasks are there, can be answered, and wait for a worker that has it.
+    let (of_old, others): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|(order, _)| [1, 3].contains(order));
+    for (order, task) in others {
+        assert_eq!(fleet[0].follow(task).await.unwrap()["order"], order);
+    }
+    let mut answered = Vec::new();
+    for (order, asked) in of_old {
+        answered.push((order, fleet[1].answer(asked).await));
+    }
+    let back = place.worker(old);
+    for (order, task) in answered {
+        let result = fleet[2].follow(task).await.unwrap();
+        assert_eq!((&result["order"], &result["answers"]["amount"]), (&Value::from(order), &"answer to amount".into()));
+    }
+    drop(back);
+    // What was handed over lost nothing: no step ran twice.
+    let effects = place.events("Effect");
+    let mut steps: Vec<_> = effects.iter().map(|effect| (effect["flow"].as_str(), effect["step"].as_str())).collect();
+    steps.sort_unstable();
+    let all = steps.len();
+    steps.dedup();
+    assert_eq!((steps.len(), all), (7 * 4, 7 * 4), "in {}", place.path().display());
+}

@@ -1,0 +1,175 @@
+//! Workers as real processes on one file of tasks, and what their flows wrote into the trace.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use mrtr_client::{CallError, Client, FormRequest, Limits, PendingCall, RoundOutcome};
+use mrtr_http::HttpTransport;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Where workers keep their tasks.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// Starts a worker that serves these tools, and waits until it listens.
+    pub(crate) fn worker(&self, tools: &str) -> Worker {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        command.args(["worker", "--keys", KEYS, "--tools", tools, "--poll-ms", "50"]);
+        command.arg("--port").arg(port.to_string()).arg("--lease-ms").arg(LEASE.as_millis().to_string());
+        command.arg("--store").arg(self.file("tasks.sqlite")).arg("--trace").arg(self.file("trace"));
+        command.arg("--clock").arg(self.file("clock"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").expect("it says where it listens");
+        Worker { process, client: client(url) }
+    }
+
+    /// Sets the clock of the store forward, for all workers.
+    pub(crate) fn set_clock_ahead(&self, ahead: Duration) {
+        let (written, clock) = (self.file("clock.new"), self.file("clock"));
+        std::fs::write(&written, ahead.as_secs().to_string()).unwrap();
+        // In one step, so that no worker reads half of it.
+        std::fs::rename(written, clock).unwrap();
+    }
+
+    /// The lines of the trace of this kind.
+    pub(crate) fn events(&self, kind: &str) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.file("trace")).unwrap_or_default();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter_map(|event| event.get(kind).cloned()).collect()
+    }
+
+    /// Waits until there are so many lines of this kind.
+    pub(crate) async fn wait_for_events(&self, kind: &str, least: usize) -> Vec<Value> {
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            let events = self.events(kind);
+            if events.len() >= least {
+                return events;
+            }
+            assert!(Instant::now() < patience, "there are {} of {least} `{kind}`", events.len());
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+/// A worker, gone when this is.
+pub(crate) struct Worker {
+    process: Child,
+    client: Client,
+}
+
+impl Worker {
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Tells it to end, and waits until it has handed over what it ran.
+    pub(crate) fn end(mut self) {
+        drop(self.process.stdin.take());
+        assert!(self.process.wait().unwrap().success());
+    }
+
+    /// Waits until it is gone by itself.
+    pub(crate) async fn gone(&mut self) -> ExitStatus {
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.process.try_wait().unwrap() {
+                return status;
+            }
+            assert!(Instant::now() < patience, "the worker lives");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Whether a run of the trace is this process's.
+    pub(crate) fn has(&self, began: &Value) -> bool {
+        began["run"].as_str().unwrap().starts_with(&format!("{}@", self.process.id()))
+    }
+
+    /// Creates a task.
+    pub(crate) async fn create(&self, tool: &str, order: u64, step_ms: u64) -> PendingCall {
+        let arguments = json!({ "order": order, "step_ms": step_ms });
+        match self.client.call_tool_once(tool, arguments).await.unwrap() {
+            RoundOutcome::Task(pending, _) => pending,
+            other => panic!("no task: {other:?}"),
+        }
+    }
+
+    /// Polls a task here, until it asks.
+    pub(crate) async fn asked(&self, pending: PendingCall) -> PendingCall {
+        let mut pending = pending.trust_other_server(self.client.server());
+        let patience = Instant::now() + PATIENCE;
+        while Instant::now() < patience {
+            match self.client.advance(pending).await.unwrap() {
+                RoundOutcome::Asked(asked) => return asked,
+                RoundOutcome::Task(next, pause) => {
+                    pending = next;
+                    tokio::time::sleep(pause).await;
+                }
+                other => panic!("it does not ask: {other:?}"),
+            }
+        }
+        panic!("it does not ask: {pending:?}")
+    }
+
+    /// Answers a question of a task here.
+    pub(crate) async fn answer(&self, asked: PendingCall) -> PendingCall {
+        let mut asked = asked.trust_other_server(self.client.server());
+        let keys: Vec<_> = asked.unanswered().map(str::to_owned).collect();
+        for key in keys {
+            asked.accept(&key, &json!({ "value": format!("answer to {key}") })).unwrap();
+        }
+        match self.client.advance(asked).await.unwrap() {
+            RoundOutcome::Task(pending, _) => pending,
+            other => panic!("it is over: {other:?}"),
+        }
+    }
+
+    /// Follows a task here to its end, and answers what it asks.
+    pub(crate) async fn follow(&self, pending: PendingCall) -> Result<Value, CallError> {
+        let pending = pending.trust_other_server(self.client.server());
+        let followed = tokio::time::timeout(PATIENCE, self.client.resume(pending)).await;
+        let result = followed.expect("it ends")?;
+        let result: Value = serde_json::from_str(result.as_str()).unwrap();
+        Ok(serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap())
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn client(url: &str) -> Client {
+    let client = Client::builder(HttpTransport::new(url).unwrap());
+    let client = client.limits(Limits { rounds: 100, ..Limits::default() });
+    let answer = |form: FormRequest| async move { form.accept(&json!({ "value": "yes" })) };
+    client.on_elicit(answer).build()
+}
+
+pub(crate) const LEASE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(60);
+const KEYS: &str = "test:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";

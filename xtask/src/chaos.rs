@@ -1,0 +1,147 @@
+//! `cargo xtask chaos`: tasks on workers that are killed at any moment, and clients that must not notice.
+
+mod fleet;
+mod random;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result};
+
+use crate::workspace::print;
+use crate::{Outcome, build_flags, metadata};
+use fleet::{Fleet, Place};
+use random::Random;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// For how long a new task is made when one ends
+    #[arg(long, value_name = "M", default_value_t = 10)]
+    minutes: u64,
+    /// How many tasks are open at a time
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    tasks: u64,
+    /// What is killed, and what clients do, is the same for the same seed
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// Some seconds with 30 tasks, as in `cargo xtask test`
+    #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
+    short: bool,
+}
+
+/// How long it goes, and with how much.
+struct Plan {
+    tasks: u64,
+    seconds: u64,
+    patience: u64,
+    thought_ms: u64,
+    step_ms: u64,
+    seed: u64,
+}
+
+/// As part of all tests.
+pub(crate) fn run_short() -> Result<Outcome> {
+    run(&Options { minutes: 0, tasks: 0, seed: None, short: true })
+}
+
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
+    let metadata = metadata::read()?;
+    build_flags::programs(&metadata, &["chaos"])?;
+    let folder = emptied(&metadata.target_directory.join("chaos"))?;
+    let plan = options.plan()?;
+    let place = Place::new(&metadata.target_directory.join("debug").join("chaos"), &folder)?;
+    let (has_passed, kills, freezes) = go(&plan, place)?;
+    print(&format!("kills: {kills}\nfreezes: {freezes}\nseed: {}", plan.seed))?;
+    if !has_passed {
+        eprintln!("chaos failed with --seed {}: what is left of it is in {}", plan.seed, folder.display());
+        return Ok(Outcome::Failed);
+    }
+    fs::remove_dir_all(&folder)?;
+    Ok(Outcome::Passed)
+}
+
+/// Says whether the clients are content, and how many workers were killed and frozen meanwhile.
+fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
+    let mut fleet = Fleet::start(place)?;
+    let mut clients = Clients::start(plan, &fleet)?;
+    let mut random = Random::new(plan.seed);
+    let (mut kills, mut freezes) = (0, 0);
+    let mut next = Instant::now() + BETWEEN_KILLS;
+    loop {
+        while Instant::now() < next {
+            if let Some(status) = clients.0.try_wait()? {
+                return Ok((status.success(), kills, freezes));
+            }
+            thread::sleep(GLANCE);
+        }
+        next += BETWEEN_KILLS;
+        let victim = random.index(fleet.len());
+        // A worker that stands still for longer than its leases wakes up and goes on with tasks that are others' by then.
+        if kills % KILLS_A_FREEZE == 0 {
+            fleet.freeze(random.index(fleet.len()));
+            freezes += 1;
+        }
+        fleet.kill(victim)?;
+        kills += 1;
+    }
+}
+
+/// The process of all clients, which is gone when this is.
+struct Clients(Child);
+
+impl Clients {
+    fn start(plan: &Plan, fleet: &Fleet) -> Result<Self> {
+        let Place { program, store, trace, .. } = fleet.place();
+        let mut command = Command::new(program);
+        command.arg("clients").arg("--urls").arg(fleet.urls().join(","));
+        command.arg("--store").arg(store).arg("--trace").arg(trace);
+        let numbers = [
+            ("--tasks", plan.tasks),
+            ("--seconds", plan.seconds),
+            ("--patience", plan.patience),
+            ("--thought-ms", plan.thought_ms),
+            ("--step-ms", plan.step_ms),
+            ("--seed", plan.seed),
+        ];
+        for (name, number) in numbers {
+            command.arg(name).arg(number.to_string());
+        }
+        Ok(Self(command.stdin(Stdio::null()).spawn().context("the clients do not start")?))
+    }
+}
+
+impl Drop for Clients {
+    fn drop(&mut self) {
+        // They may be gone already, which is as well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Options {
+    fn plan(&self) -> Result<Plan> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+        let seed = self.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) ^ now.as_secs() << 30);
+        Ok(if self.short {
+            Plan { tasks: 30, seconds: 6, patience: 20, thought_ms: 400, step_ms: 1_000, seed }
+        } else {
+            let seconds = self.minutes * 60;
+            Plan { tasks: self.tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 2_000, seed }
+        })
+    }
+}
+
+fn emptied(folder: &Path) -> Result<PathBuf> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
+    }
+    fs::create_dir_all(folder)?;
+    Ok(folder.to_owned())
+}
+
+const BETWEEN_KILLS: Duration = Duration::from_secs(1);
+const GLANCE: Duration = Duration::from_millis(20);
+const KILLS_A_FREEZE: u64 = 4;

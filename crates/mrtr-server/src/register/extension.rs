@@ -95,7 +95,13 @@ pub trait Extension: Send + Sync + 'static {
         false
     }
 
-    /// Is offered each call of a tool before it runs, and may answer it.
+    /// Whether it may answer a call of a tool before that runs. Each call is asked about, most of which are none of an
+    /// extension's: so that one costs next to nothing, this is no future.
+    fn may_take_over(&self, _call: &OfferedCall<'_>) -> bool {
+        true
+    }
+
+    /// Is offered the calls of tools that it may answer, before they run.
     async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }

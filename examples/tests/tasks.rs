@@ -46,8 +46,16 @@ fn text(result: &Json) -> String {
 async fn the_echo_tool_waits_as_a_task_and_goes_on_after_a_restart() {
     let folder = tempfile::tempdir().expect("a folder");
     let first = start(env!("CARGO_BIN_EXE_echo_task"), "ECHO", folder.path());
-    let begun = client(&first).call_tool_once("echo", json!({})).await.expect("it is a task");
-    let RoundOutcome::Task(pending, _) = begun else { panic!("{begun:?}") };
+    let before = client(&first);
+    let mut outcome = before.call_tool_once("echo", json!({})).await.expect("it is a task");
+    // Until it asks: then it waits in its file, and in no process.
+    let pending = loop {
+        outcome = match outcome {
+            RoundOutcome::Task(pending, _) => before.advance(pending).await.expect("it is polled"),
+            RoundOutcome::Asked(pending) => break pending,
+            other => panic!("{other:?}"),
+        };
+    };
     let task = pending.task().expect("it is a task").clone();
     first.stop();
 

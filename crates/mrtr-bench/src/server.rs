@@ -49,7 +49,7 @@ fn contenders(exchange: Exchange, servers: &[Server]) -> Result<Vec<Contender<'_
     let mut contenders = Vec::new();
     for server in servers.iter().filter(|server| server.candidate.serves(exchange)) {
         // The floor is sent what our own server is sent.
-        let asked = if server.candidate == Candidate::Bare { &servers[1] } else { server };
+        let asked = if server.candidate.is_floor() { &servers[1] } else { server };
         let ask = async |body: &str| load::ask(asked.address, &exchange.request(asked.candidate, body)).await;
         let body = runtime.block_on(exchange.body(ask))?;
         let request = exchange.request(server.candidate, &body);

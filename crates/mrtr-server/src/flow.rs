@@ -35,6 +35,7 @@ pub use step::{Retry, Step};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
+use crate::engine::journal::Leaf;
 use crate::engine::{Admission, Run, StopReason, park};
 use crate::support::caller::Caller;
 
@@ -352,9 +353,9 @@ impl Flow {
     /// }
     /// ```
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
-        match serde_json::value::to_raw_value(progress) {
+        match Leaf::of(progress) {
             Ok(progress) => {
-                let admission = self.run.record_progress(progress.into());
+                let admission = self.run.record_progress(progress);
                 if !matches!(admission, Admission::To(_)) {
                     park::<()>(admission, "a yield point").await;
                 }

@@ -43,7 +43,7 @@ pub(crate) struct Round<'a> {
     name: &'a str,
     settings: &'a FlowSettings,
     answers: Option<RawMembers<'a>>,
-    state: Option<RequestState>,
+    state: Option<Cow<'a, str>>,
     /// What the log learns of the round, once it runs.
     span: OnceLock<Span>,
 }
@@ -99,7 +99,7 @@ impl<'a> Round<'a> {
             return Err(no_answer(key));
         }
         drop(all);
-        let state = params.text("requestState").map_err(invalid_params)?.map(RequestState::new);
+        let state = params.text("requestState").map_err(invalid_params)?;
         Ok(Self { answers, state, ..Self::of(parts, request, name, settings) })
     }
 
@@ -136,8 +136,8 @@ impl<'a> Round<'a> {
             None => LazyFlow::beginning(self.settings.lifetimes, now),
         };
         let (mut journal, pending) = self.journal(opened);
-        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone());
-        context.capabilities = Arc::clone(&self.request.capabilities);
+        let capabilities = Arc::clone(&self.request.capabilities);
+        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone(), capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifier.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
@@ -174,7 +174,7 @@ impl<'a> Round<'a> {
     /// Opens the state, if the request brings one: once a round, for all that is in it.
     fn open(&self) -> Result<Opening<'_>, ErrorObject> {
         let (now, binding) = (self.shared.clock.now(), self.binding());
-        let opened = self.state.as_ref().map(|state| self.sealer().open(state, &binding, now)).transpose();
+        let opened = self.state.as_ref().map(|state| self.sealer().open_text(state, &binding, now)).transpose();
         let opened = opened.map_err(|refusal| self.refused(refusal))?;
         Ok(Opening { now, binding, opened })
     }

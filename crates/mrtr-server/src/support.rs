@@ -11,3 +11,4 @@ pub(crate) mod notify;
 pub(crate) mod permit;
 pub(crate) mod secrets;
 pub(crate) mod shed;
+pub(crate) mod short;

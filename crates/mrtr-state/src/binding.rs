@@ -31,7 +31,7 @@ pub struct Binding<'a> {
     pub(crate) principal: Option<Principal<'a>>,
     pub(crate) tenant: Option<&'a str>,
     params: &'a RawMembers<'a>,
-    digest: OnceLock<Result<ParamsDigest, DigestError>>,
+    digest: OnceLock<(Arc<PreparedKey>, Result<ParamsDigest, DigestError>)>,
     principal_digest: OnceLock<(Arc<PreparedKey>, PrincipalDigest)>,
 }
 
@@ -95,11 +95,14 @@ impl<'a> Binding<'a> {
         &self.name
     }
 
-    pub(crate) fn params(&self) -> Result<ParamsDigest, DigestError> {
-        self.digest.get_or_init(|| ParamsDigest::of(self.params)).clone()
+    /// The parameters under a key. A round that opens a state and seals the next one needs them twice.
+    pub(crate) fn params_under(&self, key: &Arc<PreparedKey>) -> Result<ParamsDigest, DigestError> {
+        let digest = || ParamsDigest::of(self.params, &key.params);
+        let (known, digested) = self.digest.get_or_init(|| (Arc::clone(key), digest()));
+        if Arc::ptr_eq(known, key) { digested.clone() } else { digest() }
     }
 
-    /// The principal under a key. A round that opens a state and seals the next one needs it twice.
+    /// The principal under a key, likewise needed twice.
     pub(crate) fn principal_under(&self, key: &Arc<PreparedKey>) -> Option<PrincipalDigest> {
         let principal = self.principal.as_ref()?;
         let (known, digest) = self.principal_digest.get_or_init(|| (Arc::clone(key), key.digest(principal)));

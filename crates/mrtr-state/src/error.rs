@@ -222,12 +222,12 @@ pub enum KeyError {
 ///
 /// ```
 /// use mrtr_schema::RawMembers;
-/// use mrtr_state::{DigestError, ParamsDigest};
+/// use mrtr_state::{AnswersDigest, DigestError};
 ///
 /// let twice = RawMembers::parse(r#"{"arguments": {"to": "Ann", "to": "Bob"}}"#)?;
-/// assert_eq!(ParamsDigest::of(&twice).unwrap_err(), DigestError::DuplicateKey);
+/// assert_eq!(AnswersDigest::of(Some(&twice)).unwrap_err(), DigestError::DuplicateKey);
 /// let half = RawMembers::parse(r#"{"name": "\ud83d"}"#)?;
-/// assert_eq!(ParamsDigest::of(&half).unwrap_err(), DigestError::NotText);
+/// assert_eq!(AnswersDigest::of(Some(&half)).unwrap_err(), DigestError::NotText);
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

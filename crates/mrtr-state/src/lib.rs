@@ -24,7 +24,7 @@ mod token;
 mod token_use;
 
 pub use binding::{Binding, Principal};
-pub use digest::{AnswersDigest, ParamsDigest};
+pub use digest::{AnswersDigest, ParamsDigest, ParamsKey};
 pub use error::{DigestError, KeyError, PayloadError, Refusal, SealError};
 pub use flow::FlowProgress;
 pub use ids::{FlowId, TokenId};

@@ -9,6 +9,7 @@ use sha2::Sha256;
 use crate::binding::Principal;
 use crate::claims::PrincipalDigest;
 use crate::codec::{Codec, SealingKey, default_codec};
+use crate::digest::ParamsKey;
 use crate::keys::{Key, KeyId, KeyRing};
 use crate::token;
 
@@ -24,6 +25,7 @@ pub(crate) struct PreparedKey {
     pub(crate) sealing: Box<dyn SealingKey>,
     /// For what a server keeps itself: always confidential, whichever codec seals states.
     pub(crate) at_rest: Box<dyn SealingKey>,
+    pub(crate) params: ParamsKey,
     principals: Hmac<Sha256>,
 }
 
@@ -41,6 +43,7 @@ impl PreparedKey {
             header: token::header(codec.letter(), key.id()),
             sealing: codec.with_key(&key.derive(&format!("seal/{}", codec.letter()))),
             at_rest: default_codec().with_key(&key.derive("at-rest")),
+            params: ParamsKey::of(key),
             principals: key.derive("principal").hmac(),
         }
     }

@@ -369,7 +369,7 @@ impl Sealer {
             progress,
             issued: now,
             expires: lifetimes.expiry(progress.ends, now),
-            params: binding.params()?,
+            params: binding.params_under(key)?,
             principal: binding.principal_under(key),
             tenant: binding.tenant,
             kind: P::KIND,
@@ -401,10 +401,27 @@ impl Sealer {
         binding: &Binding<'_>,
         now: Timestamp,
     ) -> Result<Opened<P>, Refusal> {
-        if state.len() > self.limit {
+        self.open_text(state.untrusted_text(), binding, now)
+    }
+
+    /// Opens a state whose text still stands in the message that brought it.
+    ///
+    /// ```
+    #[doc = include_str!("../doc/sealing.txt")]
+    /// let state = sealer.seal(&cart, &binding, noon)?;
+    /// assert!(sealer.open_text::<Cart>(state.untrusted_text(), &binding, noon).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_text<P: Payload>(
+        &self,
+        untrusted_text: &str,
+        binding: &Binding<'_>,
+        now: Timestamp,
+    ) -> Result<Opened<P>, Refusal> {
+        if untrusted_text.len() > self.limit {
             return Err(Refusal::TooLong);
         }
-        let (header, key, mut sealed) = token::read(self.codec.letter(), state.untrusted_text())?;
+        let (header, key, mut sealed) = token::read(self.codec.letter(), untrusted_text)?;
         let ring = self.keys.load();
         let key = ring.keys.iter().find(|known| known.id.as_str() == key).ok_or(Refusal::UnknownKey)?;
         let (sealed, nonce) = sealed.split_last_chunk_mut::<NONCE_LENGTH>().ok_or(Refusal::Malformed)?;
@@ -436,7 +453,7 @@ impl Sealer {
             (claims.revision == binding.revision, Refusal::OtherRevision),
             (claims.method == binding.method, Refusal::OtherMethod),
             (claims.name == binding.name, Refusal::OtherName),
-            (binding.params() == Ok(claims.params), Refusal::OtherParams),
+            (binding.params_under(key) == Ok(claims.params), Refusal::OtherParams),
         ];
         match checks.into_iter().find(|(holds, _)| !holds) {
             Some((_, refusal)) => Err(refusal),

@@ -1,12 +1,12 @@
-//! The canonical bytes that parameters are digested as, value by value.
+//! The canonical bytes that parameters and answers are digested as, value by value.
 
 use mrtr_schema::RawMembers;
-use mrtr_state::{DigestError, ParamsDigest};
+use mrtr_state::{AnswersDigest, DigestError};
 use sha2::{Digest, Sha256};
 
 fn digest(value: &str) -> Result<[u8; 32], DigestError> {
     let text = format!("{{\"k\":{value}}}");
-    ParamsDigest::of(&RawMembers::parse(&text).expect("JSON")).map(|digest| *digest.as_bytes())
+    AnswersDigest::of(Some(&RawMembers::parse(&text).expect("JSON"))).map(|digest| *digest.as_bytes())
 }
 
 #[test]
@@ -29,6 +29,21 @@ fn depth() {
     let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(digest(&nested(127)).is_ok());
     assert_eq!(digest(&nested(128)), Err(DigestError::TooDeep));
+}
+
+/// Short objects are put in order where they stand, and long ones at the end; what is inside each may be either.
+#[test]
+fn members_of_any_length_count_in_their_order() {
+    for inner in [1, 100, 200, 240, 300] {
+        for outer in 0..130 {
+            let (inner, outer) = ("i".repeat(inner), "o".repeat(outer));
+            let in_order = format!(r#"{{"a":"{outer}","b":[{{"c":1,"d":"{inner}"}}],"e":{{"f":2,"g":3}}}}"#);
+            let mixed = format!(r#"{{"e":{{"g":3,"f":2}},"b":[{{"d":"{inner}","c":1}}],"a":"{outer}"}}"#);
+            assert_eq!(digest(&mixed), digest(&in_order), "{mixed}");
+            let twice = format!(r#"{{"e":{{"g":3,"f":2}},"b":[{{"d":"{inner}","c":1}}],"a":"{outer}","b":1}}"#);
+            assert_eq!(digest(&twice), Err(DigestError::DuplicateKey), "{twice}");
+        }
+    }
 }
 
 const VALUES: &[(&str, &[u8])] = &[

@@ -1,6 +1,6 @@
 //! What a task holds: its call, its questions and what came of it, as they are kept.
 
-use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InputRequest, Json, Revision, Wire};
+use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
 use mrtr_server::extend::{Asked, Host, Question, ToolCall};
 use mrtr_server::{Caller, ProtocolError};
 use mrtr_state::{FlowProgress, Timestamp};
@@ -64,34 +64,38 @@ impl FlowTimes {
 }
 
 /// A question that is open.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct QuestionBody {
     /// What the handler calls it.
     pub(crate) name: String,
     /// What is asked, to the letter: a key stays as long as this does.
     pub(crate) request: Box<RawValue>,
     asked: Vec<u8>,
+    /// Whether it says why the last answer would not do, which later runs do not know.
+    #[serde(default)]
+    is_noted: bool,
 }
 
 impl QuestionBody {
-    pub(crate) fn of(question: &Question) -> Result<Self, serde_json::Error> {
-        let request = serde_json::value::to_raw_value(&question.request)?;
-        Ok(Self { name: question.key.clone(), request, asked: question.asked.to_bytes() })
+    /// In the revision of its task: what one revision says, another may leave out.
+    pub(crate) fn of(question: &Question, revision: Revision) -> Result<Self, serde_json::Error> {
+        let request = serde_json::value::to_raw_value(&InRevision::new(&question.request, revision))?;
+        let (asked, is_noted) = (question.asked.to_bytes(), question.refused.is_some());
+        Ok(Self { name: question.key.clone(), request, asked, is_noted })
+    }
+
+    /// Whether another run asks the same: to the letter, but for a note on the last answer.
+    pub(crate) fn is_asked_by(&self, other: &Self) -> bool {
+        self.request.get() == other.request.get() || self.is_noted && self.asked == other.asked
     }
 
     pub(crate) fn asked(&self) -> Asked {
         Asked::from_bytes(&self.asked).unwrap_or_default()
     }
 
-    pub(crate) fn request(&self) -> Result<InputRequest, Unreadable> {
-        let request = InputRequest::read(&self.request, Revision::Published.lenient());
+    pub(crate) fn request(&self, revision: Revision) -> Result<InputRequest, Unreadable> {
+        let request = InputRequest::read(&self.request, revision.lenient());
         request.map_err(|error| Unreadable::Form(error.to_string()))
-    }
-}
-
-impl Clone for QuestionBody {
-    fn clone(&self) -> Self {
-        Self { name: self.name.clone(), request: self.request.clone(), asked: self.asked.clone() }
     }
 }
 

@@ -63,13 +63,15 @@ impl Tasks {
             entries: (!journal.is_empty()).then(|| attached.vault.seal(Kind::Entries, id, &journal)),
         };
         let created = inner.store.create(new, inner.options.most_open).await.map_err(|error| refused(&error))?;
+        let mut now = created.record.created;
         if created.is_new {
             count::created();
             inner.work.notify_one();
         } else {
             tracing::info!(id = %created.record.id, "a call that is a task already came again");
+            now = inner.store.now().await.map_err(|error| Inner::store_failed(&error))?;
         }
-        wire::created(&created.record)
+        wire::created(&created.record, created.is_new, now)
     }
 }
 

@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::tasks::extension;
 use mrtr_schema::{Feature, Json, JsonObject, Revision, ServerCapabilities};
+use mrtr_server::ProtocolError;
 use mrtr_server::extend::{Extension, ExtensionNotices, ExtensionReply, ExtensionRequest, Host, OfferedCall};
-use mrtr_server::{ProtocolError, TaskPolicy};
 
 use crate::create::{can_have_task, core_capability};
 use crate::tasks::Tasks;
@@ -31,6 +31,7 @@ impl Extension for Tasks {
 
     fn attached(&self, host: Host) {
         self.attach(host);
+        self.start();
     }
 
     fn owns(&self, method: &str, revision: Revision) -> bool {
@@ -49,9 +50,8 @@ impl Extension for Tasks {
         true
     }
 
-    /// Not a call of a tool that never is a task, unless its client demands one.
-    fn may_take_over(&self, call: &OfferedCall<'_>) -> bool {
-        call.tasks() != TaskPolicy::Never || call.task().is_some()
+    fn wants(&self, call: &OfferedCall<'_>) -> bool {
+        !matches!(Self::begins_as_task(call), Ok(false))
     }
 
     async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {

@@ -11,24 +11,34 @@ use crate::store::{Changed, TaskStore};
 
 /// Tells those who wait for a task that it may have changed.
 #[derive(Debug, Default)]
-pub(crate) struct Hub(Mutex<HashMap<TaskId, watch::Sender<()>>>);
+pub(crate) struct Hub(Mutex<Watched>);
+
+#[derive(Debug, Default)]
+struct Watched {
+    tasks: HashMap<TaskId, watch::Sender<()>>,
+    /// How many there may be before those who went away are looked for.
+    room: usize,
+}
 
 impl Hub {
     /// Registers for changes of a task: whoever does so and reads the task afterwards misses none.
     pub(crate) fn watch(&self, id: TaskId) -> watch::Receiver<()> {
         let mut watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Those who went away are forgotten by those who come.
-        watched.retain(|_, sender| !sender.is_closed());
-        watched.entry(id).or_insert_with(|| watch::Sender::new(())).subscribe()
+        // Those who went away are forgotten by those who come, a few at a time on the whole.
+        if watched.tasks.len() >= watched.room {
+            watched.tasks.retain(|_, sender| !sender.is_closed());
+            watched.room = 2 * watched.tasks.len() + 16;
+        }
+        watched.tasks.entry(id).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
     fn tell(&self, changed: &Changed) {
         let watched = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match changed {
             Changed::These(ids) => {
-                ids.iter().filter_map(|id| watched.get(id)).for_each(|sender| sender.send_replace(()));
+                ids.iter().filter_map(|id| watched.tasks.get(id)).for_each(|sender| sender.send_replace(()));
             }
-            Changed::Many => watched.values().for_each(|sender| sender.send_replace(())),
+            Changed::Many => watched.tasks.values().for_each(|sender| sender.send_replace(())),
         }
     }
 

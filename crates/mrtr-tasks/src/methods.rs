@@ -8,7 +8,9 @@ use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::result::InputRequiredResult;
 use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResult};
 use mrtr_schema::tasks::{self, RelatedTask, TaskParams, TaskPayload};
-use mrtr_schema::{ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Wire, WireObject};
+use mrtr_schema::{
+    ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Revision, Wire, WireObject,
+};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{ExtensionReply, ExtensionRequest, check_capabilities};
 
@@ -147,7 +149,7 @@ impl Inner {
         }
         let mut refusal = None;
         for (key, question) in self.questions(task)? {
-            let request = question.request().map_err(|error| unreadable(&task.record, &error))?;
+            let request = question.request(task.record.revision).map_err(|error| unreadable(&task.record, &error))?;
             match check_capabilities([&request], capabilities, task.record.revision) {
                 Ok(()) => shown.insert(key, request),
                 Err(error) => refusal = Some(error),
@@ -172,7 +174,8 @@ impl Inner {
 
     fn message(&self, task: &KeptTask) -> Option<String> {
         let kept = task.message.as_ref()?;
-        String::from_utf8(self.attached()?.vault.open(Kind::Message, task.record.id, kept).ok()?).ok()
+        let text = self.attached()?.vault.open(Kind::Message, task.record.id, kept).ok()?;
+        String::from_utf8(text).ok().filter(|text| !text.is_empty())
     }
 
     fn result_body(&self, task: &KeptTask) -> Result<Option<ResultBody>, ProtocolError> {
@@ -207,7 +210,9 @@ impl Inner {
         if record.open.is_empty() {
             return Ok(None);
         }
-        let state = self.options.request_state.then(|| self.task_state(record)).flatten();
+        // The draft has no place where it could come back.
+        let may_return = self.options.request_state && record.revision != Revision::Draft202602;
+        let state = may_return.then(|| self.task_state(record)).flatten();
         let requests = self.shown(task, capabilities)?;
         let mut asks =
             InputRequiredResult::from_parts(requests, state).ok_or_else(|| internal_error("Internal error"))?;
@@ -252,7 +257,7 @@ fn parse(id: &str) -> Result<TaskId, ProtocolError> {
     id.parse().map_err(|_| unknown())
 }
 
-/// The same words for a task that is another caller's as for one that is not there.
+/// A task that is another caller's is told in no other words than one that is not there.
 fn unknown() -> ProtocolError {
     ProtocolError::invalid_params("Unknown task")
 }

@@ -29,28 +29,52 @@ pub struct TaskOptions {
 }
 
 impl Default for TaskOptions {
-    /// 16 workers, a lease of 30 s, a ttl of a day and at most a week, an hour of retention, polls each second, 256 KiB
-    /// an entry, 4 MiB a journal, 1,000 open tasks and 16 blocked requests a caller.
+    /// What `docs/DEFAULTS.md` lists.
     fn default() -> Self {
         Self {
-            workers: 16,
-            lease: Duration::from_secs(30),
-            ttl: Duration::from_hours(24),
-            longest_ttl: Some(Duration::from_hours(7 * 24)),
-            retention: Duration::from_hours(1),
-            poll_interval: Duration::from_secs(1),
-            look_interval: Duration::from_secs(1),
-            grace: Duration::from_secs(10),
-            entry_limit: 256 * 1024,
-            journal_limit: 4 * 1024 * 1024,
-            most_open: 1_000,
-            most_blocked: 16,
+            workers: Self::DEFAULT_WORKERS,
+            lease: Self::DEFAULT_LEASE,
+            ttl: Self::DEFAULT_TTL,
+            longest_ttl: Some(Self::DEFAULT_LONGEST_TTL),
+            retention: Self::DEFAULT_RETENTION,
+            poll_interval: Self::DEFAULT_POLL_INTERVAL,
+            look_interval: Self::DEFAULT_LOOK_INTERVAL,
+            grace: Self::DEFAULT_GRACE,
+            entry_limit: Self::DEFAULT_ENTRY_LIMIT,
+            journal_limit: Self::DEFAULT_JOURNAL_LIMIT,
+            most_open: Self::DEFAULT_MOST_OPEN,
+            most_blocked: Self::DEFAULT_MOST_BLOCKED,
             request_state: false,
         }
     }
 }
 
 impl TaskOptions {
+    /// How many tasks an instance runs at once: 16.
+    pub const DEFAULT_WORKERS: usize = 16;
+    /// After how long without a word others take a task over: 30 seconds.
+    pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
+    /// How long a task is kept whose client has no wish: 24 hours.
+    pub const DEFAULT_TTL: Duration = Duration::from_hours(24);
+    /// The longest time that a client may wish for: 168 hours, which is a week.
+    pub const DEFAULT_LONGEST_TTL: Duration = Duration::from_hours(7 * 24);
+    /// How long what came of a task is kept at least: an hour.
+    pub const DEFAULT_RETENTION: Duration = Duration::from_hours(1);
+    /// How long clients are asked to wait between two polls: a second.
+    pub const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
+    /// How often an instance looks for work at least: each second.
+    pub const DEFAULT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
+    /// How long the steps of a run that is stopped may take: 10 seconds.
+    pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+    /// The size of an entry: 256 KiB.
+    pub const DEFAULT_ENTRY_LIMIT: usize = 256 * 1024;
+    /// The size of a journal: 4 MiB.
+    pub const DEFAULT_JOURNAL_LIMIT: usize = 4 * 1024 * 1024;
+    /// How many tasks that have not ended a caller may have: 1000.
+    pub const DEFAULT_MOST_OPEN: usize = 1000;
+    /// How many results a caller may wait for at once: 16.
+    pub const DEFAULT_MOST_BLOCKED: usize = 16;
+
     /// Runs at most so many tasks at once on this instance.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {

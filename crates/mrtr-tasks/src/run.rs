@@ -7,6 +7,7 @@ mod progress;
 mod sink;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mrtr_schema::meta::ProgressToken;
@@ -16,17 +17,30 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::body::{CallBody, QuestionBody};
-use crate::count;
 use crate::store::{AcquiredTask, Run, Wanted};
-use crate::tasks::Inner;
+use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
+use crate::{TaskRecord, count};
 use keys::Keys;
 pub(crate) use keys::fresh_key;
 use progress::Progress;
 use sink::Sink;
 
+impl Tasks {
+    /// Starts the runner, once there is a server and a runtime.
+    pub(crate) fn start(&self) {
+        let inner = &self.0;
+        if inner.attached().is_none() || tokio::runtime::Handle::try_current().is_err() {
+            return;
+        }
+        if !inner.is_started.swap(true, Ordering::AcqRel) {
+            tokio::spawn(run_tasks(Arc::clone(inner)));
+        }
+    }
+}
+
 /// Runs tasks until the server is gone or the instance shuts down.
-pub(crate) async fn run_tasks(inner: Arc<Inner>) {
+async fn run_tasks(inner: Arc<Inner>) {
     let listening = inner.hub.listen(&inner.store);
     tokio::select! {
         () = look_for_work(&inner) => {}
@@ -76,7 +90,7 @@ async fn sweep(inner: &Inner) {
 }
 
 /// Runs one task, which this instance has just acquired.
-async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermit) {
+async fn run(inner: Arc<Inner>, task: AcquiredTask, permit: OwnedSemaphorePermit) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
         "task",
@@ -86,12 +100,15 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, _permit: OwnedSemaphorePermi
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
+    // Dropped last, since it has the runner look for work, for which there must be a permit by then.
     let _running = inner.running(run, &signal);
+    let _permit = permit;
     run_acquired(&inner, run, task, signal).instrument(span).await;
 }
 
 async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal) {
     let began = Instant::now();
+    let expires = remaining(&task.record, inner.options.lease);
     let prepared = match Prepared::open(inner, &task) {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -106,7 +123,8 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     let Prepared { call, journal, keys } = prepared;
     let progress = Progress::default();
     let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone()));
-    let lasts = task.record.expires().map_or(Duration::MAX, |end| end.since(task.record.created));
+    // Its time is the task's, which its supervisor knows: a question may extend it.
+    let lasts = Duration::MAX;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
         context.as_task(limit).deadline(lasts).stop(signal.clone()).sink(Arc::clone(&sink) as _).notifications(
@@ -117,9 +135,15 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     });
     let ran = tokio::select! {
         ran = running => Some(ran),
-        () = lease::supervise(inner, run, &signal, &progress, began) => None,
+        () = lease::supervise(inner, run, &signal, &progress, began, expires) => None,
     };
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
+}
+
+/// For how long from now a task lasts that was just acquired for this long.
+fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
+    let (expires, leased_until) = (record.expires()?, record.leased_until?);
+    Some((expires.since(leased_until) + lease).saturating_sub(leased_until.since(expires)))
 }
 
 /// A task that can be run.

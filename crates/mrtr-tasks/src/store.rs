@@ -20,7 +20,7 @@ pub use sqlite::{SqliteOpenError, SqliteTaskStore};
 
 /// Keeps tasks.
 ///
-/// A verb reads the record, applies one [`Event`](crate::record::Event) to it, and writes it back together with the
+/// A verb reads the record, applies one [`Event`] to it, and writes it back together with the
 /// bytes that come with the verb: all of it or nothing, and in one order with every other verb on this task. What a
 /// verb acknowledges has been written to where a crash of the process does not reach. Nothing is needed across tasks.
 ///
@@ -58,7 +58,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A task given to two runners under one fence runs twice.
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
 
-    /// The run lives. Gives the time until which it has the task.
+    /// The run lives. Without a message that is no change to be told.
     ///
     /// A false yes lets two runs go on beside each other.
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError>;
@@ -197,7 +197,8 @@ impl Wanted {
 pub struct Acquired {
     /// The tasks.
     pub tasks: Vec<AcquiredTask>,
-    /// How soon there may be more, if nothing changes before: nothing is known to be due if there is no such time.
+    /// How soon there may be more, if nothing changes before: a run is due, or the lease of one ends, also of those that
+    /// were just taken. Nothing is known to be due if there is no such time.
     pub next: Option<Duration>,
 }
 
@@ -221,7 +222,7 @@ pub struct AcquiredTask {
     pub entries: Vec<Vec<u8>>,
     /// The questions that are open.
     pub open: Vec<KeptQuestion>,
-    /// Keys that it has used and that stand for nothing any more.
+    /// Keys that it has used and that stand for nothing any more, in no order.
     pub used: Vec<String>,
 }
 

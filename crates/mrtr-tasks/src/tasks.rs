@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mrtr_server::TaskPolicy;
@@ -12,7 +12,6 @@ use tokio::sync::{Notify, watch};
 
 use crate::hub::Hub;
 use crate::options::TaskOptions;
-use crate::run;
 use crate::store::{Run, TaskStore};
 use crate::vault::Vault;
 
@@ -51,7 +50,7 @@ pub(crate) struct Inner {
     /// How many requests of each owner wait for a result.
     pub(crate) blocked: Mutex<HashMap<String, usize>>,
     attached: OnceLock<Attached>,
-    is_started: AtomicBool,
+    pub(crate) is_started: AtomicBool,
 }
 
 /// What is known once there is a server.
@@ -128,18 +127,6 @@ impl Tasks {
         let attached = Attached { host, vault: Vault::new(sealer), audience };
         if self.0.attached.set(attached).is_err() {
             tracing::error!("one value of `Tasks` serves one server: this one has another already");
-        }
-        self.start();
-    }
-
-    /// Starts the runner, once there is a server and a runtime.
-    pub(crate) fn start(&self) {
-        let inner = &self.0;
-        if inner.attached.get().is_none() || tokio::runtime::Handle::try_current().is_err() {
-            return;
-        }
-        if !inner.is_started.swap(true, Ordering::AcqRel) {
-            tokio::spawn(run::run_tasks(Arc::clone(inner)));
         }
     }
 }

@@ -10,15 +10,16 @@ use mrtr_state::Timestamp;
 use crate::body::internal_error;
 use crate::{End, TaskRecord};
 
-/// What a call that became a task is answered with.
-pub(crate) fn created(record: &TaskRecord) -> Result<Json, ProtocolError> {
+/// What a call that became a task is answered with: where it stands now, since a replay may come later.
+pub(crate) fn created(record: &TaskRecord, is_new: bool, now: Timestamp) -> Result<Json, ProtocolError> {
     if record.revision.has(Feature::CoreTasks) {
-        let text = format!("Task has been created for {} tool invocation.", record.tool);
-        let state = core_state(record, TaskStatus::Working, Some(text));
+        let mut state = core(record, now);
+        if is_new {
+            state.status_message = Some(format!("Task has been created for {} tool invocation.", record.tool));
+        }
         return write(&tasks::CreateTaskResult::new(tasks::Task::new(state)), record);
     }
-    // Where it stands now: a replay may come later.
-    let status = record.status(record.updated);
+    let status = record.status(now);
     write(&extension::CreateTaskResult::new(extension::TaskType::Task, status, facts(record, None)), record)
 }
 

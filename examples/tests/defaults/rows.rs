@@ -5,6 +5,7 @@ use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_server::Builder;
 use mrtr_server::flow::SamplingTools;
 use mrtr_state::{Lifetimes, MemorySingleUse};
+use mrtr_tasks::TaskOptions;
 
 use crate::value::{Value, bytes, count, time};
 
@@ -31,6 +32,7 @@ const MEMORY: &str = "crates/mrtr-state/src/single_use/memory.rs";
 const LIFETIMES: &str = "crates/mrtr-state/src/lifetimes.rs";
 const FORMAT: &str = "docs/STATE_FORMAT.md";
 const SECURITY: &str = "docs/SECURITY.md";
+const TASKS: &str = "crates/mrtr-tasks/src/options.rs";
 
 /// The order is that of the table. To add one, add a line here and there.
 #[rustfmt::skip]
@@ -78,6 +80,18 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[]),
         row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_WORKERS", count(TaskOptions::DEFAULT_WORKERS), &[(TASKS, "runs at once: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_LEASE", time(TaskOptions::DEFAULT_LEASE), &[(TASKS, "take a task over: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_TTL", time(TaskOptions::DEFAULT_TTL), &[(TASKS, "client has no wish: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_LONGEST_TTL", time(TaskOptions::DEFAULT_LONGEST_TTL), &[]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_RETENTION", time(TaskOptions::DEFAULT_RETENTION), &[]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_POLL_INTERVAL", time(TaskOptions::DEFAULT_POLL_INTERVAL), &[]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_LOOK_INTERVAL", time(TaskOptions::DEFAULT_LOOK_INTERVAL), &[]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_GRACE", time(TaskOptions::DEFAULT_GRACE), &[(TASKS, "is stopped may take: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_ENTRY_LIMIT", bytes(TaskOptions::DEFAULT_ENTRY_LIMIT), &[(TASKS, "size of an entry: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_JOURNAL_LIMIT", bytes(TaskOptions::DEFAULT_JOURNAL_LIMIT), &[(TASKS, "size of a journal: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_MOST_OPEN", count(TaskOptions::DEFAULT_MOST_OPEN), &[(TASKS, "a caller may have: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BLOCKED", count(TaskOptions::DEFAULT_MOST_BLOCKED), &[(TASKS, "wait for at once: {}.")]),
     ]
 }
 

@@ -8,7 +8,7 @@ use mrtr_client::{Action, Call, Limits};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{JsonObject, Revision};
 use mrtr_server::{Context, Reply, Server};
-use mrtr_state::ParamsDigest;
+use mrtr_state::{Key, ParamsDigest, ParamsKey};
 use mrtr_tasks::{MemoryTaskStore, Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -125,9 +125,9 @@ fn parse(times: u32) {
 }
 
 fn digest(times: u32) -> Result<()> {
-    let params = state::params();
+    let (params, key) = (state::params(), ParamsKey::of(&Key::new("2026-11", [7; 32])?));
     for _ in 0..times {
-        black_box(ParamsDigest::of(black_box(&params))?);
+        black_box(ParamsDigest::of(black_box(&params), &key)?);
     }
     Ok(())
 }

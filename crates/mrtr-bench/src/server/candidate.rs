@@ -24,6 +24,8 @@ pub(crate) enum Candidate {
     Axum,
     /// Ours, on hyper alone.
     Hyper,
+    /// The floor once more, in another process: what it differs from the first by is the machine's noise.
+    BareAgain,
     /// The official SDK.
     #[cfg(feature = "peers")]
     Rmcp,
@@ -41,6 +43,7 @@ impl Candidate {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bare => "bare axum",
+            Self::BareAgain => "bare axum, again (noise)",
             Self::Axum => "mrtr on axum",
             Self::Hyper => "mrtr on hyper",
             #[cfg(feature = "peers")]
@@ -54,8 +57,12 @@ impl Candidate {
         matches!(self, Self::Axum | Self::Hyper)
     }
 
+    pub(crate) fn is_floor(self) -> bool {
+        matches!(self, Self::Bare | Self::BareAgain)
+    }
+
     pub(crate) fn is_peer(self) -> bool {
-        self != Self::Bare && !self.is_ours()
+        !self.is_floor() && !self.is_ours()
     }
 
     /// Whether it serves an exchange as its own documentation advises: others always send a state when they ask.
@@ -67,7 +74,7 @@ impl Candidate {
     pub(crate) async fn serve(self, port: u16) -> Result<()> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         match self {
-            Self::Bare => Ok(axum::serve(TcpListener::bind(address).await?, bare().await?).await?),
+            Self::Bare | Self::BareAgain => Ok(axum::serve(TcpListener::bind(address).await?, bare().await?).await?),
             Self::Axum => {
                 let router = mrtr_http::router(tracker::server()?);
                 Ok(axum::serve(TcpListener::bind(address).await?, router).await?)

@@ -80,7 +80,7 @@ impl Exchange {
     /// A body as an HTTP request to a candidate.
     pub(crate) fn request(self, candidate: Candidate, body: &str) -> Vec<u8> {
         let mut path = PATH.to_owned();
-        if candidate == Candidate::Bare {
+        if candidate.is_floor() {
             write!(path, "/{}", self.tag()).expect("a string takes it");
         }
         let (tool, length) = (self.tool(), body.len());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 
 use mrtr_schema::RawMembers;
-use mrtr_state::ParamsDigest;
+use mrtr_state::{Key, ParamsDigest, ParamsKey};
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -15,15 +15,15 @@ use crate::measure::compare;
 use crate::report::{Figure, Target};
 
 pub(super) fn figures(scale: Scale) -> [Figure; 2] {
-    let params = params();
+    let (params, key) = (params(), ParamsKey::of(&Key::new("2026-11", [7; 32]).expect("long enough")));
     let what = format!("digest of {} B of params", PARAMS.len());
     [
-        compare(scale, hash_of_text, || ParamsDigest::of(&params)).figure(
+        compare(scale, hash_of_text, || ParamsDigest::of(&params, &key)).figure(
             &*what,
             "against SHA-256 of the text",
             Some(Target::AtMost(4.0)),
         ),
-        compare(scale, generic_digest, || ParamsDigest::of(&RawMembers::parse(black_box(PARAMS)).expect("JSON")))
+        compare(scale, generic_digest, || ParamsDigest::of(&RawMembers::parse(black_box(PARAMS)).expect("JSON"), &key))
             .figure(what, "against Value and BTreeMap", Some(Target::AtMost(1.0))),
     ]
 }

@@ -47,9 +47,14 @@ impl<'a> PlainScanner<'a> {
 
     /// Any value.
     pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
+        self.spanned(Self::skip_value)
+    }
+
+    /// The value that something goes past.
+    pub(crate) fn spanned(&mut self, skip: impl FnOnce(&mut Self) -> Option<()>) -> Option<&'a RawValue> {
         self.peek()?;
         let start = self.at;
-        self.skip_value()?;
+        skip(self)?;
         scan::known(self.text.get(start..self.at)?)
     }
 

@@ -66,7 +66,12 @@ pub struct RunContext {
 pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
 
 impl RunContext {
-    pub(crate) fn new(shared: Arc<Shared>, revision: Revision, lazy_flow: LazyFlow) -> Self {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        revision: Revision,
+        lazy_flow: LazyFlow,
+        capabilities: Arc<ClientCapabilities>,
+    ) -> Self {
         Self {
             journal_limit: shared.journal_limit(),
             deadline: shared.deadline,
@@ -74,7 +79,7 @@ impl RunContext {
             shared,
             revision,
             lazy_flow,
-            capabilities: Arc::default(),
+            capabilities,
             caller: None,
             sink: None,
             stop: None,
@@ -92,7 +97,7 @@ impl RunContext {
         let mut shared = Shared::new(Sealer::this_process_only(), Arc::new(SystemClock::default()));
         shared.inputs = Inputs::Any;
         let lazy_flow = LazyFlow::beginning(None, shared.clock.now());
-        Self::new(Arc::new(shared), Revision::default(), lazy_flow)
+        Self::new(Arc::new(shared), Revision::default(), lazy_flow, Arc::default())
     }
 
     /// Has entries kept as they are made.

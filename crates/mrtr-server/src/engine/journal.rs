@@ -93,10 +93,14 @@ impl Journal {
     /// Takes entries as [`to_bytes`](Self::to_bytes) or a sink got them, one after the other.
     pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self, JournalError> {
         let bytes = bytes.into();
+        Self::read_from(&bytes).map_err(JournalError)
+    }
+
+    fn read_from(bytes: &[u8]) -> Result<Self, PayloadError> {
         if bytes.is_empty() {
             return Ok(Self::default());
         }
-        let slots = Slots::read(bytes).ok_or_else(|| JournalError(unreadable()))?;
+        let slots = Slots::read(bytes).ok_or_else(unreadable)?;
         Ok(Self(Some(Box::new(slots))))
     }
 
@@ -205,7 +209,7 @@ impl Journal {
         let Some(slots) = &mut self.0 else { return pending };
         slots.settle_open(|name, detail| {
             let (answer, is_optional) = (answer(name.as_str()), matches!(detail, Detail::Asked { optional: true, .. }));
-            pending.push(Pending(name.clone()));
+            pending.push(Pending(name));
             match answer {
                 Some(answer) => Some((EntryKind::Answered, answer.into())),
                 None => is_optional.then(|| (EntryKind::Skipped, Leaf::default())),
@@ -290,8 +294,10 @@ impl Journal {
 
     /// Keeps those of the answers that no run has used for which this holds, by name and length.
     pub(crate) fn retain_unsealed(&mut self, mut stays: impl FnMut(&str, usize) -> bool) {
-        if let Some(slots) = &mut self.0 {
-            slots.retain(|entry| entry.kind() != EntryKind::UnsealedAnswer || stays(entry.name(), entry.size()));
+        let is_unsealed = |entry: &View<'_>| entry.kind() == EntryKind::UnsealedAnswer;
+        // Most journals have none: a state is opened with all that it holds.
+        if let Some(slots) = self.0.as_mut().filter(|slots| slots.iter().any(|entry| is_unsealed(&entry))) {
+            slots.retain(|entry| !is_unsealed(&entry) || stays(entry.name(), entry.size()));
         }
     }
 
@@ -354,7 +360,7 @@ impl Journal {
     }
 
     pub(crate) fn has_steps(&self) -> bool {
-        self.steps().next().is_some()
+        self.all().any(|entry| entry.kind().space() == Space::Step)
     }
 
     /// Roughly how many bytes it takes, sealed. Answers that no run has used take none: they go along if there is room.
@@ -415,7 +421,7 @@ impl StepEntry {
             Self::Error(StepError { message, visibility }) => Parts {
                 kind: EntryKind::StepFailed,
                 detail: Detail::Visibility(*visibility),
-                leaf: Leaf::of_text(Bytes::copy_from_slice(message.as_bytes())),
+                leaf: Leaf::of_text(message),
             },
         }
     }
@@ -431,7 +437,7 @@ impl StepEntry {
 
 /// What a state carries of a flow is its journal, with the questions that the reply asks.
 impl Payload for Journal {
-    const KIND: &'static str = "mrtr/flow";
+    const KIND: &'static str = "mrtr";
 
     fn write(&self, out: &mut Vec<u8>) -> Result<(), PayloadError> {
         out.push(VERSION);
@@ -441,7 +447,7 @@ impl Payload for Journal {
 
     fn read(bytes: &[u8]) -> Result<Self, PayloadError> {
         let Some((&VERSION, entries)) = bytes.split_first() else { return Err(unreadable()) };
-        Self::from_bytes(Bytes::copy_from_slice(entries)).map_err(|JournalError(error)| error)
+        Self::read_from(entries)
     }
 }
 
@@ -452,7 +458,7 @@ impl fmt::Debug for Journal {
 }
 
 fn cost(entry: View<'_>) -> usize {
-    entry.name().len() + entry.size() + PER_ENTRY
+    entry.name_length() + entry.size() + PER_ENTRY
 }
 
 /// The version of what a state carries of a flow.

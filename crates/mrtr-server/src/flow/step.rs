@@ -248,7 +248,7 @@ where
     let Retry { mut times, mut pause } = retry.unwrap_or(Retry::times(0));
     let outcome = loop {
         match work.begin().expect("work is begun again only if it can be").await {
-            Ok(value) => break serde_json::value::to_raw_value(&value).map(Leaf::from).map_err(Failure::from),
+            Ok(value) => break Leaf::of(&value).map_err(Failure::from),
             Err(error) if times == 0 => break Err(error.into()),
             Err(_) => {}
         }

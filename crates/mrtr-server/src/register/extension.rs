@@ -95,13 +95,12 @@ pub trait Extension: Send + Sync + 'static {
         false
     }
 
-    /// Whether it may answer a call of a tool before that runs. Each call is asked about, most of which are none of an
-    /// extension's: so that one costs next to nothing, this is no future.
-    fn may_take_over(&self, _call: &OfferedCall<'_>) -> bool {
+    /// Whether it may want to answer a call of a tool: one that it does not want is not offered, which costs less.
+    fn wants(&self, _call: &OfferedCall<'_>) -> bool {
         true
     }
 
-    /// Is offered the calls of tools that it may answer, before they run.
+    /// Is offered each call of a tool that it wants before it runs, and may answer it.
     async fn take_over(&self, _call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
         Ok(None)
     }
@@ -287,8 +286,8 @@ impl ToolCall {
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
         let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, self.flow_progress.into());
-        context.capabilities = Arc::new(self.capabilities.clone());
+        let (flow, capabilities) = (self.flow_progress.into(), Arc::new(self.capabilities.clone()));
+        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, flow, capabilities);
         context.caller = self.caller.clone();
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
     }

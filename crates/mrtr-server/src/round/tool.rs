@@ -95,7 +95,7 @@ impl<'a> ToolRound<'a> {
             return Ok(None);
         }
         let call = self.offered(journal, lazy_flow);
-        for extension in extensions.iter().filter(|extension| extension.may_take_over(&call)) {
+        for extension in extensions.iter().filter(|extension| extension.wants(&call)) {
             if let Some(taken) =
                 contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
             {

@@ -59,7 +59,7 @@ struct Lines(Arc<Mutex<Vec<String>>>);
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        metadata.target().starts_with("mrtr_server")
+        ["mrtr_server", "mrtr_tasks"].iter().any(|name| metadata.target().starts_with(name))
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> Id {

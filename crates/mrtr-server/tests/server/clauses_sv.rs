@@ -200,7 +200,7 @@ macro_rules! payload {
         }
     };
 }
-payload!(Flows, "mrtr/flow");
+payload!(Flows, "mrtr");
 payload!(Foreign, "com.example/foreign");
 
 #[tokio::test]

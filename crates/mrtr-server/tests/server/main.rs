@@ -24,6 +24,7 @@ mod prompts;
 mod resources;
 mod schema;
 mod shedding;
+mod state_size;
 mod subscriptions;
 mod support;
 mod unambiguous;

@@ -5,10 +5,10 @@
 //! `$state` stands for one, in a request for that of the last reply. `$any` stands for any value. Where the reply is
 //! not the document's, `differs` says where, what the document has there, and why.
 //!
-//! Not played, since they need what is not here yet:
+//! Not played here:
 //!
-//! - the persistent workflow, with which go all messages of the note on tasks, the unexpected answer to a task, and the
-//!   change from the stateless workflow to a task: they come with tasks;
+//! - the persistent workflow, with all messages of the note on tasks and the unexpected answer to a task: `mrtr-tasks`
+//!   plays them;
 //! - `prompts/get` and `resources/read`: the documents name them, and show no message of theirs;
 //! - text that is not JSON, which no script can hold.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]

@@ -1,5 +1,5 @@
-//! One form for each JSON value, written in one pass over its text; what comes unsorted is put in order by hashing it
-//! in order, never by moving it.
+//! One form for each JSON value, written in one pass over its text; what comes unsorted is put in order where it stands
+//! if it is short, and otherwise copied out in order once, at the end.
 //!
 //! | value | canonical bytes |
 //! |---|---|
@@ -20,15 +20,18 @@ use super::DigestError;
 use order::{Key, Object, Order};
 use text::Text;
 
-/// Digests an object with these members.
-pub(super) fn digest<'a>(members: impl Iterator<Item = (&'a str, &'a RawValue)>) -> Result<[u8; 32], DigestError> {
+/// Gives the canonical bytes of an object with these members to a digest.
+pub(super) fn digest<'a, D>(
+    members: impl Iterator<Item = (&'a str, &'a RawValue)>,
+    digest: impl FnOnce(&[u8]) -> D,
+) -> Result<D, DigestError> {
     let mut writer = Writer { out: Vec::with_capacity(USUAL), order: Order::new() };
     let mut object = writer.begin_object();
     for (key, value) in members {
         writer.member(&mut object, key.as_bytes(), &mut Text::of(value), 1)?;
     }
     writer.end_object(&object)?;
-    Ok(writer.order.digest(&writer.out))
+    Ok(digest(&writer.order.in_order(&writer.out)))
 }
 
 /// As deep as the wire types take free-form JSON.
@@ -38,7 +41,7 @@ const DEEPEST: usize = 127;
 const USUAL: usize = 512;
 
 struct Writer {
-    /// The canonical bytes, but with the members of each object in the order in which they came.
+    /// The canonical bytes, but with the members of each long object in the order in which they came.
     out: Vec<u8>,
     order: Order,
 }
@@ -107,7 +110,7 @@ impl Writer {
     }
 
     fn end_object(&mut self, object: &Object) -> Result<(), DigestError> {
-        self.order.end(object, &self.out)?;
+        self.order.end(object, &mut self.out)?;
         self.out.push(b'}');
         Ok(())
     }

@@ -3,8 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use hkdf::Hkdf;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
+
+use super::siphash::siphash128;
 
 /// A value: equal when it means the same.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,9 +97,11 @@ impl Tree {
         }
     }
 
-    /// The digest of parameters that consist of these members.
-    pub(crate) fn digest(&self) -> [u8; 32] {
-        Sha256::digest(self.canonical()).into()
+    /// The digest of parameters that consist of these members, under a key with this secret.
+    pub(crate) fn digest(&self, secret: &[u8]) -> [u8; 16] {
+        let mut key = [0; 32];
+        Hkdf::<Sha256>::new(Some(b"mrtr-state/1"), secret).expand(b"params", &mut key).unwrap();
+        siphash128(key.first_chunk().unwrap(), &self.canonical())
     }
 }
 

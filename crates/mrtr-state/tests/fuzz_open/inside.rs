@@ -30,9 +30,10 @@ pub(super) fn any(input: &[u8]) {
 fn opened(inside: &[u8]) -> Option<Opened<Journal>> {
     let sealed = URL_SAFE_NO_PAD.encode([inside, &[9; NONCE_LENGTH]].concat());
     let opened = open(&TRANSPARENT, format!("mrtr1t.new.{sealed}")).ok()?;
-    for part in [VERSION_REVISION_PRESENCE, tied()] {
+    for part in [VERSION_REVISION_PRESENCE, PARAMS] {
         assert_eq!(inside[part.clone()], GENUINE[part], "what it is tied to has changed");
     }
+    assert!(inside[numbers_end(inside)..].starts_with(tied()), "what it is tied to has changed");
     assert!(opened.issued() <= NOW + ALLOWED_SKEW && NOW < opened.expires() && NOW < opened.progress().ends());
     let _ = (opened.token_use(AnswersDigest::of(None).expect("nothing to refuse")), format!("{opened:?}"));
     goes_on(&opened);
@@ -60,11 +61,19 @@ static GENUINE: LazyLock<Vec<u8>> = LazyLock::new(|| {
     sealed
 });
 
-const VERSION_REVISION_PRESENCE: Range<usize> = 0..3;
+const VERSION_REVISION_PRESENCE: Range<usize> = 0..2;
+const PARAMS: Range<usize> = 18..34;
 
-/// From the digest of the parameters to what comes before the version of the handler.
-fn tied() -> Range<usize> {
-    3 + 16 + 4 * 6 + 4..payload() - HANDLER_VERSION.len() - 2
+/// From the digest of the principal to what comes before the version of the handler.
+fn tied() -> &'static [u8] {
+    &GENUINE[numbers_end(&GENUINE)..payload() - HANDLER_VERSION.len() - 1]
+}
+
+/// Where the moments and the round end: a moment of six bytes, and four numbers.
+fn numbers_end(inside: &[u8]) -> usize {
+    let begin = PARAMS.end + 6;
+    let ends = inside.iter().enumerate().skip(begin).filter(|(_, byte)| **byte < 0x80).map(|(place, _)| place + 1);
+    ends.take(4).last().expect("it has numbers")
 }
 
 fn payload() -> usize {

@@ -1,7 +1,9 @@
 //! Parameters as a stranger sends them: one digest for each value, whatever its spelling.
 
+use std::sync::LazyLock;
+
 use mrtr_schema::{RawMembers, RequestState, Revision};
-use mrtr_state::{AnswersDigest, Binding, DigestError, ParamsDigest, Refusal, SealError};
+use mrtr_state::{AnswersDigest, Binding, DigestError, Key, ParamsDigest, ParamsKey, Refusal, SealError};
 
 use super::fixture::{GENUINE, Journal, NOW, SEALER, journal};
 use super::respell::{respelt, spaced};
@@ -9,7 +11,7 @@ use super::respell::{respelt, spaced};
 pub(super) fn any(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     let Ok(params) = RawMembers::parse(&text) else { return };
-    let digest = ParamsDigest::of(&params);
+    let digest = ParamsDigest::of(&params, &KEY);
     assert_eq!(digest, of(&spaced(&text)), "with other spaces");
     let _ = AnswersDigest::of(Some(&params));
     if digest.is_ok() {
@@ -22,8 +24,10 @@ pub(super) fn any(input: &[u8]) {
 }
 
 fn of(text: &str) -> Result<ParamsDigest, DigestError> {
-    ParamsDigest::of(&RawMembers::parse(text).expect("it is still JSON"))
+    ParamsDigest::of(&RawMembers::parse(text).expect("it is still JSON"), &KEY)
 }
+
+static KEY: LazyLock<ParamsKey> = LazyLock::new(|| ParamsKey::of(&Key::new("k", [7; 32]).expect("it is long enough")));
 
 const NEW_KEY: &str = "\0one more";
 

@@ -1,12 +1,14 @@
 //! Digests of parameters: the file is what the plain canonical form gives, and the crate digests the same.
 
 use mrtr_schema::RawMembers;
-use mrtr_state::ParamsDigest;
+use mrtr_state::{Key, ParamsDigest, ParamsKey};
 
-use crate::file::{ABOUT, DigestFile, DigestedParams, RefusedParams, check, hex, read};
+use crate::file::{ABOUT, DigestFile, DigestedParams, NamedKey, RefusedParams, check, hex, read};
 use crate::reference::digested;
 
 const FILE: &str = "digests.json";
+const SECRET: [u8; 32] = [7; 32];
+const SECRET_BASE64: &str = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
 /// Each line means the same throughout, and something else than each other line.
 const SAME: &[&[&str]] = &[
@@ -68,23 +70,25 @@ const REFUSED: &[(&str, &str)] = &[
 fn the_file_is_what_the_inputs_give() {
     let digests = SAME.iter().copied().flatten().map(|params| {
         let tree = digested(params);
-        DigestedParams { params: (*params).into(), canonical: hex(tree.canonical()), digest: hex(tree.digest()) }
+        DigestedParams { params: (*params).into(), canonical: hex(tree.canonical()), digest: hex(tree.digest(&SECRET)) }
     });
     let deep = format!(r#"{{"a":{}{}}}"#, "[".repeat(128), "]".repeat(128));
     let refused = REFUSED.iter().copied().chain([(&*deep, "values are nested too deeply")]);
     let refused = refused.map(|(params, reason)| RefusedParams { params: params.into(), reason: reason.into() });
-    check(FILE, &DigestFile { about: ABOUT.into(), digests: digests.collect(), refused: refused.collect() });
+    let key = NamedKey { id: "k".into(), base64: SECRET_BASE64.into() };
+    check(FILE, &DigestFile { about: ABOUT.into(), key, digests: digests.collect(), refused: refused.collect() });
 }
 
 #[test]
 fn the_crate_digests_what_the_file_says() {
-    let DigestFile { digests, refused, .. } = read(FILE);
+    let DigestFile { key, digests, refused, .. } = read(FILE);
+    let key = ParamsKey::of(&Key::from_base64(&*key.id, &key.base64).unwrap());
     for DigestedParams { params, digest, .. } in digests {
-        let found = ParamsDigest::of(&RawMembers::parse(&params).unwrap()).expect(&params);
+        let found = ParamsDigest::of(&RawMembers::parse(&params).unwrap(), &key).expect(&params);
         assert_eq!(hex(found.as_bytes()), digest, "{params}");
     }
     for RefusedParams { params, reason } in refused {
-        let error = ParamsDigest::of(&RawMembers::parse(&params).unwrap()).expect_err(&params);
+        let error = ParamsDigest::of(&RawMembers::parse(&params).unwrap(), &key).expect_err(&params);
         assert_eq!(error.to_string(), reason, "{params}");
     }
 }
@@ -94,7 +98,7 @@ fn what_means_the_same_has_the_same_digest_and_nothing_else_has() {
     let mut all: Vec<_> = SAME
         .iter()
         .map(|line| {
-            let digests: Vec<_> = line.iter().map(|params| digested(params).digest()).collect();
+            let digests: Vec<_> = line.iter().map(|params| digested(params).digest(&SECRET)).collect();
             assert!(digests.iter().all(|digest| *digest == digests[0]), "{line:?}");
             digests[0]
         })

@@ -72,6 +72,7 @@ pub(crate) struct Gives {
     pub(crate) sealing_key: String,
     pub(crate) principal_key: String,
     pub(crate) principal_digest: Option<String>,
+    pub(crate) params_key: String,
     pub(crate) params_digest: String,
     pub(crate) header: String,
     pub(crate) claims: String,
@@ -98,11 +99,12 @@ pub(crate) struct Refused {
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DigestFile {
     pub(crate) about: String,
+    pub(crate) key: NamedKey,
     pub(crate) digests: Vec<DigestedParams>,
     pub(crate) refused: Vec<RefusedParams>,
 }
 
-/// Parameters as JSON text, their canonical bytes, and the SHA-256 of those.
+/// Parameters as JSON text, their canonical bytes, and the digest of those under the key.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DigestedParams {
     pub(crate) params: String,

@@ -41,6 +41,7 @@ fn full() -> Given {
     }
 }
 
+/// Its flow was begun by an instance whose clock is half a minute ahead.
 fn bare() -> Given {
     Given {
         request: Request {
@@ -52,6 +53,8 @@ fn bare() -> Given {
         },
         handler_version: String::new(),
         flow: "ffeeddccbbaa99887766554433221100".into(),
+        started: NOON + HOUR / 120,
+        ends: NOON + HOUR / 120 + 24 * HOUR,
         nonce: "000000000000000000000000000000000000000000000001".into(),
         ..full()
     }

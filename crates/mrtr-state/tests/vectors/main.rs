@@ -14,6 +14,8 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/siphash.rs"]
+mod siphash;
 #[path = "../common/tree.rs"]
 mod tree;
 

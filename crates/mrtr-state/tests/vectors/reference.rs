@@ -21,7 +21,8 @@ pub(crate) fn seal(letter: char, given: &Given) -> Gives {
         sealing_key: hex(sealing_key(letter, &given.key)),
         principal_key: hex(subkey(&given.key, "principal")),
         principal_digest: principal.as_ref().map(hex),
-        params_digest: hex(params(given).digest()),
+        params_key: hex(subkey(&given.key, "params")),
+        params_digest: hex(params_digest(given)),
         header: header(letter, &given.key),
         claims: hex(&claims),
         token: token(letter, &given.key, &nonce, &message),
@@ -55,13 +56,15 @@ pub(crate) fn claims(given: &Given) -> Vec<u8> {
         unknown => panic!("{unknown}"),
     };
     let presence = u8::from(request.principal.is_some()) + 2 * u8::from(request.tenant.is_some());
-    let mut out = vec![1, revision, presence];
+    let mut out = vec![2, revision + 16 * presence];
     out.extend(unhex(&given.flow));
-    for moment in [given.started, given.ends, given.issued, given.expires] {
-        out.extend_from_slice(&moment.to_be_bytes()[2..]);
-    }
-    out.extend(given.round.to_be_bytes());
-    out.extend(params(given).digest());
+    out.extend(params_digest(given));
+    out.extend_from_slice(&given.issued.to_be_bytes()[2..]);
+    out.extend(number(given.expires - given.issued));
+    out.extend(number(given.ends - given.issued));
+    let before = i64::try_from(given.issued).unwrap() - i64::try_from(given.started).unwrap();
+    out.extend(number(if before < 0 { before.unsigned_abs() * 2 - 1 } else { before.unsigned_abs() * 2 }));
+    out.extend(number(given.round.into()));
     if let Some(who) = &request.principal {
         out.extend(principal_digest(&given.key, who));
     }
@@ -70,10 +73,21 @@ pub(crate) fn claims(given: &Given) -> Vec<u8> {
     let name = if let Some(Tree::Text(name)) = name { name } else { "" };
     let texts = [&*given.kind, &request.audience, &request.method, name, &given.handler_version];
     for text in request.tenant.as_deref().into_iter().chain(texts) {
-        out.extend(u16::try_from(text.len()).unwrap().to_be_bytes());
+        out.extend(number(text.len() as u64));
         out.extend(text.as_bytes());
     }
     out
+}
+
+/// In groups of seven bits.
+fn number(number: u64) -> Vec<u8> {
+    let groups = (1..10_u64).find(|groups| number >> (7 * groups) == 0).unwrap();
+    let byte = |group| u8::try_from(number >> (7 * group) & 0x7f).unwrap() + if group + 1 < groups { 0x80 } else { 0 };
+    (0..groups).map(byte).collect()
+}
+
+fn params_digest(given: &Given) -> [u8; 16] {
+    params(given).digest(&STANDARD.decode(&given.key.base64).unwrap())
 }
 
 /// The parameters without what may change.

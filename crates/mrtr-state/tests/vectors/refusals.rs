@@ -95,18 +95,28 @@ fn insides(letter: char, token: &Token) -> Vec<Refused> {
         changed[at] = byte;
         changed
     };
+    let begun = |ago: &[u8]| [&claims[..ROUND - 1], ago, &claims[ROUND..]].concat();
     vec![
         sealed("nothing inside", b""),
-        sealed("format 0", &with(0, 0)),
-        sealed("format 2", &with(0, 2)),
-        sealed("revision 0", &with(1, 0)),
-        sealed("revision 4", &with(1, 4)),
-        sealed("a presence bit that has no meaning", &with(2, 7)),
+        sealed("format 1", &with(0, 1)),
+        sealed("format 3", &with(0, 3)),
+        sealed("revision 0", &with(1, 0x30)),
+        sealed("revision 4", &with(1, 0x34)),
+        sealed("a presence bit that has no meaning", &with(1, 0x73)),
+        sealed("a number with a group too many", &[&claims[..ROUND], &[0x81, 0], &claims[ROUND + 1..]].concat()),
+        sealed("a number of eight groups", &[&claims[..ROUND], &[0xff; 7], &claims[ROUND..]].concat()),
+        sealed("a flow that began before 1970", &begun(&[0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f])),
+        sealed("a flow that begins after the last moment", &begun(&[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f])),
         sealed("claims that end early", &claims[..claims.len() - 1]),
-        sealed("a text that is longer than what is left", &with(95, 0xff)),
-        sealed("a text that is not UTF-8", &with(97, 0xff)),
+        sealed("a text that is longer than what is left", &with(TENANT, 0x7f)),
+        sealed("a text that is not UTF-8", &with(TENANT + 1, 0xff)),
     ]
 }
+
+/// Where the round stands, behind two numbers of four bytes and one of one.
+const ROUND: usize = 40 + 4 + 4 + 1;
+/// Where the tenant begins, behind the digest of the principal.
+const TENANT: usize = ROUND + 1 + 16;
 
 fn moments(token: &Token) -> Vec<Refused> {
     let Given { issued, expires, ends, .. } = token.given;

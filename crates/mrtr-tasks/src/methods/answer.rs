@@ -53,10 +53,14 @@ impl Tasks {
         let mut refused = Vec::new();
         for (key, question) in inner.questions(task)? {
             let Some(answer) = answers.get(&key) else { continue };
-            let asked = question.request().map_err(|error| unreadable(record, &error))?;
+            let asked = question.request(record.revision).map_err(|error| unreadable(record, &error))?;
             match check_answer(&asked, answer.as_object().as_raw(), record.revision) {
                 Ok(()) => {
                     let entry = Entries::of_answer(&question.name, answer.as_object().as_raw(), question.asked());
+                    if entry.as_bytes().len() > inner.options.entry_limit {
+                        let text = format!("The answer to `{key}` is larger than a task may hold");
+                        return Err(ProtocolError::invalid_params(text));
+                    }
                     let entry = vault.seal(Kind::Entries, record.id, entry.as_bytes());
                     taken.push(Answer { key, entry });
                 }
@@ -88,9 +92,15 @@ impl Tasks {
     async fn ask_anew(&self, task: &KeptTask, key: &str, question: &QuestionBody) -> Result<(), ProtocolError> {
         let (inner, record) = (&*self.0, &task.record);
         let vault = &inner.attached().ok_or_else(|| internal_error("Internal error"))?.vault;
+        let tried = number(&question.name, key);
+        // Keys are kept for as long as their task, so there is an end to them: the last one stays, for the same question.
+        if tried >= MOST_KEYS {
+            return Ok(());
+        }
         let mut used: Vec<String> = task.open.iter().map(|open| open.key.clone()).collect();
         loop {
-            let fresh = fresh_key(&question.name, |key| used.iter().any(|used| used == key));
+            let is_used = |key: &str| number(&question.name, key) <= tried || used.iter().any(|used| used == key);
+            let fresh = fresh_key(&question.name, is_used);
             let body = vault.seal_body(Kind::Question, record.id, question);
             let body = body.map_err(|_| internal_error("Internal error"))?;
             let again = KeptQuestion { key: fresh, body };
@@ -103,3 +113,12 @@ impl Tasks {
         }
     }
 }
+
+/// Which of the keys of a question this is, from 1.
+fn number(name: &str, key: &str) -> u32 {
+    let number = key.strip_prefix(name).and_then(|rest| rest.strip_prefix('.'));
+    number.and_then(|number| number.parse().ok()).unwrap_or(1)
+}
+
+/// As often a question is asked under a fresh key since an answer to it did not follow its form.
+const MOST_KEYS: u32 = 100;

@@ -1,15 +1,18 @@
 //! `notifications/tasks` on a subscription: what `tasks/get` would say, when it changes.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream, SelectAll};
 use mrtr_schema::subscriptions::SubscriptionFilter;
+use mrtr_schema::tasks::TaskStatus;
 use mrtr_schema::tasks::extension::TaskNotificationParams;
 use mrtr_schema::{ClientCapabilities, Feature, Json, Wire};
 use mrtr_server::extend::{ExtensionNotice, ExtensionNotices, ExtensionRequest};
 
 use crate::create::declares_tasks;
+use crate::store::StoreError;
 use crate::tasks::{Inner, Tasks};
 use crate::{Owner, TaskId};
 
@@ -56,15 +59,21 @@ impl Inner {
                         return None;
                     }
                     changes.mark_unchanged();
-                    let task = inner.store.get(id, Some(&owner)).await.ok()?;
-                    let is_over = task.record.end(task.now).is_some();
+                    let task = loop {
+                        match inner.store.get(id, Some(&owner)).await {
+                            Ok(task) => break task,
+                            Err(StoreError::NotFound) => return None,
+                            Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
+                        }
+                    };
+                    let works = task.record.status(task.now) == TaskStatus::Working;
                     let params = inner.detailed(&task, &capabilities).ok();
                     let params = params.and_then(|task| notification(task, last.as_deref()));
-                    // Where it stands at the beginning is known from elsewhere.
+                    // That it works is known from its creation; what it came to since then may not be.
                     let was_first = std::mem::replace(&mut is_first, false);
                     let Some((text, params)) = params else { continue };
                     last = Some(text);
-                    if was_first && !is_over {
+                    if was_first && works {
                         continue;
                     }
                     let notice = ExtensionNotice { method: "notifications/tasks", params };
@@ -86,5 +95,6 @@ fn notification(task: mrtr_schema::tasks::extension::DetailedTask, last: Option<
     Some((text, params))
 }
 
+const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A client hears of at most so many tasks on one subscription.
 const MOST_TASKS: usize = 100;

@@ -78,7 +78,9 @@ async fn ended(
                 Err(outcome) => return outcome,
             };
             let retired = shown.into_iter().map(|(key, _)| key).collect();
-            park(inner, run, Recorded { retired, ..Recorded::default() }, Some(pause)).await
+            // A pause is for a visit; a yield point has none.
+            let message = if pause.is_zero() { None } else { sink.message_of_visit() };
+            park(inner, run, Recorded { retired, message, ..Recorded::default() }, Some(pause)).await
         }
         Outcome::Stopped(reason) => stopped(inner, run, signal.raised().or(Some(reason))).await,
     }
@@ -101,7 +103,8 @@ async fn shown(inner: &Inner, run: Run) -> Result<Vec<(String, QuestionBody)>, &
 async fn stopped(inner: &Inner, run: Run, reason: Option<StopReason>) -> &'static str {
     match reason {
         Some(StopReason::Cancelled) => "cancelled",
-        Some(StopReason::LeaseLost) => "lost",
+        // If no other run has it yet, it was the store that failed: that is no lost run.
+        Some(StopReason::LeaseLost) => hand_over(inner, run, PAUSE_AFTER_FAILURE).await,
         _ => hand_over(inner, run, Duration::ZERO).await,
     }
 }

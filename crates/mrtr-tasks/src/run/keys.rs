@@ -35,10 +35,10 @@ impl Keys {
         self.used.insert(key);
     }
 
-    /// A key stays as long as its request does, to the letter, and no answer to it was refused.
+    /// A key stays as long as its request does, and no answer to it was refused.
     pub(super) fn ask(&self, body: &QuestionBody, is_refused: bool) -> Asked {
         let shown = self.open.get(&body.name);
-        if shown.is_some_and(|(_, shown)| shown.request.get() == body.request.get() && !is_refused) {
+        if shown.is_some_and(|(_, shown)| shown.is_asked_by(body) && !is_refused) {
             return Asked::Already;
         }
         Asked::Anew { key: self.fresh(&body.name), retired: shown.map(|(key, _)| key.clone()) }

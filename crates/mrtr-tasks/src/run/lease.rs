@@ -12,17 +12,33 @@ use crate::store::{Run, StoreError};
 use crate::tasks::Inner;
 use crate::vault::Kind;
 
-/// Renews the lease of a run and stops the run when it must not go on. Returns when the run is to be dropped.
-pub(super) async fn supervise(inner: &Arc<Inner>, run: Run, signal: &StopSignal, progress: &Progress, began: Instant) {
+/// Renews the lease of a run and stops the run when it must not go on: the task's time is over after this long, if it
+/// has an end. Returns when the run is to be dropped.
+pub(super) async fn supervise(
+    inner: &Arc<Inner>,
+    run: Run,
+    signal: &StopSignal,
+    progress: &Progress,
+    began: Instant,
+    expires: Option<Duration>,
+) {
     let lease = inner.options.lease;
+    let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     // When the store last said that this run has the task, at the latest.
     let mut confirmed = began;
     loop {
         let next = (confirmed + lease / 3).max(Instant::now() + lease / 30);
+        let is_due = async {
+            tokio::select! {
+                () = tokio::time::sleep_until(next) => {}
+                // What the flow says of its progress goes along, about as often as clients look.
+                () = progress.noted(confirmed + inner.options.poll_interval) => {}
+            }
+        };
         tokio::select! {
             reason = signal.wait() => return tokio::time::sleep(grace(inner, reason)).await,
-            () = tokio::time::sleep_until(next) => {
+            () = is_due => {
                 let asked = Instant::now();
                 let message = progress.take().and_then(|text| seal(inner, run, &text));
                 match renew(inner, run, message, confirmed + lease * 2 / 3).await {
@@ -30,11 +46,11 @@ pub(super) async fn supervise(inner: &Arc<Inner>, run: Run, signal: &StopSignal,
                     Err(reason) => signal.raise(reason),
                 }
             }
-            _ = changes.changed() => {
-                if let Some(reason) = is_over(inner, run).await {
-                    signal.raise(reason);
-                }
+            // Nothing else tells that its time is over.
+            () = tokio::time::sleep_until(expires.unwrap_or(began)), if expires.is_some() => {
+                expires = look(inner, run, signal).await.or_else(|| Some(Instant::now() + lease / 3));
             }
+            _ = changes.changed() => expires = look(inner, run, signal).await.or(expires),
         }
     }
 }
@@ -60,15 +76,20 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
     }
 }
 
-/// Whether the task was ended or taken over from elsewhere.
-async fn is_over(inner: &Inner, run: Run) -> Option<StopReason> {
-    match inner.store.get(run.id, None).await {
-        Ok(task) if task.record.end(task.now).is_some() => Some(StopReason::Cancelled),
-        Ok(task) if task.record.fence != run.fence => Some(StopReason::LeaseLost),
-        Err(StoreError::NotFound) => Some(StopReason::Cancelled),
+/// Stops the run if the task was ended or taken over from elsewhere. Says when the task's time is over, if
+/// it has an end.
+async fn look(inner: &Inner, run: Run, signal: &StopSignal) -> Option<Instant> {
+    // A store that does not answer must not keep the lease from being renewed, or from being given up in time.
+    let read = tokio::time::timeout(inner.options.lease / 6, inner.store.get(run.id, None)).await;
+    match read.unwrap_or_else(|late| Err(StoreError::Store(late.into()))) {
+        Ok(task) if task.record.end(task.now).is_some() => signal.raise(StopReason::Cancelled),
+        Ok(task) if task.record.fence != run.fence => signal.raise(StopReason::LeaseLost),
+        Err(StoreError::NotFound) => signal.raise(StopReason::Cancelled),
+        Ok(task) => return task.record.expires().map(|end| Instant::now() + end.since(task.now)),
         // The next renewal tells.
-        Ok(_) | Err(_) => None,
+        Err(_) => {}
     }
+    None
 }
 
 fn seal(inner: &Inner, run: Run, text: &str) -> Option<Vec<u8>> {

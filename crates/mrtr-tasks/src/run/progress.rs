@@ -1,19 +1,44 @@
 //! What a flow says of its progress: the last of it is what a client is told of where its task stands.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use mrtr_server::extend::NotificationSink;
 use serde::Deserialize;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The last message of a run that was not kept yet. Clones are the same.
 #[derive(Clone, Default)]
-pub(super) struct Progress(Arc<Mutex<Option<String>>>);
+pub(super) struct Progress(Arc<Last>);
+
+#[derive(Default)]
+struct Last {
+    message: Mutex<Option<String>>,
+    noted: Notify,
+}
 
 impl Progress {
     /// Takes the message, to be kept.
     pub(super) fn take(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.message().take()
+    }
+
+    /// Waits for a message, and for this moment: a flow that says much is heard now and then.
+    pub(super) async fn noted(&self, earliest: Instant) {
+        loop {
+            let mut noted = std::pin::pin!(self.0.noted.notified());
+            noted.as_mut().enable();
+            if self.message().is_some() {
+                break;
+            }
+            noted.await;
+        }
+        tokio::time::sleep_until(earliest).await;
+    }
+
+    fn message(&self) -> MutexGuard<'_, Option<String>> {
+        self.0.message.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -35,6 +60,7 @@ impl NotificationSink for Progress {
             Some(total) => format!("{} of {total}", params.progress),
             None => params.progress.to_string(),
         });
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        *self.message() = Some(text);
+        self.0.noted.notify_waiters();
     }
 }

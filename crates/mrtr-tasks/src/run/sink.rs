@@ -11,6 +11,8 @@ use mrtr_server::extend::{
     Entries, EntryKind, Journal, JournalSink, Question, SinkError, ToolCall, check_capabilities,
 };
 
+use tokio::time::Instant;
+
 use super::keys::{Asked, Keys};
 use super::progress::Progress;
 use crate::body::QuestionBody;
@@ -94,7 +96,15 @@ impl Sink {
     }
 
     fn message(&self) -> Option<Vec<u8>> {
-        let text = self.progress.take()?;
+        self.sealed(&self.progress.take()?)
+    }
+
+    /// What the flow last said of its progress, or that it waits for a visit.
+    pub(super) fn message_of_visit(&self) -> Option<Vec<u8>> {
+        self.message().or_else(|| self.sealed("Waiting for the visit to be completed"))
+    }
+
+    fn sealed(&self, text: &str) -> Option<Vec<u8>> {
         Some(self.inner.attached()?.vault.seal(Kind::Message, self.run.id, text.as_bytes()))
     }
 
@@ -128,9 +138,18 @@ impl Sink {
             return Ok(None);
         }
         let vault = &self.inner.attached().ok_or(Broken::Store)?.vault;
-        prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, entries.as_bytes()));
+        // A question that is shown already may have been answered since this run began: to say again that it is open
+        // would be to forget the answer.
+        let is_new = |name: &str| prepared.opened.iter().any(|(_, body)| body.name == name);
+        let kept = entries.iter().filter(|entry| entry.kind() != EntryKind::QuestionOpened || is_new(entry.name()));
+        let kept: Vec<_> = kept.map(|entry| entry.as_bytes()).collect();
+        prepared.recorded.entries = Some(vault.seal(Kind::Entries, self.run.id, &kept.concat()));
         prepared.recorded.progressed = is_news;
         prepared.recorded.message = self.message();
+        // What was waited for has come, and is not to be told any longer.
+        if prepared.recorded.message.is_none() && entries.iter().any(|entry| entry.kind() == EntryKind::Visited) {
+            prepared.recorded.message = self.sealed("");
+        }
         Ok(Some(prepared))
     }
 
@@ -144,7 +163,7 @@ impl Sink {
                 tracing::error!(%error, key = question.key, "a question cannot be written");
                 Broken::Ends(crate::body::internal_error("Internal error"))
             };
-            let body = QuestionBody::of(question).map_err(unwritten)?;
+            let body = QuestionBody::of(question, self.revision).map_err(unwritten)?;
             prepared.asked.push(question.key.clone());
             let Asked::Anew { key, retired } = self.state().keys.ask(&body, question.refused.is_some()) else {
                 continue;
@@ -158,6 +177,12 @@ impl Sink {
             prepared.opened.push((key, body));
         }
         Ok(())
+    }
+
+    /// Whether the questions of entries are shown, as this run would have them.
+    async fn is_shown(&self, prepared: &Prepared) -> bool {
+        let shown = self.inner.store.get(self.run.id, None).await;
+        shown.is_ok_and(|task| prepared.recorded.opened.iter().all(|question| task.open.contains(question)))
     }
 
     fn kept(&self, entries: &Entries, prepared: Prepared) {
@@ -198,10 +223,22 @@ struct Prepared {
 #[async_trait]
 impl JournalSink for Sink {
     async fn record(&self, entries: &Entries) -> Result<(), SinkError> {
+        let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
+        // What the store may have kept though it said that it failed.
+        let mut unsure: Option<Prepared> = None;
         loop {
-            let Some(prepared) = self.prepare(entries).map_err(|broken| self.fail(broken))? else { return Ok(()) };
+            let was_unsure = unsure.is_some();
+            let prepared = match unsure.take() {
+                Some(prepared) => Some(prepared),
+                None => self.prepare(entries).map_err(|broken| self.fail(broken))?,
+            };
+            let Some(prepared) = prepared else { return Ok(()) };
             match self.inner.store.record(self.run, prepared.recorded.clone()).await {
                 Ok(()) => {
+                    self.kept(entries, prepared);
+                    return Ok(());
+                }
+                Err(StoreError::KeyUsed(_)) if was_unsure && self.is_shown(&prepared).await => {
                     self.kept(entries, prepared);
                     return Ok(());
                 }
@@ -213,9 +250,14 @@ impl JournalSink for Sink {
                     return Err(self.fail(Broken::Lost));
                 }
                 Err(StoreError::Refused(_) | StoreError::NotFound) => return Err(self.fail(Broken::Lost)),
+                // What was done must not be forgotten because the store failed for a moment.
                 Err(error) => {
                     tracing::warn!(error = &error as &dyn std::error::Error, "an entry of a task was not kept");
-                    return Err(self.fail(Broken::Store));
+                    if Instant::now() + RETRY >= deadline {
+                        return Err(self.fail(Broken::Store));
+                    }
+                    tokio::time::sleep(RETRY).await;
+                    unsure = Some(prepared);
                 }
             }
         }
@@ -224,3 +266,4 @@ impl JournalSink for Sink {
 
 /// How long a run waits after the store has failed it.
 pub(super) const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
+const RETRY: Duration = Duration::from_millis(200);

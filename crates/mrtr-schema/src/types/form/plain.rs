@@ -3,7 +3,7 @@
 use serde_json::value::RawValue;
 
 use super::{Form, is_plain_number};
-use crate::json::{JsonObject, RawMembers, text};
+use crate::json::{JsonObject, PlainScanner};
 use crate::types::elicitation::PrimitiveSchema;
 
 impl Form {
@@ -22,34 +22,54 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn plain_answer<'a>(&self, response: &'a RawValue) -> Option<&'a RawValue> {
-        let members = RawMembers::of(response).ok()?;
-        let content = members.get("content").filter(|_| members.len() == 2)?;
-        // An escape may stand for half a character, which is no text.
-        let fits = members.get("action")?.get() == "\"accept\""
-            && !content.get().contains('\\')
-            && self.fills(content, |field, value| field.is_some_and(|field| plainly_fills(field, value)));
-        fits.then_some(content)
+        // Without escapes, which may stand for half a character.
+        let mut scanner = PlainScanner::new(response.get())?;
+        let (mut accepts, mut content) = (false, None);
+        let fills =
+            |field: Option<&PrimitiveSchema>, value: &str| field.is_some_and(|field| plainly_fills(field, value));
+        scanner.members(|key, scanner| match key {
+            "action" if !accepts => {
+                accepts = scanner.string()? == "accept";
+                accepts.then_some(())
+            }
+            "content" if content.is_none() => {
+                content = Some(scanner.spanned(|scanner| self.fills(scanner, fills))?);
+                Some(())
+            }
+            _ => None,
+        })?;
+        content.filter(|content| accepts && content.get().len() <= LONGEST)
     }
 
     /// Whether an answer fits for sure. A no says nothing: the caller looks closer.
     pub(super) fn plainly_fits(&self, content: &JsonObject) -> bool {
-        self.fills(content.as_raw(), |field, value| field.is_none_or(|field| plainly_fills(field, value)))
+        let scanner = PlainScanner::new(content.as_str()).filter(|_| content.as_str().len() <= LONGEST);
+        let fills =
+            |field: Option<&PrimitiveSchema>, value: &str| field.is_none_or(|field| plainly_fills(field, value));
+        scanner.is_some_and(|mut scanner| self.fills(&mut scanner, fills).is_some())
     }
 
-    fn fills(&self, content: &RawValue, fills: impl Fn(Option<&PrimitiveSchema>, &RawValue) -> bool) -> bool {
-        if content.get().len() > LONGEST {
-            return false;
-        }
-        let Ok(members) = RawMembers::of(content) else { return false };
-        let required = self.0.fields.required.iter().flatten();
-        let is_there = |name: &String| self.field(name).is_some() && members.get(name).is_some();
-        required.into_iter().all(is_there) && members.iter().all(|(name, value)| fills(self.field(name), value))
+    /// Goes past an object that has each required field, no member twice, and none that does not fill its field.
+    fn fills(
+        &self,
+        scanner: &mut PlainScanner<'_>,
+        fills: impl Fn(Option<&PrimitiveSchema>, &str) -> bool,
+    ) -> Option<()> {
+        let (mut names, mut count) = ([""; MOST], 0);
+        scanner.members(|name, scanner| {
+            let fits = fills(self.field(name), scanner.value()?.get()) && !names[..count].contains(&name);
+            *names.get_mut(count)? = name;
+            count += 1;
+            fits.then_some(())
+        })?;
+        let is_there = |name: &String| names[..count].contains(&&**name) && self.field(name).is_some();
+        self.0.fields.required.iter().flatten().all(is_there).then_some(())
     }
 }
 
-/// Whether a value fills a field for sure: fields with bounds and formats, and unusual spellings, are looked at closer.
-fn plainly_fills(field: &PrimitiveSchema, value: &RawValue) -> bool {
-    let json = value.get();
+/// Whether a value without escapes fills a field for sure: fields with bounds and formats, and unusual spellings, are
+/// looked at closer.
+fn plainly_fills(field: &PrimitiveSchema, json: &str) -> bool {
     match field {
         PrimitiveSchema::Boolean(_) => matches!(json, "true" | "false"),
         PrimitiveSchema::String(schema) => {
@@ -60,11 +80,12 @@ fn plainly_fills(field: &PrimitiveSchema, value: &RawValue) -> bool {
         }
         PrimitiveSchema::Number(schema) => {
             // A plain number is none below zero, which is where unsigned integers begin.
-            let least = schema.minimum.as_ref().is_none_or(|least| *least == 0.into());
+            let least = schema.minimum.as_ref().is_none_or(|least| least.as_i64() == Some(0));
             is_plain_number(json) && least && schema.maximum.is_none()
         }
         PrimitiveSchema::UntitledSingleSelect(schema) => {
-            text(value).is_ok_and(|text| schema.values.iter().any(|option| *option == *text))
+            let text = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            text.is_some_and(|text| schema.values.iter().any(|option| option == text))
         }
         _ => false,
     }
@@ -72,3 +93,6 @@ fn plainly_fills(field: &PrimitiveSchema, value: &RawValue) -> bool {
 
 /// Answers that are longer than this are checked against a bound of their own.
 const LONGEST: usize = 4096;
+
+/// Few forms have more fields.
+const MOST: usize = 16;

@@ -1,31 +1,77 @@
 //! The JSON of an entry.
 
 use std::fmt;
+use std::io::{self, Write};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use mrtr_schema::Json;
+use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// The JSON of an entry, which is read when it is wanted. Cheap to clone.
-#[derive(Clone, Default)]
-pub(crate) struct Leaf(Bytes);
+use crate::support::short::Short;
+
+/// The JSON of an entry, which is read when it is wanted; or its name. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Leaf(Repr);
+
+#[derive(Clone)]
+enum Repr {
+    /// So short that it needs no place of its own, as names and most outcomes are.
+    Short(Short),
+    Own(Arc<str>),
+    /// A part of what other entries are parts of too.
+    Part {
+        piece: Arc<[u8]>,
+        start: u32,
+        end: u32,
+    },
+}
 
 impl Leaf {
-    /// Text that is known to be JSON.
-    pub(super) fn of_text(text: Bytes) -> Self {
-        Self(text)
+    /// A part of a piece, which was seen to be text.
+    pub(super) fn part(piece: &Arc<[u8]>, start: u32, end: u32) -> Self {
+        Self(Repr::Part { piece: Arc::clone(piece), start, end })
+    }
+
+    /// Any text: a name, or a message for the log.
+    pub(super) fn of_text(text: &str) -> Self {
+        match Short::of(text) {
+            Some(short) => Self(Repr::Short(short)),
+            None => Self(Repr::Own(text.into())),
+        }
+    }
+
+    /// Writes a value as JSON.
+    pub(crate) fn of<T: Serialize>(value: &T) -> Result<Self, serde_json::Error> {
+        let mut writer = LeafWriter::default();
+        serde_json::to_writer(&mut writer, value)?;
+        Ok(if writer.long.is_empty() {
+            Self(Repr::Short(writer.short))
+        } else {
+            Self(Repr::Own(String::from_utf8(writer.long).expect("JSON is text").into()))
+        })
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("a leaf was looked at as text when it came in")
+        match &self.0 {
+            Repr::Short(short) => short.as_str(),
+            Repr::Own(text) => text,
+            Repr::Part { .. } => {
+                std::str::from_utf8(self.as_bytes()).expect("a leaf was looked at as text when it came in")
+            }
+        }
     }
 
     pub(super) fn as_bytes(&self) -> &[u8] {
-        &self.0
+        match &self.0 {
+            Repr::Short(short) => short.as_bytes(),
+            Repr::Own(text) => text.as_bytes(),
+            Repr::Part { piece, start, end } => &piece[*start as usize..*end as usize],
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.as_bytes().len()
     }
 
     /// The value, raw: it was read as JSON when it came in.
@@ -34,15 +80,40 @@ impl Leaf {
     }
 }
 
-impl From<Box<RawValue>> for Leaf {
-    fn from(value: Box<RawValue>) -> Self {
-        Self(Bytes::from(Box::<str>::from(value).into_boxed_bytes()))
+/// Takes JSON in, short or long.
+#[derive(Default)]
+struct LeafWriter {
+    short: Short,
+    /// All of it, once it is longer than a short one.
+    long: Vec<u8>,
+}
+
+impl Write for LeafWriter {
+    fn write(&mut self, more: &[u8]) -> io::Result<usize> {
+        if self.long.is_empty() {
+            if self.short.push(more) {
+                return Ok(more.len());
+            }
+            self.long.extend_from_slice(self.short.as_bytes());
+        }
+        self.long.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Default for Leaf {
+    fn default() -> Self {
+        Self(Repr::Short(Short::default()))
     }
 }
 
 impl From<&RawValue> for Leaf {
     fn from(value: &RawValue) -> Self {
-        Self(Bytes::copy_from_slice(value.get().as_bytes()))
+        Self::of_text(value.get())
     }
 }
 
@@ -57,3 +128,24 @@ impl fmt::Debug for Leaf {
 #[derive(Debug, thiserror::Error)]
 #[error("what was recorded is not JSON")]
 pub(crate) struct NotJson;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leaf_is_what_was_put_in_at_any_length() {
+        for length in 0..3 * Short::LONGEST {
+            let text = "é".repeat(length / 2) + &"x".repeat(length % 2);
+            assert_eq!(Leaf::of_text(&text).as_str(), text);
+            let written = serde_json::to_string(&text).expect("a text is JSON");
+            let leaf = Leaf::of(&text).expect("a text is JSON");
+            assert_eq!((leaf.as_str(), leaf.len()), (&*written, written.len()));
+            assert_eq!(leaf.clone().raw().expect("it is JSON").get(), written);
+            let piece = Arc::from(format!("[{text}]").into_bytes());
+            let end = u32::try_from(text.len() + 1).expect("it is short");
+            assert_eq!(Leaf::part(&piece, 1, end).as_str(), text);
+        }
+        assert_eq!(Leaf::default().as_str(), "");
+    }
+}

@@ -1,8 +1,8 @@
 //! Entries by what they are about: each takes the place of an earlier one about the same.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
-use bytes::Bytes;
 use foldhash::HashMap;
 
 use super::form::{self, Detail, EntryKind, Parts, Space};
@@ -13,7 +13,7 @@ use super::leaf::Leaf;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
     /// What entries that came in one piece are parts of.
-    piece: Bytes,
+    piece: Arc<[u8]>,
     list: Vec<Slot>,
     /// Where each is, once there are more than a few; by a hash of what it is about.
     places: Option<Box<Places>>,
@@ -50,10 +50,10 @@ pub(super) struct View<'a> {
 
 impl Slots {
     /// Takes entries apart as far as their lengths. `None` if they are not whole, or none that this version knows.
-    pub(super) fn read(piece: Bytes) -> Option<Self> {
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
-        u32::try_from(piece.len()).ok()?;
-        let mut slots = Self { piece, list: Vec::with_capacity(FEW), places: None };
+        u32::try_from(bytes.len()).ok()?;
+        let mut slots = Self { piece: bytes.into(), list: Vec::with_capacity(USUAL), places: None };
         let mut at = 0;
         while at < slots.piece.len() {
             let form::Read { parts: Parts { kind, detail, leaf }, name, end } = form::read(&slots.piece, at)?;
@@ -68,7 +68,7 @@ impl Slots {
 
     /// Takes in entries after those that are there.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Option<()> {
-        let more = Self::read(Bytes::copy_from_slice(bytes))?;
+        let more = Self::read(bytes)?;
         for entry in more.iter() {
             self.put(entry.name(), Parts { kind: entry.kind(), detail: entry.detail(), leaf: entry.leaf() });
         }
@@ -87,39 +87,35 @@ impl Slots {
     }
 
     pub(super) fn get(&self, space: Space, name: &str) -> Option<View<'_>> {
-        self.place(space, name).map(|place| View { slots: self, slot: &self.list[place] })
+        self.place(space, name.as_bytes()).map(|place| View { slots: self, slot: &self.list[place] })
     }
 
     /// Puts an entry in, and says how long the leaf was that it takes the place of.
     pub(super) fn put(&mut self, name: &str, parts: Parts<Leaf>) -> Option<usize> {
         let Parts { kind, detail, leaf } = parts;
         let parts = Parts { kind, detail, leaf: Text::Own(leaf) };
-        if let Some(place) = self.place(kind.space(), name) {
+        if let Some(place) = self.place(kind.space(), name.as_bytes()) {
             let before = std::mem::replace(&mut self.list[place].parts, parts);
             return Some(before.leaf.len());
         }
-        let name = Text::Own(Leaf::of_text(Bytes::copy_from_slice(name.as_bytes())));
+        let name = Text::Own(Leaf::of_text(name));
         self.push(Slot { name, parts });
         None
     }
 
     /// Takes an entry out, and says how long its leaf was.
     pub(super) fn remove(&mut self, space: Space, name: &str) -> Option<usize> {
-        let place = self.place(space, name)?;
+        let place = self.place(space, name.as_bytes())?;
         let slot = self.list.remove(place);
         self.places = None;
         Some(slot.parts.leaf.len())
     }
 
     /// Settles the questions that are open: each becomes what this gives, or goes.
-    pub(super) fn settle_open(&mut self, mut settle: impl FnMut(&Leaf, Detail) -> Option<(EntryKind, Leaf)>) {
+    pub(super) fn settle_open(&mut self, mut settle: impl FnMut(Leaf, Detail) -> Option<(EntryKind, Leaf)>) {
         let (piece, mut gone) = (&self.piece, false);
         for slot in self.list.iter_mut().filter(|slot| slot.parts.kind == EntryKind::QuestionOpened) {
-            let name = match &slot.name {
-                Text::In(start, end) => Leaf::of_text(piece.slice(*start as usize..*end as usize)),
-                Text::Own(name) => name.clone(),
-            };
-            match settle(&name, slot.parts.detail) {
+            match settle(slot.name.leaf(piece), slot.parts.detail) {
                 Some((kind, leaf)) => {
                     slot.parts.kind = kind;
                     slot.parts.leaf = Text::Own(leaf);
@@ -149,14 +145,14 @@ impl Slots {
 
     fn place_slot(&mut self, slot: Slot) {
         let space = slot.parts.kind.space();
-        match self.place(space, slot.name.of(&self.piece)) {
+        match self.place(space, slot.name.bytes(&self.piece)) {
             Some(place) => self.list[place] = slot,
             None => self.push(slot),
         }
     }
 
-    fn place(&self, space: Space, name: &str) -> Option<usize> {
-        let is_it = |slot: &Slot| slot.parts.kind.space() == space && slot.name.bytes(&self.piece) == name.as_bytes();
+    fn place(&self, space: Space, name: &[u8]) -> Option<usize> {
+        let is_it = |slot: &Slot| slot.parts.kind.space() == space && slot.name.bytes(&self.piece) == name;
         match &self.places {
             Some(places) if !places.collided => {
                 let place = *places.by_hash.get(&places.hash(space, name))? as usize;
@@ -174,7 +170,7 @@ impl Slots {
         let known = self.places.as_ref().map_or(0, |_| self.list.len() - 1);
         let mut places = self.places.take().unwrap_or_default();
         for (place, slot) in self.list.iter().enumerate().skip(known) {
-            let hash = places.hash(slot.parts.kind.space(), slot.name.of(&self.piece));
+            let hash = places.hash(slot.parts.kind.space(), slot.name.bytes(&self.piece));
             let place = u32::try_from(place).expect("a journal has fewer entries than bytes");
             places.collided |= places.by_hash.insert(hash, place).is_some();
         }
@@ -183,7 +179,7 @@ impl Slots {
 }
 
 impl Places {
-    fn hash(&self, space: Space, name: &str) -> u64 {
+    fn hash(&self, space: Space, name: &[u8]) -> u64 {
         self.hasher.hash_one((space, name))
     }
 }
@@ -193,11 +189,21 @@ impl Text {
         Some(Self::In(u32::try_from(start).ok()?, u32::try_from(end).ok()?))
     }
 
-    fn of<'a>(&'a self, piece: &'a Bytes) -> &'a str {
-        std::str::from_utf8(self.bytes(piece)).expect("it was looked at as text when it came in")
+    fn of<'a>(&'a self, piece: &'a [u8]) -> &'a str {
+        match self {
+            Self::In(..) => std::str::from_utf8(self.bytes(piece)).expect("it was looked at as text when it came in"),
+            Self::Own(text) => text.as_str(),
+        }
     }
 
-    fn bytes<'a>(&'a self, piece: &'a Bytes) -> &'a [u8] {
+    fn leaf(&self, piece: &Arc<[u8]>) -> Leaf {
+        match self {
+            Self::In(start, end) => Leaf::part(piece, *start, *end),
+            Self::Own(text) => text.clone(),
+        }
+    }
+
+    fn bytes<'a>(&'a self, piece: &'a [u8]) -> &'a [u8] {
         match self {
             Self::In(start, end) => &piece[*start as usize..*end as usize],
             Self::Own(text) => text.as_bytes(),
@@ -230,10 +236,12 @@ impl<'a> View<'a> {
     }
 
     pub(super) fn leaf(self) -> Leaf {
-        match &self.slot.parts.leaf {
-            Text::In(start, end) => Leaf::of_text(self.slots.piece.slice(*start as usize..*end as usize)),
-            Text::Own(leaf) => leaf.clone(),
-        }
+        self.slot.parts.leaf.leaf(&self.slots.piece)
+    }
+
+    /// How long its name is.
+    pub(super) fn name_length(self) -> usize {
+        self.slot.name.len()
     }
 
     /// How long its leaf is.
@@ -244,3 +252,6 @@ impl<'a> View<'a> {
 
 /// So many are quicker looked through than hashed.
 const FEW: usize = 16;
+
+/// As many as most journals have.
+const USUAL: usize = 6;

@@ -196,9 +196,8 @@ impl Run {
     }
 
     pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
-        match serde_json::value::to_raw_value(decision) {
+        match Leaf::of(decision) {
             Ok(decision) => {
-                let decision = Leaf::from(decision);
                 let mut state = self.state();
                 self.tell(&mut state, |entries| entries.push_leaf(key, EntryKind::Decided, &decision));
                 let size = decision.len();

@@ -1,7 +1,7 @@
 //! Races in a run: who won is an entry, and stays so.
 
 use super::{Admission, Ending, Run, State};
-use crate::engine::journal::StepEntry;
+use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
 
@@ -53,8 +53,7 @@ impl Run {
 
     /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
-        let winner = serde_json::value::to_raw_value(&winner).expect("a number is JSON");
-        let entry = StepEntry::Value(winner.into());
+        let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
         self.record_step(name, &entry).await?;
         self.finish_step(name, &entry);
         let mut state = self.state();

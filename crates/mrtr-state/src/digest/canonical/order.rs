@@ -1,20 +1,20 @@
-//! Which objects came unsorted, and the digest that takes their members in order.
+//! Which objects came unsorted, and the bytes with their members in order.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
-
-use sha2::{Digest, Sha256};
 
 use crate::DigestError;
 
 /// The members of objects, as places in what has been written.
 ///
-/// Moving the bytes of each unsorted object when it ends would move the innermost ones once for each level around
-/// them. So they stay where they are until all is written, and are then hashed in order, each once.
+/// Moving the bytes of each unsorted object when it ends moves the innermost ones once for each level around them. So
+/// only short objects are put in order where they stand, which few levels fit into. Longer ones stay as they are until
+/// all is written, and are then copied in order, each once.
 pub(super) struct Order {
     /// Members of the objects that are still open, those of the innermost last.
     open: Vec<Member>,
-    /// The objects that ended unsorted.
+    /// The long objects that ended unsorted.
     unsorted: Vec<Unsorted>,
     /// Their members, in order.
     members: Vec<Member>,
@@ -87,48 +87,67 @@ impl Order {
     }
 
     /// Ends an object of which all but the closing brace is written.
-    pub(super) fn end(&mut self, object: &Object, out: &[u8]) -> Result<(), DigestError> {
+    pub(super) fn end(&mut self, object: &Object, out: &mut [u8]) -> Result<(), DigestError> {
         if !object.sorted {
             let members = &mut self.open[object.first..];
             members.sort_unstable_by(|left, right| left.key.cmp(&right.key, out));
             if members.windows(2).any(|pair| pair[0].key.cmp(&pair[1].key, out).is_eq()) {
                 return Err(DigestError::DuplicateKey);
             }
-            let first = self.members.len();
-            self.members.extend_from_slice(members);
-            self.unsorted.push(Unsorted { brace: object.brace, end: out.len(), members: first..self.members.len() });
+            let first = object.brace + 1;
+            if out.len() - first <= SHORT {
+                put_in_order(members, &mut out[first..], first);
+            } else {
+                let place = self.members.len();
+                self.members.extend_from_slice(members);
+                let members = place..self.members.len();
+                self.unsorted.push(Unsorted { brace: object.brace, end: out.len(), members });
+            }
         }
         self.open.truncate(object.first);
         Ok(())
     }
 
-    /// Digests what has been written, with every object in order.
-    pub(super) fn digest(&mut self, out: &[u8]) -> [u8; 32] {
+    /// What has been written, with every object in order.
+    pub(super) fn in_order<'a>(&mut self, out: &'a [u8]) -> Cow<'a, [u8]> {
         if self.unsorted.is_empty() {
-            return Sha256::digest(out).into();
+            return Cow::Borrowed(out);
         }
         // They ended from the inside out; the way through them is from the outside in.
         self.unsorted.sort_unstable_by_key(|object| object.brace);
-        let mut hash = Sha256::new();
-        self.hash(0..out.len(), &self.unsorted, out, &mut hash);
-        hash.finalize().into()
+        let mut ordered = Vec::with_capacity(out.len());
+        self.copy(0..out.len(), &self.unsorted, out, &mut ordered);
+        Cow::Owned(ordered)
     }
 
     /// Takes in a part, in which these objects are unsorted.
-    fn hash(&self, part: Range<usize>, mut unsorted: &[Unsorted], out: &[u8], hash: &mut Sha256) {
+    fn copy(&self, part: Range<usize>, mut unsorted: &[Unsorted], out: &[u8], ordered: &mut Vec<u8>) {
         let mut at = part.start;
         while let [object, others @ ..] = unsorted {
-            hash.update(&out[at..=object.brace]);
+            ordered.extend_from_slice(&out[at..=object.brace]);
             let (inner, later) = split(others, object.end);
             for member in &self.members[object.members.clone()] {
                 let (_, inner) = split(inner, member.start);
                 let (inner, _) = split(inner, member.end);
-                self.hash(member.start..member.end, inner, out, hash);
+                self.copy(member.start..member.end, inner, out, ordered);
             }
             at = object.end;
             unsorted = later;
         }
-        hash.update(&out[at..part.end]);
+        ordered.extend_from_slice(&out[at..part.end]);
+    }
+}
+
+/// Puts the members of a short object in order; its bytes begin at that place among all.
+fn put_in_order(members: &[Member], bytes: &mut [u8], first: usize) {
+    let mut before = [0; SHORT];
+    let before = &mut before[..bytes.len()];
+    before.copy_from_slice(bytes);
+    let mut at = 0;
+    for member in members {
+        let member = &before[member.start - first..member.end - first];
+        bytes[at..at + member.len()].copy_from_slice(member);
+        at += member.len();
     }
 }
 
@@ -139,3 +158,6 @@ fn split(unsorted: &[Unsorted], place: usize) -> (&[Unsorted], &[Unsorted]) {
 
 /// Room for the members of most calls.
 const USUAL: usize = 16;
+
+/// Of objects up to this length, the bytes are moved to put their members in order.
+const SHORT: usize = 256;

@@ -3,10 +3,9 @@
 //! What a verb has done must be on the disk before its caller is told. Waiting for the disk is what takes long, and it
 //! takes no longer for sixty verbs than for one. So what arrives while a transaction is written goes into the next one.
 
-use std::iter;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mrtr_server::extend::Clock;
 use rusqlite::{Connection, TransactionBehavior};
@@ -30,6 +29,8 @@ pub(super) struct Worker {
     changes: watch::Sender<u64>,
     /// SQLite changes it when another connection changes the file.
     version: Option<i64>,
+    /// How many verbs the last transaction carried, and how long it took.
+    last_batch: (usize, Duration),
 }
 
 impl Worker {
@@ -39,7 +40,7 @@ impl Worker {
         jobs: Receiver<Job>,
         changes: watch::Sender<u64>,
     ) -> Self {
-        Self { connection, clock, jobs, changes, version: None }
+        Self { connection, clock, jobs, changes, version: None, last_batch: (0, Duration::ZERO) }
     }
 
     /// Works until the store is dropped, and with it the last sender.
@@ -64,16 +65,39 @@ impl Worker {
     }
 
     fn work(&mut self, first: Job) {
+        let commands = self.gather(first);
+        if commands.is_empty() {
+            return;
+        }
+        let (size, start) = (commands.len(), Instant::now());
+        self.carry_out(commands);
+        self.last_batch = (size, start.elapsed());
+    }
+
+    /// What is queued, as far as one transaction carries it.
+    ///
+    /// Callers that were told together mostly come back together, one after the other. The first would have a trip to
+    /// the disk to itself, and the rest the next: so it waits until as many are there as last time, for no longer than
+    /// half of such a trip.
+    fn gather(&self, first: Job) -> Vec<Box<dyn WriteCommand>> {
+        let (expected, last_trip) = self.last_batch;
+        let deadline = Instant::now() + (last_trip / 2).min(LONGEST_GATHERING);
         let mut commands = Vec::new();
-        for job in iter::once(first).chain(self.jobs.try_iter()).take(LARGEST_BATCH) {
+        let mut next = Ok(first);
+        while let Ok(job) = next {
             match job {
                 Job::Write(command) => commands.push(command),
                 Job::Look => {}
             }
+            next = match commands.len() {
+                LARGEST_BATCH.. => break,
+                waiting if (1..expected).contains(&waiting) => {
+                    self.jobs.recv_timeout(deadline.saturating_duration_since(Instant::now()))
+                }
+                _ => self.jobs.try_recv().map_err(|_| RecvTimeoutError::Timeout),
+            };
         }
-        if !commands.is_empty() {
-            self.carry_out(commands);
-        }
+        commands
     }
 
     /// Writes all of them, and tells each caller afterwards: one that was told before the commit might act on what a
@@ -142,6 +166,9 @@ const GLANCE: Duration = Duration::from_millis(4);
 /// How many verbs one transaction carries: beyond this, the first ones wait longer than the last ones save.
 const LARGEST_BATCH: usize = 64;
 
+/// How long the first verb of a transaction waits for others at most.
+const LONGEST_GATHERING: Duration = Duration::from_millis(1);
+
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc;
@@ -178,6 +205,24 @@ mod tests {
         assert!(matches!(answer.blocking_recv(), Ok(Err(StoreError::NotFound))));
         assert!(matches!(also.blocking_recv(), Ok(Ok(()))));
         assert_eq!(owners(&worker), 1);
+    }
+
+    #[test]
+    fn a_transaction_carries_what_is_queued_up_to_its_size() {
+        let (_folder, mut worker, _changes) = worker();
+        let (jobs, received) = mpsc::channel();
+        worker.jobs = received;
+        let job = || Job::Write(command(|_| Ok(())).0);
+        let queue = |number| (0..number).for_each(|_| jobs.send(job()).unwrap());
+        queue(LARGEST_BATCH);
+        jobs.send(Job::Look).unwrap();
+        assert_eq!(worker.gather(job()).len(), LARGEST_BATCH);
+        assert_eq!(worker.gather(Job::Look).len(), 1, "the one that was left");
+        assert_eq!(worker.gather(Job::Look).len(), 0);
+        worker.last_batch = (3, Duration::MAX);
+        queue(4);
+        assert_eq!(worker.gather(job()).len(), 5, "as many as are there, though fewer were expected");
+        assert_eq!(worker.gather(job()).len(), 1, "those that do not come back are not waited for long");
     }
 
     #[test]

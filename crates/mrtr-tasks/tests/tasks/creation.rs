@@ -1,0 +1,257 @@
+//! How a call becomes a task: durable before its reply, by its tool's policy, or by its flow after some rounds.
+
+use std::sync::Arc;
+
+use mrtr_schema::Revision;
+use mrtr_server::extend::Clock;
+use mrtr_server::testing::{Client, Conversation};
+use mrtr_server::{TaskPolicy, Tool};
+use mrtr_tasks::TaskOptions;
+use serde_json::{Map, Value, json};
+
+use crate::faulty::{Fault, Faulty};
+use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting, memory, tool};
+
+#[tokio::test(start_paused = true)]
+async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
+    for revision in Revision::ALL {
+        for fault in [Fault::Fails, Fault::Hangs] {
+            let sound = memory();
+            let store = Faulty::over(Arc::clone(&sound));
+            let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [greeting()]);
+            store.fault("create", fault, usize::MAX);
+            let client = site.speaking(revision);
+            let calling = tokio::time::timeout(std::time::Duration::from_mins(1), call(&client, revision, json!({})));
+            match (fault, calling.await) {
+                (Fault::Hangs, said) => assert!(said.is_err(), "no reply before the store has it: {said:?}"),
+                (_, said) => assert_eq!(said.unwrap()["error"]["code"], -32603),
+            }
+            assert_eq!(sound.list(None, None, 10).await.unwrap(), []);
+            store.heal();
+            let task = site.start_in(revision).await;
+            sound.get(task.task_id(), None).await.expect("it is there when its handle is");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_caller_has_so_many_open_tasks_and_no_more() {
+    for revision in Revision::ALL {
+        let site = Site::with(memory(), TaskOptions::default().most_open(2), [greeting()]);
+        let of_ann = site.speaking(revision).calling_as(ann());
+        let first = site.start_as(of_ann.clone(), revision).await;
+        site.start_as(of_ann.clone(), revision).await;
+        let said = call(&of_ann, revision, json!({})).await;
+        assert_eq!(said["error"]["code"], -32600, "{said}");
+        assert_eq!(site.tasks.view(None, 10).await.unwrap().len(), 2, "it is refused before it is created");
+        site.start_in(revision).await;
+        first.cancel().await;
+        site.start_as(of_ann, revision).await;
+    }
+}
+
+/// Asks for a name, becomes a task, and acts.
+fn moving(outside: &Outside) -> Tool {
+    let made = tool(outside, async |flow, outside| {
+        let first: Name = flow.elicit("first", "First name?").await?;
+        flow.step("look up", outside.happen("look up")).await?;
+        let last: Name = flow.elicit("last", "Last name?").await?;
+        flow.into_task().await;
+        flow.step("ship", outside.happen("ship")).await?;
+        let street: Name = flow.elicit("street", "Street?").await?;
+        Ok(format!("{} {} of {}", first.name, last.name, street.name))
+    });
+    made.tasks(TaskPolicy::ByFlow)
+}
+
+async fn begin(client: &Client, revision: Revision) -> Conversation {
+    let mut params = Map::from_iter([("name".to_owned(), json!("tool")), ("arguments".to_owned(), json!({}))]);
+    if revision != Revision::Published {
+        params.insert("task".to_owned(), json!({ "ttl": 60_000 }));
+    }
+    client.begin("tools/call", params).await
+}
+
+fn named(name: &str) -> Value {
+    json!({ "name": name })
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_9_rounds_come_first_and_then_a_task_with_their_journal_and_never_back() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let site = Site::of(moving(&outside));
+        let call = begin(&site.speaking(revision), revision).await;
+        call.expect_asked(&["first"]);
+        let call = call.accept("first", named("Ada")).send().await;
+        call.expect_asked(&["last"]);
+        assert_eq!(site.tasks.view(None, 10).await.unwrap(), [], "rounds are finished before a task is created");
+        let before = call.clone();
+        let call = call.accept("last", named("Lovelace")).send().await;
+        let task = site.started(site.speaking(revision), revision, call.response());
+        task.until_asked(&["street"]).await;
+        assert_eq!(outside.all(), ["look up", "ship"], "what the rounds did is in its journal");
+
+        let replayed = before.clone().accept("last", named("Lovelace")).send().await;
+        let again = site.started(site.speaking(revision), revision, replayed.response());
+        assert_eq!(again.id, task.id, "a reply that was lost is given again");
+        let branched = before.accept("last", named("Byron")).send().await;
+        let branch = site.started(site.speaking(revision), revision, branched.response());
+        assert_eq!(branch.id, task.id, "and so is another branch of the flow");
+        assert_eq!(again.created["status"], "input_required", "as it stands now");
+        task.accept("street", named("St James's")).await;
+        assert_eq!(task.text().await, "Ada Lovelace of St James's");
+        assert_eq!(outside.all(), ["look up", "ship"]);
+        assert_eq!(site.tasks.view(None, 10).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_9_a_replay_from_the_very_first_state_finds_the_task_too() {
+    let outside = Outside::default();
+    let site = Site::of(moving(&outside));
+    let log = crate::log::Log::start();
+    let first = begin(&site.client(), Revision::Published).await;
+    let call = first.clone().accept("first", named("Ada")).send().await;
+    let call = call.accept("last", named("Lovelace")).send().await;
+    let task = site.started(site.client(), Revision::Published, call.response());
+    let other = first.accept("first", named("Eve")).send().await.accept("last", named("Byron")).send().await;
+    assert_eq!(site.started(site.client(), Revision::Published, other.response()).id, task.id);
+    assert!(log.text().contains("a call that is a task already came again"), "{}", log.text());
+    task.until_asked(&["street"]).await;
+    task.accept("street", named("St James's")).await;
+    assert_eq!(task.text().await, "Ada Lovelace of St James's", "by the branch that came first");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_9_for_a_client_that_cannot_have_a_task_it_goes_on_in_place() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let site = Site::of(moving(&outside));
+        let client = Client::new(&site.server).speaking(revision);
+        let call = client.call_tool("tool", json!({})).await;
+        let call = call.accept("first", named("Ada")).send().await;
+        let call = call.accept("last", named("Lovelace")).send().await;
+        call.expect_asked(&["street"]);
+        let call = call.accept("street", named("St James's")).send().await;
+        assert_eq!(call.expect_text(), "Ada Lovelace of St James's");
+        assert_eq!(outside.all(), ["look up", "ship"]);
+        assert_eq!(site.tasks.view(None, 10).await.unwrap(), []);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_21_into_task_waits_while_a_question_is_open() {
+    for revision in Revision::ALL {
+        let outside = Outside::default();
+        let made = tool(&outside, async |flow, _| {
+            let becoming = flow.branch(flow.into_task());
+            let (name, ()) = flow.join((flow.elicit::<Name>("name", "Who?"), becoming)).await?;
+            Ok(name.name)
+        });
+        let site = Site::of(made.tasks(TaskPolicy::ByFlow));
+        let call = begin(&site.speaking(revision), revision).await;
+        call.expect_asked(&["name"]);
+        assert_eq!(site.tasks.view(None, 10).await.unwrap(), []);
+        let call = call.accept("name", named("Ada")).send().await;
+        let task = site.started(site.speaking(revision), revision, call.response());
+        assert_eq!(task.text().await, "Ada");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_of_earlier_rounds_do_not_count() {
+    let outside = Outside::default();
+    let made = tool(&outside, async |flow, outside| {
+        let age = flow.elicit::<Name>("name", "Who?");
+        let age = age.validate(|name: &Name| if name.name.len() < 2 { Err("longer, please") } else { Ok(()) });
+        let name = age.await?;
+        flow.into_task().await;
+        flow.step("ship", outside.happen("ship")).await?;
+        let again: Name = flow.elicit("again", "And now?").await?;
+        Ok(format!("{} {}", name.name, again.name))
+    });
+    let site = Site::of(made.tasks(TaskPolicy::ByFlow));
+    let call = begin(&site.client(), Revision::Published).await;
+    let call = call.accept("name", named("A")).send().await;
+    call.expect_asked(&["name"]);
+    let call = call.accept("name", named("Ada")).send().await;
+    let task = site.started(site.client(), Revision::Published, call.response());
+    task.until_asked(&["again"]).await;
+    task.accept("again", named("Bob")).await;
+    assert_eq!(task.text().await, "Ada Bob");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_flow_that_becomes_a_task_twice_at_once_there_is_one() {
+    let outside = Outside::default();
+    let site = Site::of(moving(&outside));
+    let call = begin(&site.client(), Revision::Published).await.accept("first", named("Ada")).send().await;
+    let replays = (0..10).map(|_| call.clone().accept("last", named("Lovelace")).send());
+    let replies = futures_util::future::join_all(replays).await;
+    let ids: std::collections::BTreeSet<_> =
+        replies.iter().map(|reply| site.started(site.client(), Revision::Published, reply.response()).id).collect();
+    assert_eq!(ids.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_the_tool_refuses_is_refused_before_there_is_a_task() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Arguments {
+        #[expect(dead_code, reason = "it is only read")]
+        count: u32,
+    }
+    for revision in Revision::ALL {
+        let made = Tool::new("tool", async |_: mrtr_server::Flow, _: Arguments| Ok::<_, mrtr_server::Failure>("done"));
+        let site = Site::of(made.tasks(TaskPolicy::IfPossible));
+        let said = call(&site.speaking(revision), revision, json!({})).await;
+        let in_place = Client::new(&site.server).speaking(revision).call_tool("tool", json!({})).await;
+        assert_eq!(in_place.response()["result"]["isError"], true);
+        if said["result"]["isError"] == true {
+            assert_eq!(site.tasks.view(None, 10).await.unwrap(), []);
+        } else {
+            let task = site.started(site.speaking(revision), revision, &said);
+            assert_eq!(task.ended().await["isError"], true, "as its request would have ended");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_plain_call_does_not_touch_the_store() {
+    let store = Faulty::over(memory());
+    let plain = Tool::new("plain", async |_: mrtr_server::Flow| Ok::<_, mrtr_server::Failure>("done"));
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [plain, greeting()]);
+    // The runner has looked for work, and sleeps.
+    tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    let before = store.all_calls();
+    for revision in Revision::ALL {
+        let client = site.speaking(revision);
+        assert_eq!(client.call_tool("plain", json!({})).await.expect_text(), "done");
+        client.request("tools/list", json!({})).await;
+        client.request("ping", json!({})).await;
+    }
+    for revision in OLDER {
+        let asked = site.older(revision).call_tool("tool", json!({})).await;
+        asked.expect_asked(&["name"]);
+    }
+    assert_eq!(store.all_calls(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn with_single_use_the_handle_is_the_committed_reply() {
+    let outside = Outside::default();
+    let guard = mrtr_state::MemorySingleUse::new(TokioClock::start().now());
+    let site = Site::of(moving(&outside).single_use(guard));
+    let call = begin(&site.client(), Revision::Published).await.accept("first", named("Ada")).send().await;
+    call.expect_asked(&["last"]);
+    let before = call.clone();
+    let call = call.accept("last", named("Lovelace")).send().await;
+    let task = site.started(site.client(), Revision::Published, call.response());
+    let replayed = before.clone().accept("last", named("Lovelace")).send().await;
+    assert_eq!(site.started(site.client(), Revision::Published, replayed.response()).id, task.id);
+    let branched = before.accept("last", named("Byron")).send().await;
+    assert_eq!(branched.expect_error().code.as_i64(), -32602, "other answers to a state that was used");
+    task.until_asked(&["street"]).await;
+    task.accept("street", named("St James's")).await;
+    assert_eq!(task.text().await, "Ada Lovelace of St James's");
+}

@@ -15,6 +15,7 @@ mod report;
 mod server;
 mod state;
 mod statistics;
+mod tasks;
 mod tracker;
 mod versions;
 
@@ -56,6 +57,7 @@ enum GroupName {
     State,
     Message,
     Growth,
+    Tasks,
     Instructions,
 }
 
@@ -67,6 +69,7 @@ impl GroupName {
             Self::State => state::measure(scale),
             Self::Message => message::measure(scale),
             Self::Growth => growth::measure(scale)?,
+            Self::Tasks => tasks::measure(scale)?,
             Self::Instructions => instructions::measure(accept)?,
         })
     }
@@ -84,6 +87,12 @@ enum Part {
         #[arg(long)]
         core: Option<usize>,
     },
+    /// Keeps tasks, phase by phase, as it is told
+    #[command(hide = true)]
+    KeepTasks(tasks::child::Options),
+    /// Serves, with so many tasks that wait, and measures what it is told
+    #[command(hide = true)]
+    WaitWithTasks { waiting: usize },
     /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
@@ -139,6 +148,8 @@ impl Part {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
                 runtime.block_on(candidate.serve(port))
             }
+            Self::KeepTasks(options) => tasks::child::run(&options),
+            Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
             Self::Calls => {
                 instructions::require()?;

@@ -11,7 +11,6 @@ use anyhow::Result;
 
 use crate::Scale;
 use crate::report::Group;
-pub(crate) use side::{Phase, Side};
 
 pub(crate) fn measure(scale: Scale) -> Result<Group> {
     let mut figures = lives::figures(scale)?;
@@ -22,7 +21,9 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
                 the statements of each verb on the same tables with the same settings (WAL, synchronous=FULL), and \
                 neither reads what it found, nor decides anything, nor tells a caller. Where 64 callers at once use \
                 the store, the loop puts 64 into a transaction; where one does, one. With three processes, three such \
-                loops share a file. Then a server with tasks that wait for answers: the memory that it has more than \
+                loops share a file. A ratio is of time on a core, which does not depend on what else the machine does; it \
+                leaves out the wait for the disk, and the store commits somewhat more often than the loop, since it \
+                takes what has arrived and does not wait for more. Rates by the clock are for orientation. Then a server with tasks that wait for answers: the memory that it has more than \
                 over an empty store, and what it takes to read one task and to claim one that is due.",
         figures,
     })

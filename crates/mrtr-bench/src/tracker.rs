@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
-use mrtr_server::{Context, Flow, Server, StatePolicy, Tool};
+use mrtr_server::{Builder, Context, Flow, Server, StatePolicy, Tool};
 use mrtr_state::{Key, KeyRing, MemorySingleUse, Sealer};
+use mrtr_tasks::Tasks;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -67,13 +68,22 @@ async fn link(_duplicate: u64, _original: u64) -> Result<()> {
 
 /// The tracker, with a sealer of known keys.
 pub(crate) fn server() -> Result<Server> {
+    Ok(builder()?.build()?)
+}
+
+/// The tracker, where calls could be tasks, and are not.
+pub(crate) fn server_with(tasks: Tasks) -> Result<Server> {
+    Ok(builder()?.extension(tasks).build()?)
+}
+
+fn builder() -> Result<Builder> {
     let without_state = Tool::new("update_without_state", update_work_item).state_policy(StatePolicy::WhenNeeded);
     let builder = Server::builder("tracker", "1.0.0")
         .sealer(sealer()?)
         .tool(Tool::new("close_work_item", close_work_item).description("Closes a work item"))
         .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
         .tool(without_state.description("Updates a work item"));
-    Ok(builder.build()?)
+    Ok(builder)
 }
 
 /// The tracker, where each state of the tool that asks is used once.

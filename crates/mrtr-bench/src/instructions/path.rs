@@ -7,8 +7,9 @@ use clap::ValueEnum;
 use mrtr_client::{Action, Call, Limits};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{JsonObject, Revision};
-use mrtr_server::{Context, Reply};
+use mrtr_server::{Context, Reply, Server};
 use mrtr_state::{Key, ParamsDigest, ParamsKey};
+use mrtr_tasks::{MemoryTaskStore, Tasks};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -24,6 +25,7 @@ pub(crate) enum Path {
     Seal,
     Open,
     Plain,
+    PlainWithTasks,
     Ask,
     AskSealed,
     Final,
@@ -34,12 +36,13 @@ pub(crate) enum Path {
 }
 
 impl Path {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Parse,
         Self::Digest,
         Self::Seal,
         Self::Open,
         Self::Plain,
+        Self::PlainWithTasks,
         Self::Ask,
         Self::AskSealed,
         Self::Final,
@@ -50,8 +53,9 @@ impl Path {
     ];
 
     /// Those on which a server answers one request.
-    pub(super) const SERVED: [Self; 7] = [
+    pub(super) const SERVED: [Self; 8] = [
         Self::Plain,
+        Self::PlainWithTasks,
         Self::Ask,
         Self::AskSealed,
         Self::Final,
@@ -67,6 +71,7 @@ impl Path {
             Self::Seal => "seal 256 B",
             Self::Open => "open 256 B",
             Self::Plain => "plain call",
+            Self::PlainWithTasks => "plain call, on a server with tasks",
             Self::Ask => "round 1, no state",
             Self::AskSealed => "round 1, state",
             Self::Final => "final round",
@@ -98,10 +103,11 @@ impl Path {
             Self::Digest => digest(times)?,
             Self::Seal => seal(times)?,
             Self::Open => open(times)?,
-            Self::Plain => rounds(Exchange::Plain, times)?,
-            Self::Ask => rounds(Exchange::Ask, times)?,
-            Self::AskSealed => rounds(Exchange::AskSealed, times)?,
-            Self::Final => rounds(Exchange::Final, times)?,
+            Self::Plain => rounds(tracker::server, Exchange::Plain, times)?,
+            Self::PlainWithTasks => rounds(with_tasks, Exchange::Plain, times)?,
+            Self::Ask => rounds(tracker::server, Exchange::Ask, times)?,
+            Self::AskSealed => rounds(tracker::server, Exchange::AskSealed, times)?,
+            Self::Final => rounds(tracker::server, Exchange::Final, times)?,
             Self::Streamed => streamed(times)?,
             Self::SingleUse => single_use(times, most, str::to_owned)?,
             Self::StreamedSingleUse => single_use(times, most, tracker::notified)?,
@@ -147,9 +153,9 @@ fn open(times: u32) -> Result<()> {
 }
 
 /// Rounds in memory, of the server that is measured over HTTP too.
-fn rounds(exchange: Exchange, times: u32) -> Result<()> {
+fn rounds(server: fn() -> Result<Server>, exchange: Exchange, times: u32) -> Result<()> {
     runtime()?.block_on(async {
-        let server = tracker::server()?;
+        let server = server()?;
         let body = exchange.body(async |body| tracker::answer(&server, body.to_owned()).await).await?;
         for _ in 0..times {
             let reply = server.handle(body.clone().into(), Context::new()).await.last().await;
@@ -157,6 +163,11 @@ fn rounds(exchange: Exchange, times: u32) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// The tracker that could run calls as tasks. Its store is in memory: what SQLite does beside has no part in a plain call.
+fn with_tasks() -> Result<Server> {
+    tracker::server_with(Tasks::new(MemoryTaskStore::default()))
 }
 
 /// Calls whose client hears of progress before the result.

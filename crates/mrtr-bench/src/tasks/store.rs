@@ -1,6 +1,7 @@
 //! Our side: the store, and as many callers at once as a server has.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
@@ -12,7 +13,6 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 use super::side::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
-use std::sync::Arc;
 
 pub(super) struct Store {
     runtime: Runtime,
@@ -42,7 +42,7 @@ impl Store {
             let mut callers = JoinSet::new();
             for call in calls {
                 if callers.len() >= self.at_once {
-                    callers.join_next().await.transpose()?.transpose()?;
+                    callers.join_next().await.expect("some are under way")??;
                 }
                 callers.spawn(call);
             }
@@ -97,8 +97,9 @@ impl Keeper for Store {
             Phase::Complete => self.each_run(|store, run| async move {
                 store.finish(run, End::Completed { is_error: false }, RESULT.to_vec()).await
             }),
-            Phase::Get => self
-                .each_run(|store, run| async move { store.get(run.id, Some(&owner())).await.map(std::hint::black_box).map(drop) }),
+            Phase::Get => self.each_run(|store, run| async move {
+                store.get(run.id, Some(&owner())).await.map(std::hint::black_box).map(drop)
+            }),
         }
     }
 }

@@ -73,6 +73,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     running::a_run_that_gave_its_task_up_changes_nothing(&trial().await).await;
     running::a_late_run_that_none_replaced_may_still_say_what_it_did(&trial().await).await;
     running::entries_come_back_in_their_order_with_answers_between_them(&trial().await).await;
+    running::entries_that_say_no_more_than_others_make_room_for_them(&trial().await).await;
     running::large_and_empty_bytes_come_back_as_they_were(&trial().await).await;
     running::what_came_while_a_run_had_the_task_starts_another(&trial().await).await;
     running::the_last_message_stands(&trial().await).await;

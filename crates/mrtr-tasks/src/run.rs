@@ -121,8 +121,9 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
         }
     };
     let Prepared { call, journal, keys } = prepared;
+    compact(inner, run, &task, &journal).await;
     let progress = Progress::default();
-    let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone()));
+    let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone()));
     // Its time is the task's, which its supervisor knows: a question may extend it.
     let lasts = Duration::MAX;
     let limit = inner.options.journal_limit;
@@ -138,6 +139,24 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
         () = lease::supervise(inner, run, &signal, &progress, began, expires) => None,
     };
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
+}
+
+/// Has a journal kept in fewer bytes whose entries take the place of others, as those of yield points do.
+async fn compact(inner: &Inner, run: Run, task: &AcquiredTask, journal: &Journal) {
+    let kept: usize = task.entries.iter().map(Vec::len).sum();
+    if kept < COMPACTED_FROM && task.entries.len() < ENTRIES_OF_A_RUN {
+        return;
+    }
+    let entries = journal.to_bytes();
+    if entries.len() > kept / 2 && task.entries.len() < ENTRIES_OF_A_RUN {
+        return;
+    }
+    let Some(attached) = inner.attached() else { return };
+    let sealed = attached.vault.seal(Kind::Entries, run.id, &entries);
+    // If it fails, the journal is as long as it was; whether this run still has the task, its next entry tells.
+    if let Err(error) = inner.store.compact(run, task.entries.len(), sealed).await {
+        tracing::warn!(error = &error as &dyn std::error::Error, "the journal of a task was not compacted");
+    }
 }
 
 /// For how long from now a task lasts that was just acquired for this long.
@@ -172,6 +191,10 @@ impl Prepared {
     }
 }
 
+/// A journal that is shorter than this is left as it is.
+const COMPACTED_FROM: usize = 64 * 1024;
+/// After so many entries a run makes way for another, which begins with a journal that was compacted.
+const ENTRIES_OF_A_RUN: usize = 1000;
 const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
 const SWEPT_AT_ONCE: usize = 256;
 /// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.

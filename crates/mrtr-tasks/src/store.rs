@@ -69,6 +69,12 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A false yes repeats an effect, or shows a question whose answer is lost.
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError>;
 
+    /// Puts these entries in the place of the first so many, which say no more than they do; if there are none, nothing is
+    /// changed. Entries that came since the task was acquired stay behind them.
+    ///
+    /// A false yes costs room. Entries that go though they are none of the first lose an answer.
+    async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError>;
+
     /// The run has ended with something missing: keeps what it recorded last and gives the task up.
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError>;
 

@@ -22,6 +22,30 @@ pub(super) async fn a_run_that_was_replaced_changes_nothing(trial: &Trial) {
     assert_eq!((taken.open, taken.used), (opening(&["name"]).opened, Vec::new()), "and no question");
 }
 
+/// A flow that says the same again and again must not grow for ever, and an answer that comes meanwhile must not go.
+pub(super) async fn entries_that_say_no_more_than_others_make_room_for_them(trial: &Trial) {
+    let id = trial.asking(&["name"]).await;
+    trial.store.wake(id).await.expect("it has not ended");
+    let run = run_of(&trial.take().await);
+    for entries in ["one", "two"] {
+        trial.store.record(run, entry(entries)).await.expect("the run has the task");
+    }
+    trial.store.hand_over(run, Duration::ZERO).await.expect("the run has the task");
+    let taken = trial.take().await;
+    trial.answer(id, &[("name", "Ann")]).await;
+    let before = trial.get(id).await;
+    let compacted = trial.store.compact(run_of(&taken), taken.entries.len(), b"both".to_vec()).await;
+    compacted.expect("the run has the task");
+    trial.store.compact(run_of(&taken), 0, b"none".to_vec()).await.expect("the run has the task");
+    let stale = trial.store.compact(run, 1, b"lost".to_vec()).await;
+    assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "a run that was replaced, not {stale:?}");
+    assert_eq!(trial.get(id).await, before, "nothing of it is seen from outside");
+    trial.store.record(run_of(&taken), entry("three")).await.expect("the run has the task");
+    trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
+    let entries = [&b"both"[..], b"Ann", b"three"].map(<[u8]>::to_vec);
+    assert_eq!(trial.take().await.entries, entries, "in their order, with what came since");
+}
+
 pub(super) async fn a_run_that_gave_its_task_up_changes_nothing(trial: &Trial) {
     let run = trial.running().await;
     trial.store.park(run, opening(&["name"]), None).await.expect("the run has the task");

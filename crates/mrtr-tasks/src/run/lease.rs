@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::progress::Progress;
 use crate::record::Refusal;
 use crate::store::{Run, StoreError};
-use crate::tasks::Inner;
+use crate::tasks::{Inner, Phase};
 use crate::vault::Kind;
 
 /// Renews the lease of a run and stops the run when it must not go on: the task's time is over after this long, if it
@@ -25,6 +25,9 @@ pub(super) async fn supervise(
     let lease = inner.options.lease;
     let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
+    let mut phase = inner.phase.subscribe();
+    // Whether it was stopped for another run to go on: begun steps then have all the time that they need.
+    let mut makes_way = false;
     // When the store last said that this run has the task, at the latest.
     let mut confirmed = began;
     loop {
@@ -37,12 +40,21 @@ pub(super) async fn supervise(
             }
         };
         tokio::select! {
-            reason = signal.wait() => return tokio::time::sleep(grace(inner, reason)).await,
+            reason = signal.wait(), if !makes_way => {
+                makes_way = reason == StopReason::Shutdown && !inner.is_shutting_down();
+                if !makes_way {
+                    return tokio::time::sleep(grace(inner, reason)).await;
+                }
+            }
+            () = async { drop(phase.wait_for(|phase| *phase == Phase::ShuttingDown).await) }, if makes_way => {
+                return tokio::time::sleep(grace(inner, StopReason::Shutdown)).await;
+            }
             () = is_due => {
                 let asked = Instant::now();
                 let message = progress.take().and_then(|text| seal(inner, run, &text));
                 match renew(inner, run, message, confirmed + lease * 2 / 3).await {
                     Ok(()) => confirmed = asked,
+                    Err(reason) if makes_way => return tokio::time::sleep(grace(inner, reason)).await,
                     Err(reason) => signal.raise(reason),
                 }
             }

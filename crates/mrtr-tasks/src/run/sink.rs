@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use mrtr_schema::{ClientCapabilities, Feature, Revision};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{
-    Entries, EntryKind, Journal, JournalSink, Question, SinkError, ToolCall, check_capabilities,
+    Entries, EntryKind, Journal, JournalSink, Question, SinkError, StopReason, StopSignal, ToolCall, check_capabilities,
 };
 
 use tokio::time::Instant;
 
+use super::ENTRIES_OF_A_RUN;
 use super::keys::{Asked, Keys};
 use super::progress::Progress;
 use crate::body::QuestionBody;
@@ -29,6 +30,8 @@ pub(super) struct Sink {
     /// What the client that created the task declared.
     capabilities: ClientCapabilities,
     progress: Progress,
+    /// Stops the run, for another to go on.
+    signal: StopSignal,
     state: Mutex<State>,
 }
 
@@ -39,6 +42,8 @@ struct State {
     /// Questions that this run has open, by name.
     asked: HashSet<String>,
     broken: Option<Broken>,
+    /// How many times entries were kept.
+    kept: usize,
 }
 
 /// Why a run could not go on.
@@ -59,15 +64,17 @@ impl Sink {
         journal: &Journal,
         keys: Keys,
         progress: Progress,
+        signal: StopSignal,
     ) -> Self {
         let steps = journal.steps().map(str::to_owned).collect();
-        let state = State { keys, steps, asked: HashSet::new(), broken: None };
+        let state = State { keys, steps, asked: HashSet::new(), broken: None, kept: 0 };
         Self {
             inner: Arc::clone(inner),
             run,
             revision: call.revision,
             capabilities: call.capabilities.clone(),
             progress,
+            signal,
             state: Mutex::new(state),
         }
     }
@@ -206,6 +213,10 @@ impl Sink {
 
     fn kept(&self, entries: &Entries, prepared: Prepared) {
         let mut state = self.state();
+        state.kept += 1;
+        if state.kept >= ENTRIES_OF_A_RUN {
+            self.signal.raise(StopReason::Shutdown);
+        }
         for name in &prepared.withdrawn {
             state.keys.retire(name);
             state.asked.remove(name);

@@ -146,6 +146,17 @@ impl TaskStore for MemoryTaskStore {
         self.change(run.id, |row, now| row.record(recorded, now, |change| Event::Record { fence: run.fence, change }))
     }
 
+    async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
+        // Nothing of it can be seen from outside.
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        tasks.change(run.id, |row| {
+            row.record.clone().apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, now)?;
+            row.compact(first, entries);
+            Ok(())
+        })
+    }
+
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError> {
         self.change(run.id, |row, now| {
             row.record(recorded, now, |change| Event::Park { fence: run.fence, change, look_again })

@@ -134,6 +134,10 @@ impl TaskStore for SqliteTaskStore {
         self.ask(move |tables| tables.record(run, recorded, |change| Event::Record { fence: run.fence, change })).await
     }
 
+    async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
+        self.ask(move |tables| tables.compact(run, first, entries)).await
+    }
+
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError> {
         let park = move |tables: &mut Tables<'_>| {
             tables.record(run, recorded, |change| Event::Park { fence: run.fence, change, look_again })

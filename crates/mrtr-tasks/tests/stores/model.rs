@@ -82,6 +82,24 @@ impl Model {
         self.row(run.id, None)?.record(recorded, now, |change| Event::Record { fence: run.fence, change })
     }
 
+    pub(crate) fn compact(
+        &mut self,
+        run: Run,
+        first: usize,
+        entries: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let row = self.row(run.id, None)?;
+        row.record.clone().apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, now)?;
+        let rest = row.entries.split_off(first.min(row.entries.len()));
+        if row.entries.is_empty() {
+            row.entries = rest;
+            return Ok(());
+        }
+        row.entries = std::iter::once(entries).chain(rest).collect();
+        Ok(())
+    }
+
     pub(crate) fn park(
         &mut self,
         run: Run,

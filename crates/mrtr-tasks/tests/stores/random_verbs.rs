@@ -56,6 +56,7 @@ enum Verb {
 enum RunVerb {
     Renew(Duration, Option<Vec<u8>>),
     Record(Recorded),
+    Compact(usize, Vec<u8>),
     Park(Recorded, Option<Duration>),
     HandOver(Duration),
     Finish(End),
@@ -97,6 +98,7 @@ fn run_verb() -> impl Strategy<Value = RunVerb> {
     prop_oneof![
         1 => (duration(), option::of(bytes())).prop_map(|(lease, message)| RunVerb::Renew(lease, message)),
         4 => recorded().prop_map(RunVerb::Record),
+        1 => (0..4_usize, bytes()).prop_map(|(first, entries)| RunVerb::Compact(first, entries)),
         3 => (recorded(), option::of(duration())).prop_map(|(recorded, again)| RunVerb::Park(recorded, again)),
         1 => duration().prop_map(RunVerb::HandOver),
         1 => select(End::ALL.to_vec()).prop_map(RunVerb::Finish),
@@ -262,6 +264,7 @@ impl Player {
         match verb {
             RunVerb::Renew(lease, message) => self.store.renew(run, lease, message).await,
             RunVerb::Record(recorded) => self.store.record(run, recorded).await,
+            RunVerb::Compact(first, entries) => self.store.compact(run, first, entries).await,
             RunVerb::Park(recorded, look_again) => self.store.park(run, recorded, look_again).await,
             RunVerb::HandOver(pause) => self.store.hand_over(run, pause).await,
             RunVerb::Finish(end) => self.store.finish(run, end, end.as_str().into()).await,
@@ -302,6 +305,7 @@ fn of_run(model: &mut Model, run: Run, verb: RunVerb, now: Timestamp) -> Result<
     match verb {
         RunVerb::Renew(lease, message) => model.renew(run, lease, message, now),
         RunVerb::Record(recorded) => model.record(run, recorded, now),
+        RunVerb::Compact(first, entries) => model.compact(run, first, entries, now),
         RunVerb::Park(recorded, look_again) => model.park(run, recorded, look_again, now),
         RunVerb::HandOver(pause) => model.apply(run.id, None, Event::HandOver { fence: run.fence, pause }, now),
         RunVerb::Finish(end) => model.finish(run, end, end.as_str().into(), now),

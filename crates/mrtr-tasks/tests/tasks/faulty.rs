@@ -105,6 +105,10 @@ impl TaskStore for Faulty {
         self.through("record", self.inner.record(run, recorded)).await
     }
 
+    async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
+        self.through("compact", self.inner.compact(run, first, entries)).await
+    }
+
     async fn park(&self, run: Run, recorded: Recorded, look_again: Option<Duration>) -> Result<(), StoreError> {
         self.through("park", self.inner.park(run, recorded, look_again)).await
     }

@@ -61,6 +61,34 @@ async fn steps_are_not_repeated_over_many_runs() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_run_of_many_entries_makes_way_and_leaves_a_short_journal_and_its_begun_steps_alone() {
+    let outside = Outside::default();
+    let site = Site::of(tool(&outside, async |flow, outside| {
+        let slow = flow.step("slow", outside.happen_after_gate("slow"));
+        let counting = flow.branch(async {
+            for number in flow.resumed_from::<u32>().unwrap_or(0)..2500 {
+                flow.yield_point(&number).await;
+                if number == 1500 {
+                    outside.happen("halfway").await?;
+                }
+            }
+            Ok::<_, Failure>(())
+        });
+        let (slow, counted) = flow.join((slow, counting)).await?;
+        counted?;
+        Ok(slow)
+    }));
+    let task = site.start().await;
+    outside.until("at the gate", 1).await;
+    tokio::time::sleep(Duration::from_mins(5)).await;
+    assert_eq!(outside.all(), ["at the gate"], "a run that makes way begins nothing, and waits for what it began");
+    outside.open_gate();
+    assert_eq!(task.text().await, "slow");
+    assert_eq!(outside.all(), ["at the gate", "slow", "halfway"], "the step was not repeated");
+    assert_eq!(site.tasks.view(None, 1).await.unwrap()[0].runs, 3, "each run takes a thousand entries on");
+}
+
+#[tokio::test(start_paused = true)]
 async fn handlers_that_drop_poll_by_hand_or_spawn_get_no_further_than_their_question() {
     type Handler = fn(mrtr_server::Flow, Outside) -> futures_util::future::BoxFuture<'static, Result<String, Failure>>;
     let handlers: [Handler; 4] = [

@@ -54,6 +54,13 @@ impl Row {
         Ok(())
     }
 
+    pub(super) fn compact(&mut self, first: usize, entries: Vec<u8>) {
+        let first = first.min(self.entries.len());
+        if first > 0 {
+            self.entries.splice(..first, [entries]);
+        }
+    }
+
     /// Says which keys were answered: a key that comes twice, by the first.
     pub(super) fn answer(&mut self, answers: Vec<Answer>, now: Timestamp) -> Result<Vec<String>, Refusal> {
         let mut accepted: Vec<Answer> = Vec::new();

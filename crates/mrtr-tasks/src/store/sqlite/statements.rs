@@ -55,6 +55,10 @@ statements! {
     ADD_CALL = "INSERT INTO entry (task, number, bytes) VALUES (?1, 0, ?2)";
     ADD_ENTRY = "INSERT INTO entry (task, number, bytes)
                  VALUES (?1, (SELECT max(number) + 1 FROM entry WHERE task = ?1), ?2)";
+    LAST_OF_FIRST = "SELECT max(number) FROM (
+                         SELECT number FROM entry WHERE task = ?1 AND number > 0 ORDER BY number LIMIT ?2)";
+    ERASE_FIRST_ENTRIES = "DELETE FROM entry WHERE task = ?1 AND number > 0 AND number <= ?2";
+    PUT_ENTRY = "INSERT INTO entry (task, number, bytes) VALUES (?1, ?2, ?3)";
     ERASE_ENTRIES = "DELETE FROM entry WHERE task = ?1";
 
     QUESTIONS = "SELECT key, body FROM question WHERE task = ?1";

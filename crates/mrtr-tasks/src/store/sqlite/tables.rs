@@ -2,6 +2,8 @@
 //!
 //! A verb that is refused has written nothing: it is applied to the record and checked first.
 
+use std::time::Duration;
+
 use mrtr_server::extend::Clock;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params};
 
@@ -94,6 +96,19 @@ impl Tables<'_> {
         self.add_entry(head.place, entries)?;
         self.add_message(head.place, message)?;
         Ok(self.keep(&head)?)
+    }
+
+    pub(super) fn compact(&mut self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), Failure> {
+        let mut head = self.head(run.id)?;
+        // The record is not kept: nothing of it can be seen from outside, and no time is won by it.
+        head.record.apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, self.clock.now())?;
+        let last: Option<i64> = self
+            .connection
+            .prepare_cached(sql::LAST_OF_FIRST)?
+            .query_row((head.place, i64::try_from(first).unwrap_or(i64::MAX)), |row| row.get(0))?;
+        let Some(last) = last else { return Ok(()) };
+        self.run(sql::ERASE_FIRST_ENTRIES, (head.place, last))?;
+        Ok(self.run(sql::PUT_ENTRY, (head.place, last, entries))?)
     }
 
     pub(super) fn finish(&mut self, run: Run, end: End, result: Vec<u8>) -> Result<(), Failure> {

@@ -53,7 +53,9 @@ pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
         }
     }
     let mut lost = HashMap::new();
-    open.into_values().for_each(|order| *lost.entry(order).or_default() += 1);
+    for order in open.into_values() {
+        *lost.entry(order).or_default() += 1;
+    }
     lost
 }
 

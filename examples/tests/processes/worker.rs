@@ -172,5 +172,5 @@ fn client(url: &str) -> Client {
 }
 
 pub(crate) const LEASE: Duration = Duration::from_secs(2);
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const KEYS: &str = "test:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";

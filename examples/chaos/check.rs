@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use mrtr_tasks::End;
 use mrtr_tasks::store::Listed;
 
+use crate::figures;
 use crate::ledger::{Entry, Outcome};
 use crate::tools::{INTERRUPTED, ONCE, Receipts};
 use crate::trace::Event;
@@ -13,6 +14,7 @@ use crate::trace::Event;
 pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let flows = Flows::of(events);
     let mut found = flows.violations();
+    found.extend(stuck(ledger, events));
     for entry in ledger {
         let what =
             |why: String| format!("order {} (task {}): {why}", entry.order, entry.task.as_deref().unwrap_or("?"));
@@ -26,6 +28,7 @@ pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) ->
 fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     let receipts = match &entry.outcome {
         Some(Outcome::Completed(receipts)) => receipts,
+        Some(Outcome::Stuck) => return Vec::new(),
         Some(Outcome::Wrong(why)) => return vec![why.clone()],
         None => return vec!["nothing came of it".to_owned()],
     };
@@ -40,6 +43,17 @@ fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     found
 }
 
+/// A task ends as stuck only where it has lost five runs, which a process that lives so short may bring about.
+fn stuck(ledger: &[Entry], events: &[Event]) -> Vec<String> {
+    let is_stuck = |entry: &&Entry| matches!(entry.outcome, Some(Outcome::Stuck));
+    let stuck = ledger.iter().filter(is_stuck);
+    let lost = figures::lost_runs(events);
+    let unlucky = stuck.filter(|entry| lost.get(&entry.order).copied().unwrap_or(0) < MOST_LOST_RUNS);
+    unlucky.map(|entry| format!("order {}: it is stuck, and has not lost {MOST_LOST_RUNS} runs", entry.order)).collect()
+}
+
+const MOST_LOST_RUNS: usize = 5;
+
 /// The store has every task that a client was told of, completed, and others only for calls that had no reply.
 fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     let mut found = Vec::new();
@@ -48,7 +62,7 @@ fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     for id in &acknowledged {
         match ends.get(*id) {
             None => found.push(format!("task {id} was acknowledged, and is missing")),
-            Some(Some((End::Completed { is_error: false }, _))) => {}
+            Some(Some((End::Completed { is_error: false } | End::Stuck, _))) => {}
             Some(end) => found.push(format!("task {id} is not completed: {end:?}")),
         }
     }
@@ -226,6 +240,15 @@ mod tests {
     fn a_step_that_must_not_be_repeated_is_told() {
         let events = [began("1"), effect("1", ONCE, "k", "a"), began("2"), effect("2", ONCE, "k", "b")];
         assert_eq!(found(&events), [format!("flow f, step `{ONCE}`: it must not be repeated, and was")]);
+    }
+
+    #[test]
+    fn a_task_is_stuck_after_five_lost_runs_only() {
+        let entry = Entry { order: 1, outcome: Some(Outcome::Stuck), ..Entry::default() };
+        let lost = ["1", "2", "3", "4", "5"].map(began);
+        assert_eq!(violations(std::slice::from_ref(&entry), &lost, &[]), Vec::<String>::new());
+        let left = [&lost[..], &[Event::Left { run: "5".into() }]].concat();
+        assert_eq!(violations(&[entry], &left, &[]), ["order 1: it is stuck, and has not lost 5 runs"]);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The figures of a run.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
 use mrtr_tasks::store::Listed;
 
 use crate::check::Flows;
-use crate::ledger::Entry;
+use crate::ledger::{Entry, Outcome};
 use crate::tools::INTERRUPTED;
 use crate::trace::Event;
 
@@ -22,12 +22,14 @@ impl Figures {
         times.sort_unstable();
         let time =
             |time: Option<&Duration>| time.map_or_else(String::new, |time| format!("{:.1} s", time.as_secs_f64()));
+        let stuck = ledger.iter().filter(|entry| matches!(entry.outcome, Some(Outcome::Stuck))).count();
         let interrupted = |event: &&Event| matches!(event, Event::Recorded { receipt, .. } if receipt == INTERRUPTED);
         Self(vec![
             ("tasks", ledger.len().to_string()),
             ("tasks of calls that had no reply", kept.len().saturating_sub(ledger.len()).to_string()),
             ("runs", runs.to_string()),
-            ("lost runs", lost_runs(events).to_string()),
+            ("lost runs", lost_runs(events).values().sum::<usize>().to_string()),
+            ("tasks that ended as stuck", stuck.to_string()),
             ("answers", sum(|entry| entry.answers.len() as u64)),
             ("answers sent again otherwise", sum(|entry| entry.contradictions)),
             ("requests without a reply", sum(|entry| entry.lost_replies)),
@@ -40,17 +42,21 @@ impl Figures {
     }
 }
 
-/// Runs that did not get to say that they ended.
-fn lost_runs(events: &[Event]) -> usize {
-    let mut open = HashSet::new();
+/// Runs that did not get to say that they ended, by order.
+pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
+    let mut open = HashMap::new();
     for event in events {
         match event {
-            Event::Began { run, .. } => drop(open.insert(run)),
+            Event::Began { run, order, .. } => drop(open.insert(run, *order)),
             Event::Left { run } => drop(open.remove(run)),
             _ => {}
         }
     }
-    open.len()
+    let mut lost = HashMap::new();
+    for order in open.into_values() {
+        *lost.entry(order).or_default() += 1;
+    }
+    lost
 }
 
 impl fmt::Display for Figures {

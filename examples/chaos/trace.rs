@@ -53,10 +53,11 @@ impl Trace {
         format!("{}#{}", self.0.process, self.0.made.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// In one write, so that lines of several processes do not mix.
+    /// In one write, so that lines of several processes do not mix. It begins with the end of the line before, which a
+    /// process that was killed while it wrote may have left open.
     fn append(&self, event: &Event) -> Result<()> {
-        let mut line = serde_json::to_vec(event)?;
-        line.push(b'\n');
+        let mut line = vec![b'\n'];
+        serde_json::to_writer(&mut line, event)?;
         (&self.0.file).write_all(&line)?;
         Ok(())
     }
@@ -109,9 +110,16 @@ impl Drop for TracedRun {
     }
 }
 
-/// The events of a trace.
+/// The events of a trace. One that was cut off has not happened: its process was killed before it could go on.
 pub(crate) fn read(path: &Path) -> Result<Vec<Event>> {
     let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    let events = text.lines().map(|line| serde_json::from_str(line).with_context(|| format!("not an event: {line}")));
-    events.collect()
+    let mut events = Vec::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match serde_json::from_str(line) {
+            Ok(event) => events.push(event),
+            Err(error) if error.is_eof() => eprintln!("cut off by a kill: {line}"),
+            Err(error) => return Err(error).with_context(|| format!("not an event: {line}")),
+        }
+    }
+    Ok(events)
 }

@@ -129,7 +129,7 @@ impl Options {
             Plan { tasks: 30, seconds: 6, patience: 20, thought_ms: 400, step_ms: 1_000, seed }
         } else {
             let seconds = self.minutes * 60;
-            Plan { tasks: self.tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 2_000, seed }
+            Plan { tasks: self.tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 600, seed }
         })
     }
 }

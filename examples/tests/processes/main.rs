@@ -75,19 +75,17 @@ fn crashes(place: &Place) -> usize {
 async fn a_fleet_upgraded_one_by_one_with_a_tool_added_and_one_removed_loses_no_task() {
     let place = Place::new();
     let (old, new) = ("order,old", "order,new");
-    let mut fleet = vec![place.worker(old), place.worker(old), place.worker(old)];
+    let mut fleet = [place.worker(old), place.worker(old), place.worker(old)];
     let mut tasks = Vec::new();
     for order in 1..=4 {
         let tool = if order % 2 == 0 { "order" } else { "old" };
         let task = fleet[0].create(tool, order, 400).await;
         tasks.push((order, fleet[1].asked(task).await));
     }
-    for number in 0..fleet.len() {
-        let upgraded = place.worker(new);
-        std::mem::replace(&mut fleet[number], upgraded).end();
+    for (order, worker) in (10..).zip(&mut fleet) {
+        std::mem::replace(worker, place.worker(new)).end();
         // A tool that only some workers have runs there.
-        let order = 10 + u64::try_from(number).unwrap();
-        tasks.push((order, fleet[number].create("new", order, 400).await));
+        tasks.push((order, worker.create("new", order, 400).await));
     }
     // No worker has the old tool: its tasks are there, can be answered, and wait for a worker that has it.
     let (of_old, others): (Vec<_>, Vec<_>) = tasks.into_iter().partition(|(order, _)| [1, 3].contains(order));

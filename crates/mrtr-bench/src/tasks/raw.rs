@@ -66,6 +66,7 @@ impl Raw {
 }
 
 impl Keeper for Raw {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the methods are those of one lifetime")]
     fn go(&mut self, phase: Phase) -> Result<()> {
         match phase {
             Phase::Create => {

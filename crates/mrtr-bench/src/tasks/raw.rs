@@ -3,7 +3,7 @@
 mod file;
 // The statements themselves, so that both sides always have the same.
 #[path = "../../../mrtr-tasks/src/store/sqlite/statements.rs"]
-#[expect(dead_code, reason = "not every statement is part of what is measured")]
+#[allow(dead_code, reason = "not every statement is part of what is measured")]
 mod statements;
 
 use std::path::Path;
@@ -116,12 +116,11 @@ impl Verbs<'_> {
         let owner = owner();
         let known =
             self.connection.prepare_cached(sql::OWNER)?.query_row([owner.as_str()], |row| row.get(0)).optional()?;
-        let number: i64 = match known {
-            Some(number) => number,
-            None => {
-                self.run(sql::ADD_OWNER, [owner.as_str()])?;
-                self.connection.last_insert_rowid()
-            }
+        let number: i64 = if let Some(number) = known {
+            number
+        } else {
+            self.run(sql::ADD_OWNER, [owner.as_str()])?;
+            self.connection.last_insert_rowid()
         };
         let mut flow = self.connection.prepare_cached(sql::HEAD_OF_FLOW)?;
         ensure!(!flow.exists((number, id))?, "the flow is known");

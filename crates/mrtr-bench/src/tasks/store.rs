@@ -16,7 +16,7 @@ use super::side::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
 
 pub(super) struct Store {
     runtime: Runtime,
-    store: Arc<SqliteTaskStore>,
+    tasks_in_file: Arc<SqliteTaskStore>,
     random: ProcessRandom,
     /// A tool of this process alone, so that others do not claim its tasks.
     tool: String,
@@ -30,7 +30,7 @@ impl Store {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let store = Arc::new(SqliteTaskStore::open(file)?);
         let tool = format!("update_{}", std::process::id());
-        Ok(Self { runtime, store, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() })
+        Ok(Self { runtime, tasks_in_file: store, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() })
     }
 
     /// Has each of these done by a caller of its own, so many at once.
@@ -56,7 +56,7 @@ impl Store {
     fn create(&mut self) -> Result<()> {
         let new: Vec<_> = (0..self.tasks).map(|_| new_task(&self.random, &self.tool)).collect();
         self.runs = new.iter().map(|task| Run { id: task.record.id, fence: 0 }).collect();
-        let store = &self.store;
+        let store = &self.tasks_in_file;
         self.each(new.into_iter().map(|task| {
             let store = Arc::clone(store);
             async move { store.create(task, usize::MAX).await.map(drop) }
@@ -67,7 +67,7 @@ impl Store {
         let mut runs = Vec::new();
         while runs.len() < self.tasks {
             let wanted = Wanted { tools: vec![self.tool.clone()], lease: LEASE, most: self.at_once };
-            let acquired = self.runtime.block_on(self.store.acquire(&wanted))?.tasks;
+            let acquired = self.runtime.block_on(self.tasks_in_file.acquire(&wanted))?.tasks;
             ensure!(!acquired.is_empty(), "no task is due");
             runs.extend(acquired.iter().map(|task| Run { id: task.record.id, fence: task.record.fence }));
         }
@@ -79,7 +79,7 @@ impl Store {
     where
         F: Future<Output = Result<(), mrtr_tasks::store::StoreError>> + Send + 'static,
     {
-        self.each(self.runs.iter().map(|run| call(Arc::clone(&self.store), *run)))
+        self.each(self.runs.iter().map(|run| call(Arc::clone(&self.tasks_in_file), *run)))
     }
 }
 

@@ -136,7 +136,7 @@ impl Waits {
                 let task = self.store.get(self.some(), Some(&owner())).await?;
                 ensure!(!std::hint::black_box(task).open.is_empty(), "a task does not wait");
             }
-            Ok((on_core()? - begin).as_secs_f64() / f64::from(GETS))
+            Ok(on_core()?.saturating_sub(begin).as_secs_f64() / f64::from(GETS))
         })
     }
 
@@ -149,7 +149,7 @@ impl Waits {
                 self.store.wake(id).await?;
                 let begin = on_core()?;
                 let acquired = self.store.acquire(&wanted()).await?.tasks;
-                spent += on_core()? - begin;
+                spent += on_core()?.saturating_sub(begin);
                 ensure!(acquired.len() == 1, "{} tasks are due", acquired.len());
                 let run = Run { id, fence: acquired[0].record.fence };
                 self.store.park(run, Recorded::default(), None).await?;

@@ -14,7 +14,7 @@ use crate::trace::Event;
 pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let flows = Flows::of(events);
     let mut found = flows.violations();
-    found.extend(stuck(ledger, events));
+    found.extend(stuck(ledger, events, kept));
     for entry in ledger {
         let what =
             |why: String| format!("order {} (task {}): {why}", entry.order, entry.task.as_deref().unwrap_or("?"));
@@ -43,12 +43,19 @@ fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     found
 }
 
-/// A task ends as stuck only where it has lost five runs, which a process that lives so short may bring about.
-fn stuck(ledger: &[Entry], events: &[Event]) -> Vec<String> {
+/// A task ends as stuck only where it has lost five runs, which a process that lives so short may bring about. A process
+/// may also be killed between a lease and the first line of the handler: such a run is in the store's count alone.
+fn stuck(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let is_stuck = |entry: &&Entry| matches!(entry.outcome, Some(Outcome::Stuck));
-    let stuck = ledger.iter().filter(is_stuck);
     let lost = figures::lost_runs(events);
-    let unlucky = stuck.filter(|entry| lost.get(&entry.order).copied().unwrap_or(0) < MOST_LOST_RUNS);
+    let has_lost = |entry: &Entry| {
+        let is_of = |event: &&Event| matches!(event, Event::Began { order, .. } if *order == entry.order);
+        let traced = events.iter().filter(is_of).count();
+        let record = kept.iter().find(|task| entry.task.as_ref().is_some_and(|id| *id == task.record.id.to_string()));
+        let leased = record.and_then(|task| usize::try_from(task.record.fence).ok()).unwrap_or(traced);
+        lost.get(&entry.order).copied().unwrap_or(0) + leased.saturating_sub(traced)
+    };
+    let unlucky = ledger.iter().filter(is_stuck).filter(|entry| has_lost(entry) < MOST_LOST_RUNS);
     unlucky.map(|entry| format!("order {}: it is stuck, and has not lost {MOST_LOST_RUNS} runs", entry.order)).collect()
 }
 

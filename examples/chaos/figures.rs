@@ -42,17 +42,26 @@ impl Figures {
     }
 }
 
-/// Runs that did not get to say that they ended, by order.
+/// Runs that did not get to say that they ended, or did so after another had taken their task, by order: their process was
+/// killed or frozen.
 pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
-    let mut open = HashMap::new();
+    let mut lost: HashMap<u64, usize> = HashMap::new();
+    let mut last: HashMap<u64, &str> = HashMap::new();
+    let mut open: HashMap<&str, u64> = HashMap::new();
     for event in events {
         match event {
-            Event::Began { run, order, .. } => drop(open.insert(run, *order)),
-            Event::Left { run } => drop(open.remove(run)),
+            Event::Began { run, order, .. } => {
+                if let Some(earlier) = last.insert(*order, run)
+                    && open.remove(earlier).is_some()
+                {
+                    *lost.entry(*order).or_default() += 1;
+                }
+                open.insert(run, *order);
+            }
+            Event::Left { run } => drop(open.remove(run.as_str())),
             _ => {}
         }
     }
-    let mut lost = HashMap::new();
     for order in open.into_values() {
         *lost.entry(order).or_default() += 1;
     }

@@ -46,12 +46,12 @@ impl Figures {
 /// killed or frozen.
 pub(crate) fn lost_runs(events: &[Event]) -> HashMap<u64, usize> {
     let mut lost: HashMap<u64, usize> = HashMap::new();
-    let mut last: HashMap<u64, &str> = HashMap::new();
+    let mut newest: HashMap<u64, &str> = HashMap::new();
     let mut open: HashMap<&str, u64> = HashMap::new();
     for event in events {
         match event {
             Event::Began { run, order, .. } => {
-                if let Some(earlier) = last.insert(*order, run)
+                if let Some(earlier) = newest.insert(*order, run)
                     && open.remove(earlier).is_some()
                 {
                     *lost.entry(*order).or_default() += 1;

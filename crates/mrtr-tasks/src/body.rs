@@ -25,15 +25,15 @@ pub(crate) struct CallBody {
 
 impl CallBody {
     pub(crate) fn of(call: &ToolCall) -> Self {
-        let FlowTimes { started, ends, round } = FlowTimes::of(&call.flow_progress);
+        let progress = &call.flow_progress;
         Self {
             arguments: call.arguments.clone(),
             capabilities: call.capabilities.clone(),
             caller: call.caller.as_ref().map(|caller| (caller.issuer().to_owned(), caller.subject().to_owned())),
             tenant: call.tenant.clone(),
-            started,
-            ends,
-            round,
+            started: progress.started().as_millis(),
+            ends: progress.ends().as_millis(),
+            round: progress.round(),
         }
     }
 
@@ -47,19 +47,6 @@ impl CallBody {
         call.tenant = self.tenant;
         call.revision = record.revision;
         call
-    }
-}
-
-struct FlowTimes {
-    started: u64,
-    ends: u64,
-    round: u32,
-}
-
-impl FlowTimes {
-    fn of(progress: &FlowProgress) -> Self {
-        let (started, ends) = (progress.started().as_millis(), progress.ends().as_millis());
-        Self { started, ends, round: progress.round() }
     }
 }
 

@@ -1,16 +1,13 @@
 //! How a call becomes a task: by the tool's policy, if the client can, or by its flow.
 
-use std::time::Duration;
-
 use mrtr_schema::capabilities::ServerTasksCapability;
 use mrtr_schema::error_object::MissingCapabilityData;
-use mrtr_schema::tasks::{TaskMetadata, extension};
+use mrtr_schema::tasks::{Lifetime, extension};
 use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, Json, JsonObject, Revision, Wire};
 use mrtr_server::extend::OfferedCall;
 use mrtr_server::{ProtocolError, TaskPolicy};
 
 use crate::body::{CallBody, internal_error};
-use crate::options::Wish;
 use crate::store::{NewTask, StoreError};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::Kind;
@@ -101,18 +98,13 @@ fn required(revision: Revision) -> ProtocolError {
 }
 
 /// For how long the client wishes its task to be kept: where the revision lets it say so.
-fn wish(call: &OfferedCall<'_>) -> Result<Wish, ProtocolError> {
-    let Some(task) = call.task().filter(|_| call.revision().has(Feature::CoreTasks)) else { return Ok(Wish::None) };
-    if task.get().contains("null") && JsonObject::from_raw(task).is_ok_and(|task| is_null(&task)) {
-        return Ok(Wish::Unlimited);
-    }
-    let metadata = TaskMetadata::read(task, call.revision().lenient());
-    let metadata = metadata.map_err(|error| ProtocolError::invalid_params(error.in_member("task").to_string()))?;
-    Ok(metadata.ttl.map_or(Wish::None, |ttl| Wish::For(Duration::from_millis(ttl))))
-}
-
-fn is_null(task: &JsonObject) -> bool {
-    task.get("ttl").is_some_and(|ttl| ttl.as_str() == "null")
+fn wish(call: &OfferedCall<'_>) -> Result<Option<Lifetime>, ProtocolError> {
+    let Some(task) = call.task().filter(|_| call.revision().has(Feature::CoreTasks)) else { return Ok(None) };
+    let ttl = JsonObject::from_raw(task).and_then(|task| {
+        let ttl = task.get("ttl").map(|ttl| Lifetime::read(ttl.as_raw(), call.revision().lenient()));
+        ttl.transpose().map_err(|error| error.in_member("ttl"))
+    });
+    ttl.map_err(|error| ProtocolError::invalid_params(error.in_member("task").to_string()))
 }
 
 fn refused(error: &StoreError) -> ProtocolError {

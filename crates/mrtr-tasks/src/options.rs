@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mrtr_schema::tasks::Lifetime;
+
 /// How a server runs tasks.
 ///
 /// ```
@@ -161,19 +163,14 @@ impl TaskOptions {
     }
 
     /// For how long a task is kept whose client wishes this.
-    pub(crate) fn granted(&self, wish: Wish) -> Option<Duration> {
-        match (wish, self.longest_ttl) {
-            (Wish::None, _) => Some(self.ttl),
-            (Wish::For(wish), longest) => Some(longest.map_or(wish, |longest| wish.min(longest))),
-            (Wish::Unlimited, longest) => longest,
+    pub(crate) fn granted(&self, wish: Option<Lifetime>) -> Option<Duration> {
+        match wish {
+            None => Some(self.ttl),
+            Some(Lifetime::Milliseconds(wish)) => {
+                let wish = Duration::from_millis(wish);
+                Some(self.longest_ttl.map_or(wish, |longest| wish.min(longest)))
+            }
+            Some(Lifetime::Unlimited) => self.longest_ttl,
         }
     }
-}
-
-/// For how long a client wishes its task to be kept.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
-    None,
-    For(Duration),
-    Unlimited,
 }

@@ -4,6 +4,8 @@ mod answer;
 mod block;
 mod listen;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::result::InputRequiredResult;
 use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResult};
@@ -222,20 +224,17 @@ impl Inner {
 
     /// The state that a client may bring back with its answers: it says which task they are for.
     pub(crate) fn task_state(&self, record: &TaskRecord) -> Option<RequestState> {
-        use std::fmt::Write;
-        let sealed = self.attached()?.vault.seal(Kind::Message, record.id, STATE);
-        let mut text = String::with_capacity(sealed.len() * 2);
-        sealed.iter().try_for_each(|byte| write!(text, "{byte:02x}")).ok()?;
-        Some(RequestState::new(text))
+        let sealed = self.attached()?.vault.seal(Kind::State, record.id, STATE);
+        Some(RequestState::new(URL_SAFE_NO_PAD.encode(sealed)))
     }
 
     /// Whether a state is one that [`task_state`](Self::task_state) gave for this task.
     pub(crate) fn is_task_state(&self, record: &TaskRecord, state: &RequestState) -> bool {
-        let digits = state.untrusted_text().as_bytes();
-        let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
-        let sealed: Option<Vec<_>> = digits.chunks(2).map(byte).collect();
-        let opened = |sealed: Vec<u8>| self.attached()?.vault.open(Kind::Message, record.id, &sealed).ok();
-        digits.len().is_multiple_of(2) && sealed.and_then(opened).is_some_and(|text| text == STATE)
+        let opened = URL_SAFE_NO_PAD
+            .decode(state.untrusted_text())
+            .ok()
+            .and_then(|sealed| self.attached()?.vault.open(Kind::State, record.id, &sealed).ok());
+        opened.is_some_and(|text| text == STATE)
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) enum Kind {
     Question,
     Message,
     Result,
+    State,
 }
 
 impl Kind {
@@ -22,6 +23,7 @@ impl Kind {
             Self::Question => "mrtr-tasks/question",
             Self::Message => "mrtr-tasks/message",
             Self::Result => "mrtr-tasks/result",
+            Self::State => "mrtr-tasks/state",
         }
     }
 }

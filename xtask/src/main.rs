@@ -10,6 +10,7 @@ mod fuzz;
 mod metadata;
 mod mutants;
 mod public_api;
+mod readme_projects;
 mod schema;
 mod source;
 mod test;
@@ -48,6 +49,8 @@ enum Command {
     Chaos(chaos::Options),
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
+    /// Checks each page's programs as a project of its own, with the dependencies that the page names
+    ReadmeProjects,
     /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
     Bench(bench::Options),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
@@ -67,6 +70,7 @@ fn main() -> ExitCode {
         Command::Conformance => conformance::run(),
         Command::Chaos(options) => chaos::run(&options),
         Command::DocExamples => doc_examples::run(),
+        Command::ReadmeProjects => readme_projects::run(),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Mutants(options) => mutants::run(&options),

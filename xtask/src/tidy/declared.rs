@@ -29,10 +29,12 @@ pub(super) const LAYERED: [Layered; 1] = [Layered {
 }];
 
 /// The most modules at a crate's root that may import each other in a circle, 1 being none: it may fall, not grow.
-pub(super) const LARGEST_CYCLE: [(&str, usize); 8] = [
+pub(super) const LARGEST_CYCLE: [(&str, usize); 10] = [
+    ("mrtr", 1),
     ("mrtr-bench", 3),
     ("mrtr-client", 1),
     ("mrtr-http", 1),
+    ("mrtr-macros", 1),
     ("mrtr-schema", 1),
     ("mrtr-schema-derive", 1),
     ("mrtr-server", 1),
@@ -41,12 +43,14 @@ pub(super) const LARGEST_CYCLE: [(&str, usize); 8] = [
 ];
 
 /// The members that each member depends on, its tests apart.
-pub(super) const EDGES: [(&str, &[&str]); 10] = [
+pub(super) const EDGES: [(&str, &[&str]); 12] = [
+    ("mrtr", &["mrtr-client", "mrtr-http", "mrtr-macros", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
     ("mrtr-examples", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
+    ("mrtr-macros", &[]),
     ("mrtr-schema", &["mrtr-schema-derive"]),
     ("mrtr-schema-derive", &[]),
     ("mrtr-server", &["mrtr-schema", "mrtr-state"]),

@@ -22,4 +22,7 @@ pub use events::{CallEvent, EventKind};
 pub use handlers::{Field, FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
-pub use transport::{CredentialsFingerprint, ServerNotification, Transport, TransportRequest, TransportResponse};
+pub use transport::{
+    CredentialsFingerprint, ObservedTransport, ServerNotification, Transport, TransportRequest, TransportResponse,
+    WireMessage,
+};

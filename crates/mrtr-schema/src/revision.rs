@@ -309,6 +309,8 @@ pub enum Feature {
     SamplingMessageMetadata,
     /// `structuredContent` and `outputSchema` are not limited to objects.
     AnyStructuredContent,
+    /// There are tasks, of the core protocol or as an extension.
+    Tasks,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
@@ -361,6 +363,7 @@ impl Feature {
             Self::SamplingBlocks          => [false,      true,       true,          true,     true],
             Self::SamplingMessageMetadata => [false,      true,       true,          true,     true],
             Self::AnyStructuredContent    => [false,      false,      false,         false,    true],
+            Self::Tasks                   => [false,      false,      true,          true,     true],
             Self::CoreTasks               => [false,      false,      true,          true,     false],
             Self::TasksExtension          => [false,      false,      false,         false,    true],
         }

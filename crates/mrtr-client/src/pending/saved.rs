@@ -1,7 +1,7 @@
 //! The saved form of what was put down, and what is checked when it is read.
 
 use indexmap::IndexMap;
-use mrtr_schema::{InputResponses, JsonObject, RawMembers, ReadError, RequestState, Revision};
+use mrtr_schema::{Era, InputResponses, JsonObject, RawMembers, ReadError, RequestState, Revision};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{PendingCall, PendingTask, Questions, RETRY_MEMBERS};
@@ -144,5 +144,9 @@ pub(super) fn revision_name<S: Serializer>(revision: &Revision, serializer: S) -
 }
 
 pub(super) fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
-    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    let revision: Revision = String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)?;
+    if revision.era() == Era::Legacy {
+        return Err(serde::de::Error::custom(format_args!("{revision} has no calls that could be saved")));
+    }
+    Ok(revision)
 }

@@ -1,6 +1,7 @@
 //! Forms: a Rust type becomes the flat `requestedSchema` of a question, or a reason why it cannot.
 
 mod field;
+mod in_revision;
 mod of_type;
 #[cfg(feature = "validate")]
 mod plain;
@@ -14,6 +15,7 @@ use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 use schemars::Schema;
 use serde::de::DeserializeOwned;
+use serde::ser::Error;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -254,8 +256,11 @@ impl Wire for Form {
         Ok(Self::rendered(fields, value.to_owned()))
     }
 
-    fn write<S: Serializer>(&self, _: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.rendered.serialize(serializer)
+    fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
+        if Self::is_said_as_it_is(revision) {
+            return self.0.rendered.serialize(serializer);
+        }
+        self.in_revision(revision).map_err(S::Error::custom)?.0.rendered.serialize(serializer)
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {

@@ -254,7 +254,10 @@ fn answers_may_be_piped_in_a_line_a_field() {
 #[test]
 fn a_pipe_that_ends_ends_the_call_and_esc_declines_in_it_too() {
     let (error, prompts) = piped(ASKER, "login", "");
-    assert_eq!(error, "error: `login` was not answered: the input ended before the question was answered (open: login)\n");
+    assert_eq!(
+        error,
+        "error: `login` was not answered: the input ended before the question was answered (open: login)\n"
+    );
     assert!(prompts.ends_with("? User name: \n"), "{prompts}");
     assert_eq!(piped(ASKER, "login", "\u{1b}\n").0, "result: declined\n");
     assert_eq!(piped(ASKER, "connect", "yes\n").0, "result: connected\n");
@@ -265,7 +268,13 @@ fn a_pipe_that_ends_ends_the_call_and_esc_declines_in_it_too() {
 fn the_example_shows_questions_answers_rounds_and_the_result() {
     let (result, prompts) = piped(env!("CARGO_BIN_EXE_terminal_client"), "", "Duplicate\n4301\n");
     assert_eq!(result, "Bug resolved as duplicate of #4301\n");
-    for shown in ["-- round 1\n", "How was this bug resolved?", "? resolution: Duplicate\n", "? work_item: 4301\n", "-- round 2\n"] {
+    for shown in [
+        "-- round 1\n",
+        "How was this bug resolved?",
+        "? resolution: Duplicate\n",
+        "? work_item: 4301\n",
+        "-- round 2\n",
+    ] {
         assert!(prompts.contains(shown), "{shown} in {prompts}");
     }
 }

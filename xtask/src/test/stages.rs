@@ -82,7 +82,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 11] = [
+const FEATURES: [&[&str]; 13] = [
     &["mrtr-schema"],
     &["mrtr-schema", "--features", "validate"],
     &["mrtr-state"],
@@ -92,6 +92,8 @@ const FEATURES: [&[&str]; 11] = [
     &["mrtr-server"],
     &["mrtr-tasks"],
     &["mrtr-tasks", "--features", "sqlite"],
+    &["mrtr-client"],
+    &["mrtr-client", "--features", "terminal"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
 ];

@@ -2,8 +2,8 @@
 
 use std::io::{BufRead, Write};
 
-use mrtr_schema::{Form, Printable};
 use mrtr_schema::elicitation::{ElicitAction, Field, FieldKind};
+use mrtr_schema::{Form, Printable};
 
 use super::TerminalError;
 use super::prompt::{Entered, Prompter, entered, help, label};

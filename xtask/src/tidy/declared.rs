@@ -74,7 +74,7 @@ pub(super) const BUDGETS: [Budget; 14] = [
     Budget { name: "mrtr-tasks", features: "", packages: 119 },
     Budget { name: "mrtr-tasks", features: "sqlite", packages: 125 },
     Budget { name: "mrtr-client", features: "", packages: 84 },
-    Budget { name: "mrtr-client", features: "terminal", packages: 84 },
+    Budget { name: "mrtr-client", features: "terminal", packages: 102 },
     Budget { name: "mrtr-http", features: "server", packages: 142 },
     Budget { name: "mrtr-http", features: "client", packages: 150 },
 ];

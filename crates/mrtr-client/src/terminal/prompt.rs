@@ -57,11 +57,8 @@ pub(super) fn chosen(field: Field<'_>, values: &[&str]) -> Result<Entered, Strin
 /// What stands above a question: who asks, in the middle of what, and the server's words, set apart from ours.
 pub(super) fn heading(context: &QuestionContext, message: &str) -> String {
     let for_what = context.name.as_deref().map(|name| format!(", for `{}`", display_key(name))).unwrap_or_default();
-    let mut heading = format!("\n{} asks{for_what}:\n", display_server(&context.server));
-    for line in message.lines() {
-        heading.push_str(&format!("  {line}\n"));
-    }
-    heading
+    let message: String = message.lines().flat_map(|line| ["  ", line, "\n"]).collect();
+    format!("\n{} asks{for_what}:\n{message}", display_server(&context.server))
 }
 
 /// What a field is called on the screen: its title, and what an empty line means.

@@ -97,7 +97,7 @@ async fn a_person_is_not_shown_the_same_url_over_and_over() {
         .build();
     let mut events = client.events();
     client.call_tool("sync", json!({})).await.unwrap();
-    let shown = shown.lock().unwrap();
+    let shown = shown.lock().unwrap().clone();
     let pauses: Vec<_> = shown.windows(2).map(|two| two[1] - two[0]).collect();
     assert!(pauses[0] >= Duration::from_millis(500) && pauses[1] >= Duration::from_secs(1), "{pauses:?}");
     assert!(pauses[1] <= Duration::from_secs(3), "{pauses:?}");

@@ -66,7 +66,7 @@ pub(super) struct Budget {
     pub(super) packages: usize,
 }
 
-pub(super) const BUDGETS: [Budget; 13] = [
+pub(super) const BUDGETS: [Budget; 14] = [
     Budget { name: "mrtr-schema-derive", features: "", packages: 5 },
     Budget { name: "mrtr-schema", features: "", packages: 27 },
     Budget { name: "mrtr-schema", features: "validate", packages: 72 },
@@ -78,6 +78,7 @@ pub(super) const BUDGETS: [Budget; 13] = [
     Budget { name: "mrtr-tasks", features: "", packages: 119 },
     Budget { name: "mrtr-tasks", features: "sqlite", packages: 125 },
     Budget { name: "mrtr-client", features: "", packages: 84 },
+    Budget { name: "mrtr-client", features: "terminal", packages: 102 },
     Budget { name: "mrtr-http", features: "server", packages: 142 },
     Budget { name: "mrtr-http", features: "client", packages: 150 },
 ];

@@ -19,6 +19,7 @@ pub(super) const LAYERED: [Layered; 1] = [Layered {
         // What the crate gives on to its users, by purpose; no module inside imports from here.
         Layer { name: "facade", modules: &["extend", "handler", "transport"] },
         Layer { name: "server", modules: &["server", "testing"] },
+        Layer { name: "session", modules: &["session"] },
         Layer { name: "protocol", modules: &["protocol"] },
         Layer { name: "round", modules: &["round"] },
         Layer { name: "register", modules: &["register"] },

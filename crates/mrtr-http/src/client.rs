@@ -28,6 +28,7 @@ use crate::error::HttpTransportError;
 use learn::is_header_mismatch;
 use reply::HttpReply;
 use send::Sender;
+use tokens::FixedToken;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -82,6 +83,20 @@ impl HttpTransport {
 
     fn of(url: Url, http: reqwest::Client) -> Self {
         Self { server: without_password(url.clone()), sender: Sender::new(http, url) }
+    }
+
+    /// Shows this token with every request. If it is refused, the call ends: only a [provider](Self::tokens) has others.
+    ///
+    /// ```
+    /// use mrtr_http::HttpTransport;
+    ///
+    /// let transport = HttpTransport::new("https://mcp.example.com/mcp")?.bearer("secret");
+    /// assert!(!format!("{transport:?}").contains("secret"));
+    /// # Ok::<(), mrtr_http::HttpTransportError>(())
+    /// ```
+    #[must_use]
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        self.tokens(FixedToken(token.into()))
     }
 
     /// Shows tokens of this provider.

@@ -1,6 +1,7 @@
 //! How a client reaches a server: one request out, notifications and one reply back.
 
 mod error;
+mod observed;
 
 use std::fmt;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use mrtr_schema::{Json, RequestId, Revision};
 use serde_json::value::RawValue;
 
 pub use error::{TransportError, TransportFailure};
+pub use observed::{ObservedTransport, WireMessage};
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
 ///

@@ -107,6 +107,15 @@ impl HttpTransport {
     }
 
     /// Sends a header with every request.
+    ///
+    /// ```
+    /// use mrtr_http::HttpTransport;
+    /// use mrtr_http::http::{HeaderName, HeaderValue};
+    ///
+    /// let tenant = (HeaderName::from_static("x-tenant"), HeaderValue::from_static("acme"));
+    /// let transport = HttpTransport::new("https://mcp.example.com/mcp")?.header(tenant.0, tenant.1);
+    /// # Ok::<(), mrtr_http::HttpTransportError>(())
+    /// ```
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.sender.headers.insert(name, value);

@@ -14,6 +14,15 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{HttpTransport, TokenProvider};
+/// The crate whose types stand in signatures here: a header, the head of a request.
+///
+/// ```
+/// use mrtr_http::http::HeaderValue;
+///
+/// assert_eq!(HeaderValue::from_static("acme").as_bytes(), b"acme");
+/// ```
+#[cfg(any(feature = "server", feature = "client"))]
+pub use http;
 #[cfg(feature = "client")]
 pub use error::HttpTransportError;
 #[cfg(feature = "server")]

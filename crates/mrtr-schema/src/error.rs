@@ -5,6 +5,8 @@
 
 mod read;
 
+use crate::revision::Revision;
+
 pub use read::{JsonPath, Problem, ReadError};
 pub(crate) use read::{LONGEST_REASON, shortened};
 
@@ -87,6 +89,57 @@ pub enum FormError {
         field: String,
         /// What is wrong with it.
         reason: String,
+    },
+}
+
+/// Why what a server asks cannot be said in a revision. The author of the handler is told: a client of that revision
+/// cannot be asked so.
+///
+/// ```
+/// use mrtr_schema::{Form, NotInRevision, Revision};
+///
+/// let tags = r#"{"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}"#;
+/// let form = Form::parse(&format!(r#"{{"type": "object", "properties": {{"tags": {tags}}}}}"#))?;
+/// let error = form.in_revision(Revision::V20250618).unwrap_err();
+/// assert_eq!(error.to_string(), "field `tags` of the form takes several values, which 2025-06-18 cannot ask for");
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotInRevision {
+    /// A form has a field of a kind that the revision does not have.
+    #[error("field `{field}` of the form takes several values, which {revision} cannot ask for")]
+    Field {
+        /// The field.
+        field: String,
+        /// The revision.
+        revision: Revision,
+    },
+    /// A person is to visit a URL.
+    #[error("{revision} cannot ask a person to visit a URL")]
+    Url {
+        /// The revision.
+        revision: Revision,
+    },
+    /// A model is to use tools.
+    #[error("{revision} cannot ask a model to use tools")]
+    SamplingTools {
+        /// The revision.
+        revision: Revision,
+    },
+    /// A message to a model is not of one block.
+    #[error("a message to a model has exactly one block of content in {revision}")]
+    SamplingBlocks {
+        /// The revision.
+        revision: Revision,
+    },
+    /// The revision has no such input at all.
+    #[error("`{method}` is not an input of {revision}")]
+    Input {
+        /// The method of the input.
+        method: String,
+        /// The revision.
+        revision: Revision,
     },
 }
 

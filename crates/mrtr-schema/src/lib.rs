@@ -17,14 +17,14 @@ pub mod validate;
 
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
-pub use error::{FormError, ReadError};
+pub use error::{FormError, NotInRevision, ReadError};
 pub use json::{Json, JsonObject, Members, Number, RawMembers};
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::methods::MethodInfo;
 pub use messages::owned_params::OwnedParams;
 pub use messages::{coded_error, jsonrpc, methods};
 pub use printable::Printable;
-pub use revision::{Dialect, Feature, Revision, UnknownRevision};
+pub use revision::{Dialect, Era, Feature, Revision, UnknownRevision};
 pub use types::caching::{CacheScope, CachingHints};
 pub use types::capabilities::{ClientCapabilities, ServerCapabilities};
 pub use types::content::ContentBlock;

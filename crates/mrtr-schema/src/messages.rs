@@ -5,3 +5,4 @@ pub(crate) mod envelope;
 pub mod jsonrpc;
 pub mod methods;
 pub(crate) mod owned_params;
+mod server_request;

@@ -1,21 +1,29 @@
-//! The three revisions of the pattern, and everything in which they differ.
+//! The revisions of the protocol that are served, and everything in which they differ.
 //!
 //! Types name a [`Feature`]; which revision has which feature is said here and nowhere else.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A revision of the protocol: the pattern was written down three times, and all three are served.
+/// A revision of the protocol.
+///
+/// The pattern was written down three times, and all three are served. So are the two revisions before it that know
+/// elicitation: most hosts still speak one of those.
 ///
 /// ```
 /// use mrtr_schema::Revision;
 ///
 /// assert_eq!(Revision::default(), Revision::Published);
 /// assert_eq!("sep-2322".parse(), Ok(Revision::Sep2322));
+/// assert!(Revision::V20251125 < Revision::Published, "they are ordered by age");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Revision {
+    /// `2025-06-18`: sessions, with elicitation by forms of few kinds.
+    V20250618,
+    /// `2025-11-25`: sessions, with elicitation by forms and URLs.
+    V20251125,
     /// `draft-2026-02`: the first draft, with `IncompleteResult` and retries on any request.
     Draft202602,
     /// `sep-2322`: the accepted proposal, with `InputRequiredResult` and `resultType`.
@@ -27,11 +35,51 @@ pub enum Revision {
 
 impl Revision {
     /// All of them, oldest first.
-    pub const ALL: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::Published];
+    pub const ALL: [Self; 5] = [Self::V20250618, Self::V20251125, Self::Draft202602, Self::Sep2322, Self::Published];
+
+    /// Those of the modern era, oldest first: the published revision and its two drafts.
+    pub const MODERN: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::Published];
+
+    /// Those of the legacy era, oldest first.
+    pub const LEGACY: [Self; 2] = [Self::V20250618, Self::V20251125];
+
+    /// The era that it belongs to.
+    ///
+    /// ```
+    /// use mrtr_schema::{Era, Revision};
+    ///
+    /// assert!(Revision::LEGACY.iter().all(|revision| revision.era() == Era::Legacy));
+    /// assert!(Revision::MODERN.iter().all(|revision| revision.era() == Era::Modern));
+    /// ```
+    pub const fn era(self) -> Era {
+        match self {
+            Self::V20250618 | Self::V20251125 => Era::Legacy,
+            Self::Draft202602 | Self::Sep2322 | Self::Published => Era::Modern,
+        }
+    }
+
+    /// The revision of a session whose client asked for this version in `initialize`: that version if there is one of
+    /// the legacy era; else the oldest, for a client that is older still; else the newest.
+    ///
+    /// ```
+    /// use mrtr_schema::Revision;
+    ///
+    /// assert_eq!(Revision::for_session("2025-06-18"), Revision::V20250618);
+    /// assert_eq!(Revision::for_session("2025-03-26"), Revision::V20250618, "it has no elicitation");
+    /// assert_eq!(Revision::for_session("2026-07-28"), Revision::V20251125, "it has no sessions");
+    /// ```
+    pub fn for_session(asked: &str) -> Self {
+        let known = Self::LEGACY.into_iter().find(|revision| revision.as_str() == asked);
+        // Versions are dates, which are ordered as their texts are.
+        let is_older = asked < Self::V20250618.as_str();
+        known.unwrap_or(if is_older { Self::V20250618 } else { Self::V20251125 })
+    }
 
     /// The name by which folders, options and log lines call it.
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::V20250618 => "2025-06-18",
+            Self::V20251125 => "2025-11-25",
             Self::Draft202602 => "draft-2026-02",
             Self::Sep2322 => "sep-2322",
             Self::Published => "2026-07-28",
@@ -52,6 +100,8 @@ impl Revision {
             Self::Draft202602 => 1,
             Self::Sep2322 => 2,
             Self::Published => 3,
+            Self::V20251125 => 4,
+            Self::V20250618 => 5,
         }
     }
 
@@ -62,8 +112,10 @@ impl Revision {
 
     /// Whether it has a feature.
     pub const fn has(self, feature: Feature) -> bool {
-        let [draft, sep, published] = feature.row();
+        let [june_2025, november_2025, draft, sep, published] = feature.row();
         match self {
+            Self::V20250618 => june_2025,
+            Self::V20251125 => november_2025,
             Self::Draft202602 => draft,
             Self::Sep2322 => sep,
             Self::Published => published,
@@ -80,6 +132,9 @@ impl Revision {
     /// ```
     pub fn type_name(self, name: &'static str) -> &'static str {
         match (self, name) {
+            (Self::V20250618, "LegacyTitledEnumSchema") => "EnumSchema",
+            (Self::V20250618, "JSONRPCResultResponse") => "JSONRPCResponse",
+            (Self::V20250618, "JSONRPCErrorResponse") => "JSONRPCError",
             (Self::Draft202602, "ElicitRequest") => "ElicitationCreateRequest",
             (Self::Draft202602, "CreateMessageRequest") => "SamplingCreateRequest",
             (Self::Draft202602, "InputRequiredResult") => "IncompleteResult",
@@ -122,8 +177,25 @@ impl FromStr for Revision {
 /// assert!(error.to_string().starts_with("unknown revision `2024-11-05`; there are"));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown revision `{0}`; there are draft-2026-02, sep-2322 and 2026-07-28")]
+#[error("unknown revision `{0}`; there are 2025-06-18, 2025-11-25, draft-2026-02, sep-2322 and 2026-07-28")]
 pub struct UnknownRevision(String);
+
+/// How a client and a server know each other, and how a server asks.
+///
+/// ```
+/// use mrtr_schema::{Era, Feature, Revision};
+///
+/// let is_modern = |revision: Revision| revision.era() == Era::Modern;
+/// assert!(Revision::ALL.iter().all(|revision| revision.has(Feature::InterimResults) == is_modern(*revision)));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "code that serves both must tell them apart")]
+pub enum Era {
+    /// A session, begun by `initialize`, in which the server asks by requests of its own.
+    Legacy,
+    /// Each request stands for itself, and the server asks by an interim result.
+    Modern,
+}
 
 /// A revision, and how strictly its messages are read. What is written is always strict.
 ///
@@ -157,6 +229,10 @@ pub struct Dialect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Feature {
+    /// A server asks by an interim result, and the client retries with the answers.
+    InterimResults,
+    /// A server asks for elicitation and sampling by requests of its own, while the call that they belong to goes on.
+    InputsAsRequests,
     /// Results say in `resultType` what they are.
     ResultType,
     /// Extensions may define further values of `resultType`.
@@ -179,6 +255,12 @@ pub enum Feature {
     Sessions,
     /// `notifications/cancelled` must name the request; before, one that belonged to a task could do without.
     CancelledNamesRequest,
+    /// Capabilities name extensions.
+    Extensions,
+    /// Tools, prompts, resources and implementations have icons.
+    Icons,
+    /// An implementation says what it does and where to read more about it.
+    ImplementationDetails,
     /// `ttlMs` and `cacheScope` on lists and reads.
     CachingHints,
     /// Over HTTP, headers repeat the version, the method and the name that the body says; -32020 if they differ.
@@ -207,10 +289,28 @@ pub enum Feature {
     NamespacedInputs,
     /// Inputs and their answers are requests and results of their own, with a `_meta` each.
     InputMetadata,
+    /// An elicitation says in `mode` whether it is a form or a URL to visit; before, it is a form.
+    ElicitationModes,
     /// URL-mode elicitation names itself in `elicitationId`, by which the server later says that it is done.
     ElicitationId,
+    /// A select of a form lists its values with a title each, by `oneOf`; before, with `enumNames` beside them.
+    TitledSelects,
+    /// A field of a form may hold several values.
+    MultiSelects,
+    /// Any field of a form may have a default; before, those that hold yes or no.
+    FormDefaults,
+    /// A client says in its capabilities how it samples: with tools, with context.
+    SamplingCapabilities,
+    /// A model may use tools while sampling.
+    SamplingTools,
+    /// A message to or from a model holds any number of blocks; before, one.
+    SamplingBlocks,
+    /// A message to a model has metadata.
+    SamplingMessageMetadata,
     /// `structuredContent` and `outputSchema` are not limited to objects.
     AnyStructuredContent,
+    /// There are tasks, of the core protocol or as an extension.
+    Tasks,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
@@ -220,38 +320,52 @@ pub enum Feature {
 impl Feature {
     #[expect(clippy::match_same_arms, reason = "one row a feature")]
     #[rustfmt::skip] // a table is read by its columns
-    const fn row(self) -> [bool; 3] {
+    const fn row(self) -> [bool; 5] {
         match self {
-            //                                draft-2026-02  sep-2322  2026-07-28
-            Self::ResultType              => [false,         true,     true],
-            Self::ResultTypeExtensions    => [false,         false,    true],
-            Self::InterimByFields         => [true,          false,    false],
-            Self::RequestMetadata         => [false,         false,    true],
-            Self::LogLevelPerRequest      => [false,         false,    true],
-            Self::TraceContext            => [false,         false,    true],
-            Self::ServerInfoInResults     => [false,         false,    true],
-            Self::Discovery               => [false,         false,    true],
-            Self::Subscriptions           => [false,         false,    true],
-            Self::Sessions                => [true,          true,     false],
-            Self::CancelledNamesRequest   => [false,         false,    true],
-            Self::CachingHints            => [false,         false,    true],
-            Self::MirroredHeaders         => [false,         false,    true],
-            Self::HttpErrorStatus         => [false,         false,    true],
-            Self::ResourceNotFoundCode    => [true,          true,     false],
-            Self::MissingCapabilityCode   => [false,         false,    true],
-            Self::UnsupportedVersionCode  => [false,         false,    true],
-            Self::RetryOnAnyRequest       => [true,          false,    false],
-            Self::RetryParams             => [false,         true,     true],
-            Self::AskOnCompletion         => [true,          false,    false],
-            Self::RootsAsInput            => [false,         true,     true],
-            Self::RootsAsRequest          => [true,          false,    false],
-            Self::RootsListChanged        => [true,          true,     false],
-            Self::NamespacedInputs        => [false,         false,    true],
-            Self::InputMetadata           => [true,          false,    false],
-            Self::ElicitationId           => [true,          true,     false],
-            Self::AnyStructuredContent    => [false,         false,    true],
-            Self::CoreTasks               => [true,          true,     false],
-            Self::TasksExtension          => [false,         false,    true],
+            //                                2025-06-18  2025-11-25  draft-2026-02  sep-2322  2026-07-28
+            Self::InterimResults          => [false,      false,      true,          true,     true],
+            Self::InputsAsRequests        => [true,       true,       false,         false,    false],
+            Self::ResultType              => [false,      false,      false,         true,     true],
+            Self::ResultTypeExtensions    => [false,      false,      false,         false,    true],
+            Self::InterimByFields         => [false,      false,      true,          false,    false],
+            Self::RequestMetadata         => [false,      false,      false,         false,    true],
+            Self::LogLevelPerRequest      => [false,      false,      false,         false,    true],
+            Self::TraceContext            => [false,      false,      false,         false,    true],
+            Self::ServerInfoInResults     => [false,      false,      false,         false,    true],
+            Self::Discovery               => [false,      false,      false,         false,    true],
+            Self::Subscriptions           => [false,      false,      false,         false,    true],
+            Self::Sessions                => [true,       true,       true,          true,     false],
+            Self::CancelledNamesRequest   => [true,       false,      false,         false,    true],
+            Self::Extensions              => [false,      false,      true,          true,     true],
+            Self::Icons                   => [false,      true,       true,          true,     true],
+            Self::ImplementationDetails   => [false,      true,       true,          true,     true],
+            Self::CachingHints            => [false,      false,      false,         false,    true],
+            Self::MirroredHeaders         => [false,      false,      false,         false,    true],
+            Self::HttpErrorStatus         => [false,      false,      false,         false,    true],
+            Self::ResourceNotFoundCode    => [true,       true,       true,          true,     false],
+            Self::MissingCapabilityCode   => [false,      false,      false,         false,    true],
+            Self::UnsupportedVersionCode  => [false,      false,      false,         false,    true],
+            Self::RetryOnAnyRequest       => [false,      false,      true,          false,    false],
+            Self::RetryParams             => [false,      false,      false,         true,     true],
+            Self::AskOnCompletion         => [false,      false,      true,          false,    false],
+            Self::RootsAsInput            => [false,      false,      false,         true,     true],
+            Self::RootsAsRequest          => [true,       true,       true,          false,    false],
+            Self::RootsListChanged        => [true,       true,       true,          true,     false],
+            Self::NamespacedInputs        => [false,      false,      false,         false,    true],
+            Self::InputMetadata           => [true,       true,       true,          false,    false],
+            Self::ElicitationModes        => [false,      true,       true,          true,     true],
+            Self::ElicitationId           => [false,      true,       true,          true,     false],
+            Self::TitledSelects           => [false,      true,       true,          true,     true],
+            Self::MultiSelects            => [false,      true,       true,          true,     true],
+            Self::FormDefaults            => [false,      true,       true,          true,     true],
+            Self::SamplingCapabilities    => [false,      true,       true,          true,     true],
+            Self::SamplingTools           => [false,      true,       true,          true,     true],
+            Self::SamplingBlocks          => [false,      true,       true,          true,     true],
+            Self::SamplingMessageMetadata => [false,      true,       true,          true,     true],
+            Self::AnyStructuredContent    => [false,      false,      false,         false,    true],
+            Self::Tasks                   => [false,      false,      true,          true,     true],
+            Self::CoreTasks               => [false,      false,      true,          true,     false],
+            Self::TasksExtension          => [false,      false,      false,         false,    true],
         }
     }
 }

@@ -12,7 +12,7 @@ fn a_value_is_accepted_by_its_schema_and_reads_back_equal() {
         let schemas = jsonschema::draft202012::options().build_map(&json_schema::document(revision.strict()));
         let mut types = EveryType { revision, schemas: schemas.expect("generated schemas are schemas"), seen: 0 };
         visit_types(revision, &mut types);
-        assert!(types.seen > 140, "{} types of {revision}", types.seen);
+        assert!(types.seen > 115, "{} types of {revision}", types.seen);
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod extension;
 pub(crate) mod extension_reply;
 pub(crate) mod flow_output;
 pub(crate) mod handler;
+pub(crate) mod inventory;
 mod manual;
 pub(crate) mod middleware;
 pub(crate) mod notices;

@@ -184,7 +184,11 @@ impl<'a> Round<'a> {
         metrics::refused(refusal.label());
         let (reason, method) = (refusal.label(), &*self.request.method);
         tracing::info!(reason, method, name = self.name, "a request state was refused");
-        refusal.to_error()
+        let mut error = refusal.to_error();
+        if self.shared.explains_failures {
+            error.message = format!("{}: {refusal}", error.message);
+        }
+        error
     }
 
     fn span(&self, lazy_flow: &LazyFlow) -> Span {

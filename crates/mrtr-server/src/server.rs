@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput};
+use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaCheck};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
@@ -18,6 +18,7 @@ use crate::protocol::dispatch;
 use crate::protocol::reply::Reply;
 use crate::register::context::{Arrival, Context};
 use crate::register::extension::{Extension, Host};
+use crate::register::inventory::Inventory;
 use crate::register::middleware::Middleware;
 use crate::register::parts::{Identity, Lists, Parts};
 use crate::register::prompt::Prompt;
@@ -67,6 +68,7 @@ impl Server {
             inputs: Inputs::default(),
             shedder: None,
             run_deadline: DEFAULT_RUN_DEADLINE,
+            explains_failures: false,
             tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
@@ -74,6 +76,7 @@ impl Server {
             lists: Lists { page_size: Builder::DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
             extensions: Vec::new(),
             middleware: Vec::new(),
+            mistake: None,
         }
     }
 
@@ -97,6 +100,25 @@ impl Server {
     /// Tells subscribers what changed.
     pub fn changes(&self) -> &Changes {
         &self.0.shared.changes
+    }
+
+    /// What the server offers, counted: for the line that a transport logs when it begins to serve.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Server, Tool};
+    /// let greet = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+    /// let server = Server::builder("greeter", "1.0.0").tool(greet).build()?;
+    /// assert_eq!(server.inventory().tools, 1);
+    /// assert!(!server.inventory().states_outlive_process, "it was built without a sealer");
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn inventory(&self) -> Inventory {
+        Inventory::of(&self.0)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.0
     }
 
     /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
@@ -145,6 +167,7 @@ pub struct Builder {
     inputs: Inputs,
     shedder: Option<Arc<dyn Shedder>>,
     run_deadline: Duration,
+    explains_failures: bool,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
@@ -152,6 +175,8 @@ pub struct Builder {
     lists: Lists,
     extensions: Vec<Arc<dyn Extension>>,
     middleware: Vec<Arc<dyn Middleware>>,
+    /// The first that was noticed before the server was built.
+    mistake: Option<BuildError>,
 }
 
 impl Builder {
@@ -231,6 +256,32 @@ impl Builder {
         self
     }
 
+    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the author.
+    ///
+    /// Without it they get a reference, and the log has the cause under it. A cause may hold what no caller should see
+    /// (a path, a query, an address inside), so building a server that explains its failures is warned of in the log.
+    ///
+    /// ```
+    /// use mrtr_server::testing::Client;
+    /// use mrtr_server::{Flow, Server, Tool};
+    /// use serde_json::json;
+    ///
+    /// async fn read(_: Flow) -> Result<String, std::io::Error> {
+    ///     std::fs::read_to_string("/no/such/file")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_server::BuildError> {
+    /// let server = Server::builder("reader", "1.0.0").tool(Tool::new("read", read)).explain_failures().build()?;
+    /// let text = Client::new(&server).call_tool("read", json!({})).await.expect_tool_error();
+    /// assert!(text.starts_with("The tool `read` failed (reference "));
+    /// assert!(text.contains("o such file"));
+    /// # Ok(()) }
+    /// ```
+    pub fn explain_failures(mut self) -> Self {
+        self.explains_failures = true;
+        self
+    }
+
     /// Puts flows down at yield points when the server is too busy.
     pub fn shedder(mut self, shedder: impl Shedder) -> Self {
         self.shedder = Some(Arc::new(shedder));
@@ -259,9 +310,9 @@ impl Builder {
     /// # }
     /// let builder = Server::builder("airline", "1.0.0").input::<Seat>();
     /// ```
-    pub fn input<I: NamespacedInput>(mut self) -> Self {
+    pub fn input<I: NamespacedInput + 'static>(mut self) -> Self {
         self.inputs.insert::<I>();
-        self
+        self.check_input::<I>()
     }
 
     /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
@@ -289,6 +340,14 @@ impl Builder {
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
     ) -> Self {
         self.inputs.insert_with_page::<I>(page);
+        self.check_input::<I>()
+    }
+
+    /// An answer that cannot be checked is never asked for: better known now than when a handler asks.
+    fn check_input<I: NamespacedInput + 'static>(mut self) -> Self {
+        if let Err(source) = SchemaCheck::of::<I::Response>() {
+            self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), source });
+        }
         self
     }
 
@@ -303,14 +362,26 @@ impl Builder {
         let runs_tasks = self.extensions.iter().any(|extension| extension.runs_tasks());
         let tools = self.tools.into_iter().map(|tool| tool.prepare(runs_tasks));
         let prompts = self.prompts.into_iter().map(Prompt::prepare);
-        let resources = self.resources.into_iter().map(|resource| Ok(resource.prepare()));
+        let resources = self.resources.into_iter().map(Resource::prepare);
         let templates = self.templates.into_iter().map(ResourceTemplate::prepare);
+        if let Some(mistake) = self.mistake {
+            return Err(mistake);
+        }
         let sealer = self.sealer.unwrap_or_else(Sealer::this_process_only);
+        if self.explains_failures {
+            let server = &self.info.name;
+            tracing::warn!(
+                server,
+                "failures are explained to callers, inner detail included: \
+                 take `explain_failures` out of the builder before others call this server"
+            );
+        }
         let shared = Shared {
             states: self.states,
             shedder: self.shedder,
             inputs: self.inputs,
             deadline: self.run_deadline,
+            explains_failures: self.explains_failures,
             ..Shared::new(sealer, self.clock)
         };
         let parts = Parts {

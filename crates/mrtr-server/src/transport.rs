@@ -2,4 +2,5 @@
 
 pub use crate::protocol::reply::{ReplyStream, Stage};
 pub use crate::register::context::{Arrival, HeaderClaim, Headers};
+pub use crate::register::inventory::Inventory;
 pub use crate::support::permit::Permit;

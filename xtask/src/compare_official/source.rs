@@ -54,13 +54,41 @@ fn source(spec: &Path, name: &str, revision: Revision) -> Result<Source> {
     let path = folder.join("schema.json");
     let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
     let document: Value = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
-    let types = document["$defs"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    let document = in_our_dialect(document);
+    let types: BTreeSet<_> = document["$defs"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    if types.is_empty() {
+        bail!("{} defines no types", path.display());
+    }
     let mut examples = folder::examples(&workspace::schema_folder(revision).join("examples"), Kind::Example)?;
     let official = folder.join("examples");
     if official.is_dir() {
         examples.extend(folder::examples(&official, Kind::Example)?);
     }
     Ok(Source { name: name.to_owned(), revision, document, types, examples })
+}
+
+/// The oldest document is in an older dialect of JSON Schema, which has the types under `definitions`.
+fn in_our_dialect(mut document: Value) -> Value {
+    let Some(types) = document.as_object_mut().and_then(|members| members.remove("definitions")) else {
+        return document;
+    };
+    document["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    document["$defs"] = types;
+    name_references_anew(&mut document);
+    document
+}
+
+fn name_references_anew(schema: &mut Value) {
+    match schema {
+        Value::String(text) => {
+            if let Some(name) = text.strip_prefix("#/definitions/") {
+                *text = format!("#/$defs/{name}");
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(name_references_anew),
+        Value::Object(members) => members.values_mut().for_each(name_references_anew),
+        _ => {}
+    }
 }
 
 /// The extension's schema is published apart from the revision's.

@@ -1,7 +1,7 @@
 //! A server that does not have the version: another that both know is tried, once each.
 
 use mrtr_schema::error_object::UnsupportedVersionData;
-use mrtr_schema::{ErrorObject, Revision};
+use mrtr_schema::{Era, ErrorObject, Revision};
 
 use super::{Call, CallOutcome, Phase, Sending};
 
@@ -44,7 +44,9 @@ impl Call {
             return None;
         }
         let data: UnsupportedVersionData = error.data_as()?.ok()?;
+        // A version of the legacy era needs a session, which this client does not open.
         let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
+        let theirs = theirs.filter(|version: &Revision| version.era() == Era::Modern);
         let untried = theirs.filter(|version| !self.refused.contains(version));
         // A server that names the very version it refused is tried with it once more, after all others.
         untried.max_by_key(|version| (*version != self.pending.revision, *version))

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mrtr_schema::roots::Root;
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
-use mrtr_schema::{Implementation, LoggingLevel, NamespacedInput, Revision};
+use mrtr_schema::{Era, Implementation, LoggingLevel, NamespacedInput, Revision};
 
 use super::cache::Cache;
 use super::event_queues::EventQueues;
@@ -95,8 +95,12 @@ impl Builder {
         self
     }
 
-    /// Speaks another revision.
+    /// Speaks another revision of the modern era.
+    ///
+    /// # Panics
+    /// With a revision of the legacy era, which needs a session: this client opens none.
     pub fn revision(mut self, revision: Revision) -> Self {
+        assert!(revision.era() == Era::Modern, "{revision} needs a session");
         self.revision = revision;
         self
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};
-use mrtr_schema::{ClientCapabilities, Feature, Revision};
+use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
 use mrtr_server::transport::Permit;
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
@@ -120,9 +120,13 @@ impl Endpoint {
         self
     }
 
-    /// Serves an older revision, whose clients are taken to be able to do all that they can be asked.
+    /// Serves a draft of the pattern, whose clients are taken to be able to do all that they can be asked.
+    ///
+    /// # Panics
+    /// With a revision of the legacy era: those have sessions, and no path of their own.
     #[must_use]
     pub fn revision(self, revision: Revision) -> Self {
+        assert!(revision.era() == Era::Modern, "{revision} has no path of its own");
         self.set(|config| config.revision = revision)
     }
 

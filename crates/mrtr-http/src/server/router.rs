@@ -27,7 +27,10 @@ pub fn router(server: Server) -> Router {
     router_at(PATH, Endpoint::anonymous(server))
 }
 
-/// A router that serves an older revision at a path of its own, such as `/sep-2322`.
+/// A router that serves a draft of the pattern at a path of its own, such as `/sep-2322`.
+///
+/// # Panics
+/// With a revision of the legacy era: those have sessions, and no path of their own.
 ///
 /// ```
 /// use mrtr_schema::Revision;

@@ -32,6 +32,7 @@ pub struct ClientCapabilities {
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ClientTasksCapability>,
     /// Extensions, by their names.
+    #[wire(when = Feature::Extensions)]
     pub extensions: Option<IndexMap<String, JsonObject>>,
     /// Capabilities that no specification defines.
     pub experimental: Option<IndexMap<String, JsonObject>>,
@@ -100,8 +101,10 @@ impl ClientCapabilities {
 #[non_exhaustive]
 pub struct ElicitationCapability {
     /// It shows forms.
+    #[wire(when = Feature::ElicitationModes)]
     pub form: Option<JsonObject>,
     /// It opens URLs.
+    #[wire(when = Feature::ElicitationModes)]
     pub url: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -122,8 +125,10 @@ pub struct ElicitationCapability {
 #[non_exhaustive]
 pub struct SamplingCapability {
     /// It adds context where `includeContext` asks for it.
+    #[wire(when = Feature::SamplingCapabilities)]
     pub context: Option<JsonObject>,
     /// It lets the model use tools.
+    #[wire(when = Feature::SamplingCapabilities)]
     pub tools: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -182,6 +187,7 @@ pub struct ServerCapabilities {
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ServerTasksCapability>,
     /// Extensions, by their names.
+    #[wire(when = Feature::Extensions)]
     pub extensions: Option<IndexMap<String, JsonObject>>,
     /// Capabilities that no specification defines.
     pub experimental: Option<IndexMap<String, JsonObject>>,

@@ -187,6 +187,7 @@ pub struct ResourceLink {
     /// Its size in bytes, before any encoding.
     pub size: Option<u64>,
     /// Pictures of it for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Metadata.
     #[wire(rename = "_meta")]

@@ -6,17 +6,21 @@ use fluent_uri::Uri;
 use mrtr_schema_derive::Wire;
 use schemars::Schema;
 use serde::Serializer;
-use serde::ser::SerializeMap;
+use serde::ser::{Error, SerializeMap};
 use serde_json::value::RawValue;
 
-use crate::error::ReadError;
+use crate::error::{NotInRevision, ReadError};
 use crate::json::{self, JsonObject, Members, RawMembers};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::form::Form;
 use crate::types::meta::{Meta, RequestMeta};
+use crate::types::params::required_params;
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
 
+#[cfg(feature = "validate")]
+pub use crate::types::form::EntryError;
+pub use crate::types::form::{Constraints, Field, FieldKind, FieldOption};
 pub use primitive::{
     BooleanSchema, EnumOption, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema, StringFormat,
     StringSchema, TitledMultiSelectEnumSchema, TitledOptions, TitledSingleSelectEnumSchema,
@@ -35,7 +39,7 @@ pub use primitive::{
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "ElicitRequest", tag(method = "elicitation/create"))]
+#[wire(name = "ElicitRequest", when = Feature::InterimResults, tag(method = "elicitation/create"))]
 #[non_exhaustive]
 pub struct ElicitRequest {
     /// What is asked, and how.
@@ -99,23 +103,29 @@ impl Wire for ElicitParams {
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
-        let choices = [definitions.reference::<ElicitFormParams>(), definitions.reference::<ElicitUrlParams>()];
+        let mut choices = vec![definitions.reference::<ElicitFormParams>()];
+        if definitions.dialect().revision.has(Feature::ElicitationModes) {
+            choices.push(definitions.reference::<ElicitUrlParams>());
+        }
         schemars::json_schema!({ "description": "A form to fill in, or a URL to visit.", "anyOf": choices })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        prop_oneof![
-            ElicitFormParams::any_value(revision).prop_map(Self::Form),
-            ElicitUrlParams::any_value(revision).prop_map(Self::Url),
-        ]
-        .boxed()
+        let form = ElicitFormParams::any_value(revision).prop_map(Self::Form);
+        if !revision.has(Feature::ElicitationModes) {
+            return form.boxed();
+        }
+        prop_oneof![form, ElicitUrlParams::any_value(revision).prop_map(Self::Url)].boxed()
     }
 }
 
 impl WireObject for ElicitParams {
     fn read_members(members: RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
+        if !dialect.revision.has(Feature::ElicitationModes) {
+            return WireObject::read_members(members, dialect).map(Self::Form);
+        }
         let mode = members.get("mode").map(json::text).transpose().map_err(|error| error.in_member("mode"))?;
         match mode.as_deref() {
             None | Some("form") => WireObject::read_members(members, dialect).map(Self::Form),
@@ -127,12 +137,15 @@ impl WireObject for ElicitParams {
     fn write_members<M: SerializeMap>(&self, revision: Revision, map: &mut M) -> Result<(), M::Error> {
         match self {
             Self::Form(params) => params.write_members(revision, map),
-            Self::Url(params) => params.write_members(revision, map),
+            Self::Url(params) if revision.has(Feature::ElicitationModes) => params.write_members(revision, map),
+            Self::Url(_) => Err(M::Error::custom(NotInRevision::Url { revision })),
         }
     }
 }
 
 serde_at_published_revision!(ElicitParams);
+
+required_params!(ElicitParams);
 
 /// A form to fill in. Not for secrets: those go by URL (EL-1).
 ///
@@ -150,6 +163,7 @@ serde_at_published_revision!(ElicitParams);
 #[non_exhaustive]
 pub struct ElicitFormParams {
     /// `form`, if said at all.
+    #[wire(when = Feature::ElicitationModes)]
     pub mode: Option<FormMode>,
     /// What the person is told.
     pub message: String,
@@ -198,7 +212,7 @@ pub enum FormMode {
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "ElicitRequestURLParams", tag(mode = "url"))]
+#[wire(name = "ElicitRequestURLParams", when = Feature::ElicitationModes, tag(mode = "url"))]
 #[non_exhaustive]
 pub struct ElicitUrlParams {
     /// What the person is told.
@@ -356,7 +370,7 @@ impl FormContent {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn new(values: JsonObject) -> Result<Self, ReadError> {
-        Self::check(values.as_raw())?;
+        Self::check(values.as_raw(), Revision::default())?;
         Ok(Self(values))
     }
 
@@ -370,16 +384,19 @@ impl FormContent {
         self.0
     }
 
-    fn check(value: &RawValue) -> Result<(), ReadError> {
+    fn check(value: &RawValue, revision: Revision) -> Result<(), ReadError> {
         for (key, value) in RawMembers::of(value)?.iter() {
-            Self::check_value(value).map_err(|error| error.in_member(key.to_owned()))?;
+            Self::check_value(value, revision).map_err(|error| error.in_member(key.to_owned()))?;
         }
         Ok(())
     }
 
-    fn check_value(value: &RawValue) -> Result<(), ReadError> {
+    fn check_value(value: &RawValue, revision: Revision) -> Result<(), ReadError> {
         match value.get().as_bytes().first() {
-            Some(b'[') => Vec::<String>::read(value, Revision::default().strict()).map(drop),
+            Some(b'[') if revision.has(Feature::MultiSelects) => {
+                Vec::<String>::read(value, revision.strict()).map(drop)
+            }
+            Some(b'[') => Err(ReadError::expected("a string, number or boolean", value)),
             Some(b'{' | b'n') => Err(ReadError::expected("a string, number, boolean or list of strings", value)),
             _ => Ok(()),
         }
@@ -390,7 +407,7 @@ impl Wire for FormContent {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        Self::check(value)?;
+        Self::check(value, dialect.revision)?;
         JsonObject::read(value, dialect).map(Self)
     }
 
@@ -398,26 +415,27 @@ impl Wire for FormContent {
         self.0.write(revision, serializer)
     }
 
-    fn schema(_: &mut Definitions) -> Schema {
-        schemars::json_schema!({
-            "type": "object",
-            "additionalProperties": { "anyOf": [
-                { "type": ["string", "number", "boolean"] },
-                { "type": "array", "items": { "type": "string" } },
-            ] },
-        })
+    fn schema(definitions: &mut Definitions) -> Schema {
+        let mut values = vec![serde_json::json!({ "type": ["string", "number", "boolean"] })];
+        if definitions.dialect().revision.has(Feature::MultiSelects) {
+            values.push(serde_json::json!({ "type": "array", "items": { "type": "string" } }));
+        }
+        schemars::json_schema!({ "type": "object", "additionalProperties": { "anyOf": values } })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        let value = prop_oneof![
-            String::any_value(revision).prop_map(|text| serde_json::Value::from(text).to_string()),
-            any::<bool>().prop_map(|value| value.to_string()),
-            crate::wire::arbitrary::number().prop_map(|value| value.to_string()),
-            Vec::<String>::any_value(revision).prop_map(|list| serde_json::Value::from(list).to_string()),
+        let mut values = vec![
+            String::any_value(revision).prop_map(|text| serde_json::Value::from(text).to_string()).boxed(),
+            any::<bool>().prop_map(|value| value.to_string()).boxed(),
+            crate::wire::arbitrary::number().prop_map(|value| value.to_string()).boxed(),
         ];
-        crate::wire::arbitrary::object_text(value)
+        if revision.has(Feature::MultiSelects) {
+            let list = |list: Vec<String>| serde_json::Value::from(list).to_string();
+            values.push(Vec::<String>::any_value(revision).prop_map(list).boxed());
+        }
+        crate::wire::arbitrary::object_text(proptest::strategy::Union::new(values))
             .prop_map(|text| Self(JsonObject::parse(&text).expect("an object with unique keys")))
             .boxed()
     }

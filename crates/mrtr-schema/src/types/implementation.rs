@@ -3,6 +3,7 @@
 use mrtr_schema_derive::Wire;
 
 use crate::json::Members;
+use crate::revision::Feature;
 
 /// A client or server, as it introduces itself.
 ///
@@ -24,11 +25,13 @@ pub struct Implementation {
     /// A name for people.
     pub title: Option<String>,
     /// What it does.
+    #[wire(when = Feature::ImplementationDetails)]
     pub description: Option<String>,
     /// Where to read more about it.
-    #[wire(format = "uri")]
+    #[wire(format = "uri", when = Feature::ImplementationDetails)]
     pub website_url: Option<String>,
     /// Pictures of it for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -45,7 +48,7 @@ pub struct Implementation {
 /// icon.theme = Some(IconTheme::Dark);
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "Icon")]
+#[wire(name = "Icon", when = Feature::Icons)]
 #[non_exhaustive]
 pub struct Icon {
     /// Where the picture is: an `https:` or `data:` URI.

@@ -1,5 +1,7 @@
 //! Input requests and responses: what a server asks in the middle of a request, and what comes back with the retry.
 
+mod in_revision;
+
 use indexmap::IndexMap;
 use mrtr_schema_derive::Wire;
 use schemars::{Schema, json_schema};
@@ -59,6 +61,7 @@ impl InputRequest {
 
 impl Wire for InputRequest {
     const NAME: Option<&'static str> = Some("InputRequest");
+    const WHEN: Option<Feature> = Some(Feature::InterimResults);
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         Self::read_members(RawMembers::of(value)?, dialect)
@@ -265,6 +268,7 @@ macro_rules! keyed_map {
 
         impl Wire for $map {
             const NAME: Option<&'static str> = Some($name);
+            const WHEN: Option<Feature> = Some(Feature::InterimResults);
 
             fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
                 IndexMap::read(value, dialect).map(Self)
@@ -381,6 +385,7 @@ pub enum Answer {
 
 impl Wire for InputResponse {
     const NAME: Option<&'static str> = Some("InputResponse");
+    const WHEN: Option<Feature> = Some(Feature::InterimResults);
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         JsonObject::read(value, dialect).map(Self)

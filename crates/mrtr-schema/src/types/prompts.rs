@@ -35,6 +35,7 @@ pub struct Prompt {
     /// The arguments it takes.
     pub arguments: Option<Vec<PromptArgument>>,
     /// Pictures of it for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -118,8 +119,10 @@ pub struct GetPromptParams {
     /// Its arguments.
     pub arguments: Option<IndexMap<String, String>>,
     /// Answers to what the server asked.
+    #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
     /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]

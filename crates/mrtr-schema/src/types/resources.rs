@@ -41,6 +41,7 @@ pub struct Resource {
     /// Its size in bytes, before any encoding.
     pub size: Option<u64>,
     /// Pictures of it for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -77,6 +78,7 @@ pub struct ResourceTemplate {
     /// Hints for the client that shows them.
     pub annotations: Option<Annotations>,
     /// Pictures of them for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -105,8 +107,10 @@ pub struct ReadResourceParams {
     #[wire(format = "uri")]
     pub uri: String,
     /// Answers to what the server asked.
+    #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
     /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]

@@ -50,7 +50,8 @@ impl ResultType {
     /// ```
     pub fn of(members: &RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
         if !dialect.revision.has(Feature::ResultType) {
-            let interim = members.get("inputRequests").or(members.get("requestState")).is_some();
+            let is_told = dialect.revision.has(Feature::InterimByFields);
+            let interim = is_told && members.get("inputRequests").or(members.get("requestState")).is_some();
             return Ok(if interim { Self::InputRequired } else { Self::Complete });
         }
         match members.get("resultType") {
@@ -223,7 +224,7 @@ impl InputRequiredResult {
 
 /// The members of an interim result, any of which may be absent by themselves.
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "InputRequiredResult")]
+#[wire(name = "InputRequiredResult", when = Feature::InterimResults)]
 struct Interim {
     /// Says that it is one.
     #[wire(when = Feature::ResultType)]
@@ -248,6 +249,7 @@ impl Interim {
 
 impl Wire for InputRequiredResult {
     const NAME: Option<&'static str> = Interim::NAME;
+    const WHEN: Option<Feature> = Interim::WHEN;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         Self::read_members(RawMembers::of(value)?, dialect)
@@ -338,7 +340,8 @@ impl<T: WireObject> Wire for MethodResult<T> {
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Complete(result) => result.write(revision, serializer),
-            Self::InputRequired(result) => result.write(revision, serializer),
+            Self::InputRequired(result) if revision.has(Feature::InterimResults) => result.write(revision, serializer),
+            Self::InputRequired(_) => Err(S::Error::custom(format_args!("{revision} has no interim results"))),
             Self::Extension(result) if revision.has(Feature::ResultTypeExtensions) => {
                 result.write(revision, serializer)
             }
@@ -352,6 +355,9 @@ impl<T: WireObject> Wire for MethodResult<T> {
             let interim = serde_json::json!([{ "required": ["inputRequests"] }, { "required": ["requestState"] }]);
             complete.insert("not".to_owned(), serde_json::json!({ "anyOf": interim }));
         }
+        if !definitions.dialect().revision.has(Feature::InterimResults) {
+            return complete;
+        }
         let mut kinds = vec![definitions.reference::<InputRequiredResult>(), complete];
         if definitions.dialect().revision.has(Feature::ResultTypeExtensions) {
             kinds.push(definitions.reference::<ExtensionResult>());
@@ -362,10 +368,10 @@ impl<T: WireObject> Wire for MethodResult<T> {
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        let mut kinds = vec![
-            T::any_value(revision).prop_map(Self::Complete).boxed(),
-            InputRequiredResult::any_value(revision).prop_map(Self::InputRequired).boxed(),
-        ];
+        let mut kinds = vec![T::any_value(revision).prop_map(Self::Complete).boxed()];
+        if revision.has(Feature::InterimResults) {
+            kinds.push(InputRequiredResult::any_value(revision).prop_map(Self::InputRequired).boxed());
+        }
         if revision.has(Feature::ResultTypeExtensions) {
             kinds.push(ExtensionResult::any_value(revision).prop_map(Self::Extension).boxed());
         }

@@ -5,13 +5,15 @@ use std::collections::HashSet;
 use mrtr_schema_derive::Wire;
 use schemars::Schema;
 use serde::Serializer;
+use serde::ser::Error;
 use serde_json::value::RawValue;
 
-use crate::error::{ReadError, ToolResultsError};
+use crate::error::{NotInRevision, ReadError, ToolResultsError};
 use crate::json::{JsonObject, Members, Number};
 use crate::revision::{Dialect, Feature, Revision};
 use crate::types::content::{AudioContent, ContentBlock, Fraction, ImageContent, Role, StructuredContent, TextContent};
 use crate::types::meta::{Meta, RequestMeta};
+use crate::types::params::required_params;
 use crate::types::tools::Tool;
 use crate::wire::Wire;
 use crate::wire::schema::Definitions;
@@ -27,7 +29,7 @@ use crate::wire::schema::Definitions;
 /// assert_eq!(request.method(), "sampling/createMessage");
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "CreateMessageRequest", tag(method = "sampling/createMessage"))]
+#[wire(name = "CreateMessageRequest", when = Feature::InterimResults, tag(method = "sampling/createMessage"))]
 #[non_exhaustive]
 pub struct CreateMessageRequest {
     /// What is asked.
@@ -66,8 +68,10 @@ pub struct CreateMessageParams {
     /// Whatever else the provider takes.
     pub metadata: Option<JsonObject>,
     /// Tools that the model may use. Needs `sampling.tools`.
+    #[wire(when = Feature::SamplingTools)]
     pub tools: Option<Vec<Tool>>,
     /// Whether it must. Needs `sampling.tools`.
+    #[wire(when = Feature::SamplingTools)]
     pub tool_choice: Option<ToolChoice>,
     /// Metadata.
     #[wire(rename = "_meta", when = Feature::InputMetadata)]
@@ -76,6 +80,8 @@ pub struct CreateMessageParams {
     #[wire(extra)]
     pub extra: Members,
 }
+
+required_params!(CreateMessageParams);
 
 impl CreateMessageParams {
     /// Checks the rules for tools (SA-1): each use is followed by its result, in a message of the user that holds
@@ -140,7 +146,7 @@ pub struct SamplingMessage {
     /// What was said.
     pub content: OneOrMany<SamplingContent>,
     /// Metadata.
-    #[wire(rename = "_meta")]
+    #[wire(rename = "_meta", when = Feature::SamplingMessageMetadata)]
     pub meta: Option<Meta>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -183,10 +189,10 @@ pub enum SamplingContent {
     #[wire(value = "audio")]
     Audio(AudioContent),
     /// The model wants a tool called.
-    #[wire(value = "tool_use")]
+    #[wire(value = "tool_use", when = Feature::SamplingTools)]
     ToolUse(ToolUseContent),
     /// What the tool returned.
-    #[wire(value = "tool_result")]
+    #[wire(value = "tool_result", when = Feature::SamplingTools)]
     ToolResult(ToolResultContent),
 }
 
@@ -214,7 +220,7 @@ impl SamplingContent {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "ToolUseContent", tag(type = "tool_use"))]
+#[wire(name = "ToolUseContent", when = Feature::SamplingTools, tag(type = "tool_use"))]
 #[non_exhaustive]
 pub struct ToolUseContent {
     /// A name for this use, which its result repeats.
@@ -245,7 +251,7 @@ pub struct ToolUseContent {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "ToolResultContent", tag(type = "tool_result"))]
+#[wire(name = "ToolResultContent", when = Feature::SamplingTools, tag(type = "tool_result"))]
 #[non_exhaustive]
 pub struct ToolResultContent {
     /// The use that it answers.
@@ -328,7 +334,7 @@ pub struct ModelHint {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
-#[wire(name = "ToolChoice")]
+#[wire(name = "ToolChoice", when = Feature::SamplingTools)]
 #[non_exhaustive]
 pub struct ToolChoice {
     /// Absent means that the model decides.
@@ -483,11 +489,12 @@ impl<T> From<Vec<T>> for OneOrMany<T> {
     }
 }
 
+/// A list of blocks is [`Feature::SamplingBlocks`]: where a revision has none, a list of one is that one.
 impl<T: Wire> Wire for OneOrMany<T> {
     const NAME: Option<&'static str> = None;
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
-        if value.get().starts_with('[') {
+        if value.get().starts_with('[') && dialect.revision.has(Feature::SamplingBlocks) {
             Vec::read(value, dialect).map(Self::Many)
         } else {
             T::read(value, dialect).map(Self::One)
@@ -495,21 +502,29 @@ impl<T: Wire> Wire for OneOrMany<T> {
     }
 
     fn write<S: Serializer>(&self, revision: Revision, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::One(value) => value.write(revision, serializer),
-            Self::Many(values) => values.write(revision, serializer),
+        match (self, self.as_slice()) {
+            (Self::Many(values), _) if revision.has(Feature::SamplingBlocks) => values.write(revision, serializer),
+            (_, [value]) => value.write(revision, serializer),
+            _ => Err(S::Error::custom(NotInRevision::SamplingBlocks { revision })),
         }
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
-        let choices = [definitions.reference::<T>(), definitions.reference::<Vec<T>>()];
+        let mut choices = vec![definitions.reference::<T>()];
+        if definitions.dialect().revision.has(Feature::SamplingBlocks) {
+            choices.push(definitions.reference::<Vec<T>>());
+        }
         schemars::json_schema!({ "anyOf": choices })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        prop_oneof![T::any_value(revision).prop_map(Self::One), Vec::any_value(revision).prop_map(Self::Many)].boxed()
+        let one = T::any_value(revision).prop_map(Self::One);
+        if !revision.has(Feature::SamplingBlocks) {
+            return one.boxed();
+        }
+        prop_oneof![one, Vec::any_value(revision).prop_map(Self::Many)].boxed()
     }
 }
 

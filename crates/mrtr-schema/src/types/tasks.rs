@@ -31,7 +31,7 @@ use crate::wire::{LARGEST_COUNT, Wire};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
-#[wire(name = "TaskStatus")]
+#[wire(name = "TaskStatus", when = Feature::Tasks)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum TaskStatus {
     /// It goes on.

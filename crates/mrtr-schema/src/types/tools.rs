@@ -51,6 +51,7 @@ pub struct Tool {
     /// Hints on how it behaves, not to be trusted.
     pub annotations: Option<ToolAnnotations>,
     /// Pictures of it for user interfaces.
+    #[wire(when = Feature::Icons)]
     pub icons: Option<Vec<Icon>>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -260,8 +261,10 @@ pub struct CallToolParams {
     #[wire(when = Feature::CoreTasks)]
     pub task: Option<TaskMetadata>,
     /// Answers to what the server asked.
+    #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
     /// What the server gave the client to carry, byte for byte.
+    #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]

@@ -154,6 +154,11 @@ impl RunContext {
         self.lazy_flow.flow_progress(&self.shared).flow()
     }
 
+    /// An id for an interaction outside the flow, such as a visit of a URL.
+    pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
+        self.derived_id("mrtr interaction id", scopes, name)
+    }
+
     /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
     /// does not know the flow's, which is sealed.
     pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {

@@ -27,7 +27,7 @@ fn accepted(content: Value) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn tk_5_an_answer_that_misses_the_form_is_acknowledged_and_asked_for_again_under_a_fresh_key() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let site = Site::of(greeting());
         let task = site.start_in(revision).await;
         task.until_asked(&["name"]).await;
@@ -50,7 +50,7 @@ async fn tk_5_an_answer_that_misses_the_form_is_acknowledged_and_asked_for_again
 
 #[tokio::test(start_paused = true)]
 async fn tk_7_a_key_is_never_used_for_two_questions() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, _| {
             // The second question is called what a fresh key of the first one would be.
@@ -73,7 +73,7 @@ async fn tk_7_a_key_is_never_used_for_two_questions() {
 
 #[tokio::test(start_paused = true)]
 async fn tk_8_a_client_that_will_not_answer_cancels() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let site = Site::of(greeting());
         let task = site.start_in(revision).await;
         task.until_asked(&["name"]).await;
@@ -86,7 +86,7 @@ async fn tk_8_a_client_that_will_not_answer_cancels() {
 
 #[tokio::test(start_paused = true)]
 async fn malformed_answers_are_an_error_and_change_nothing() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let site = Site::of(greeting());
         let task = site.start_in(revision).await;
         task.until_asked(&["name"]).await;
@@ -116,7 +116,7 @@ async fn the_first_answer_counts_and_later_ones_are_acknowledged() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_person_declines_reaches_the_flow() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         for action in ["decline", "cancel"] {
             let site = Site::of(greeting());
             let task = site.start_in(revision).await;
@@ -139,7 +139,7 @@ async fn enter(flow: Flow, outside: Outside) -> Result<String, Failure> {
 
 #[tokio::test(start_paused = true)]
 async fn what_validate_refuses_is_asked_again_under_a_fresh_key_with_the_reason() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, enter));
         let task = site.start_in(revision).await;
@@ -154,7 +154,7 @@ async fn what_validate_refuses_is_asked_again_under_a_fresh_key_with_the_reason(
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_was_asked_again_keeps_its_key_while_another_is_answered() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, enter));
         let task = site.start_in(revision).await;
@@ -193,7 +193,7 @@ fn changing(pinned: bool) -> (Outside, Tool) {
 
 #[tokio::test(start_paused = true)]
 async fn a_reworded_question_has_a_fresh_key_and_its_old_one_counts_no_more() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let (_outside, made) = changing(false);
         let site = Site::of(made);
         let task = site.start_in(revision).await;
@@ -210,7 +210,7 @@ async fn a_reworded_question_has_a_fresh_key_and_its_old_one_counts_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_to_other_words_of_a_pinned_question_is_asked_for_again() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let (_outside, made) = changing(true);
         let site = Site::of(made);
         let task = site.start_in(revision).await;
@@ -228,7 +228,7 @@ async fn an_answer_to_other_words_of_a_pinned_question_is_asked_for_again() {
 
 #[tokio::test(start_paused = true)]
 async fn a_url_asks_for_consent_once_and_looks_again_after_pauses_that_double() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             let done = || async {
@@ -273,7 +273,7 @@ async fn a_question_is_asked_by_what_was_declared_at_creation() {
 #[tokio::test(start_paused = true)]
 async fn an_answer_larger_than_an_entry_may_be_is_an_error_and_changes_nothing() {
     let options = mrtr_tasks::TaskOptions::default().limits(1_000, 10_000);
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let site = Site::with(crate::support::memory(), options.clone(), [greeting()]);
         let task = site.start_in(revision).await;
         task.until_asked(&["name"]).await;
@@ -350,7 +350,7 @@ async fn questions_by_hand_are_asked_and_answered() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_before_its_question_is_asked_again_is_not_forgotten() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             outside.note("run");
@@ -382,7 +382,7 @@ async fn an_answer_that_comes_before_its_question_is_asked_again_is_not_forgotte
 
 #[tokio::test(start_paused = true)]
 async fn a_question_that_lost_a_race_is_shown_no_more() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             let asked = flow.branch(async { flow.elicit::<Name>("name", "Who?").await.map(|name| name.name) });
@@ -407,7 +407,7 @@ async fn a_question_that_lost_a_race_is_shown_no_more() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_and_a_cancel_at_once_leave_it_cancelled() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         for cancel_first in [true, false] {
             let outside = Outside::default();
             let site = Site::of(tool(&outside, async |flow, outside| {
@@ -431,7 +431,7 @@ async fn an_answer_and_a_cancel_at_once_leave_it_cancelled() {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_comes_before_its_question_is_reworded_is_not_forgotten() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             outside.note("run");

@@ -14,7 +14,7 @@ use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting
 
 #[tokio::test(start_paused = true)]
 async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         for fault in [Fault::Fails, Fault::Hangs] {
             let sound = memory();
             let store = Faulty::over(Arc::clone(&sound));
@@ -36,7 +36,7 @@ async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
 
 #[tokio::test(start_paused = true)]
 async fn a_caller_has_so_many_open_tasks_and_no_more() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let site = Site::with(memory(), TaskOptions::default().most_open(2), [greeting()]);
         let of_ann = site.speaking(revision).calling_as(ann());
         let first = site.start_as(of_ann.clone(), revision).await;
@@ -78,7 +78,7 @@ fn named(name: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn tk_9_rounds_come_first_and_then_a_task_with_their_journal_and_never_back() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(moving(&outside));
         let call = begin(&site.speaking(revision), revision).await;
@@ -125,7 +125,7 @@ async fn tk_9_a_replay_from_the_very_first_state_finds_the_task_too() {
 
 #[tokio::test(start_paused = true)]
 async fn tk_9_for_a_client_that_cannot_have_a_task_it_goes_on_in_place() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(moving(&outside));
         let client = Client::new(&site.server).speaking(revision);
@@ -142,7 +142,7 @@ async fn tk_9_for_a_client_that_cannot_have_a_task_it_goes_on_in_place() {
 
 #[tokio::test(start_paused = true)]
 async fn tk_21_into_task_waits_while_a_question_is_open() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let made = tool(&outside, async |flow, _| {
             let becoming = flow.branch(flow.into_task());
@@ -201,7 +201,7 @@ async fn what_the_tool_refuses_is_refused_before_there_is_a_task() {
         #[expect(dead_code, reason = "it is only read")]
         count: u32,
     }
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let made = Tool::new("tool", async |_: mrtr_server::Flow, _: Arguments| Ok::<_, mrtr_server::Failure>("done"));
         let site = Site::of(made.tasks(TaskPolicy::IfPossible));
         let said = call(&site.speaking(revision), revision, json!({})).await;
@@ -224,7 +224,7 @@ async fn a_plain_call_does_not_touch_the_store() {
     // The runner has looked for work, and sleeps.
     tokio::time::sleep(std::time::Duration::from_millis(10)).await;
     let before = store.all_calls();
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let client = site.speaking(revision);
         assert_eq!(client.call_tool("plain", json!({})).await.expect_text(), "done");
         client.request("tools/list", json!({})).await;

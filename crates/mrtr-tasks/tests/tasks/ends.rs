@@ -40,7 +40,7 @@ async fn tk_11_tk_15_each_end_has_its_status_in_each_family() {
         ("panic in a step", "completed", "failed"),
         ("protocol", "failed", "failed"),
     ] {
-        for revision in Revision::ALL {
+        for revision in Revision::MODERN {
             let site = Site::of(ending(how));
             let task = site.start_in(revision).await;
             let status = if revision == Revision::Published { published } else { older };
@@ -66,7 +66,7 @@ async fn tk_11_tk_15_each_end_has_its_status_in_each_family() {
 #[tokio::test(start_paused = true)]
 async fn what_a_failed_task_says_is_what_its_request_would_have_got() {
     for how in ["result", "tool", "protocol"] {
-        for revision in Revision::ALL {
+        for revision in Revision::MODERN {
             let site = Site::of(ending(how));
             let task = site.start_in(revision).await;
             let bare = mrtr_server::testing::Client::new(&site.server).speaking(revision);
@@ -88,7 +88,7 @@ async fn what_a_failed_task_says_is_what_its_request_would_have_got() {
 async fn time_over_ends_a_task_that_waits_and_one_that_works() {
     let options =
         TaskOptions::default().ttl(Duration::from_mins(1), Duration::from_mins(1)).grace(Duration::from_secs(1));
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let working = tool(&outside, async |flow, outside| {
             let stopped = async {
@@ -128,7 +128,7 @@ async fn time_over_ends_a_task_that_waits_and_one_that_works() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_whose_runs_are_lost_five_times_ends_as_stuck() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let store = memory();
         let options = TaskOptions::default().lease(Duration::from_secs(3));
         let site = Site::with(std::sync::Arc::clone(&store), options.clone(), []);
@@ -167,7 +167,7 @@ async fn a_task_whose_runs_are_lost_five_times_ends_as_stuck() {
 
 #[tokio::test(start_paused = true)]
 async fn cancel_stops_a_running_step_and_what_it_finishes_changes_nothing() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             let work = async {
@@ -210,7 +210,7 @@ async fn of_cancel_and_finish_the_first_counts() {
 
 #[tokio::test(start_paused = true)]
 async fn a_task_goes_on_when_its_request_is_cancelled_or_its_connection_gone() {
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::of(tool(&outside, async |flow, outside| {
             Ok(flow.step("pack", outside.happen_after_gate("pack")).await?)
@@ -235,7 +235,7 @@ async fn a_task_goes_on_when_its_request_is_cancelled_or_its_connection_gone() {
 #[tokio::test(start_paused = true)]
 async fn a_question_that_waits_longer_keeps_its_task_in_the_published_revision_alone() {
     let options = TaskOptions::default().ttl(Duration::from_mins(10), Duration::from_mins(10));
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         let outside = Outside::default();
         let site = Site::with(
             memory(),

@@ -33,7 +33,7 @@ pub struct MethodInfo {
     pub(super) when: &'static [Option<Feature>],
 }
 
-/// Whether a server may answer with an interim result, in revisions that have the method (SV-1).
+/// Whether a server may ask while it answers, in revisions that have the method (SV-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MayAsk {
     Never,
@@ -81,7 +81,7 @@ impl MethodInfo {
         self.when.iter().any(|when| when.is_none_or(|feature| revision.has(feature)))
     }
 
-    /// Whether a server may answer it with an interim result there (SV-1).
+    /// Whether a server may ask on it there: by an interim result (SV-1), or in a session by requests of its own.
     ///
     /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
     pub fn may_ask_in(&self, revision: Revision) -> bool {
@@ -95,7 +95,7 @@ impl MethodInfo {
 }
 
 impl Revision {
-    /// Whether a server may answer this method with an interim result (SV-1): what [`MethodInfo::may_ask_in`] says.
+    /// Whether a server may ask on this method (SV-1): what [`MethodInfo::may_ask_in`] says.
     ///
     /// ```
     /// use mrtr_schema::Revision;

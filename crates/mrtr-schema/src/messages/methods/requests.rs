@@ -5,6 +5,7 @@ use super::{MethodInfo, RequestMethod, RequestVisitor};
 use crate::revision::Feature;
 use crate::types::completion::{CompleteParams, CompleteResult};
 use crate::types::discovery::{DiscoverResult, InitializeParams, InitializeResult};
+use crate::types::elicitation::{ElicitParams, ElicitResult};
 use crate::types::notifications::SetLevelParams;
 use crate::types::params::{Optional, PaginatedParams, RequestParams};
 use crate::types::prompts::{GetPromptParams, GetPromptResult, ListPromptsResult};
@@ -14,6 +15,7 @@ use crate::types::resources::{
 };
 use crate::types::result::{AnyResult, MethodResult};
 use crate::types::roots::ListRootsResult;
+use crate::types::sampling::{CreateMessageParams, CreateMessageResult};
 use crate::types::subscriptions::{ListenParams, ListenResult};
 use crate::types::tasks::{self, TaskInputResponseParams, TaskParams, TaskPayload, extension};
 use crate::types::tools::{CallToolParams, CallToolResult, ListToolsResult};
@@ -149,6 +151,15 @@ methods! {
     "resources/unsubscribe" {} [
         /// Watches a resource no longer.
         Unsubscribe when Sessions: "UnsubscribeRequest" (UnsubscribeParams) => "UnsubscribeResultResponse" (AnyResult);
+    ]
+    "elicitation/create" {} [
+        /// Asks a person something, by a request of the server's own.
+        Elicit when InputsAsRequests: "ElicitRequest" (ElicitParams) => "ElicitResultResponse" (ElicitResult);
+    ]
+    "sampling/createMessage" {} [
+        /// Asks a model something, by a request of the server's own.
+        CreateMessage when InputsAsRequests:
+            "CreateMessageRequest" (CreateMessageParams) => "CreateMessageResultResponse" (CreateMessageResult);
     ]
     "roots/list" { only_reads: true } [
         /// Asks a client for its roots, by a request of the server's own.

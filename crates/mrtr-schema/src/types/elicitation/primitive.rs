@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::error::ReadError;
 use crate::json::{Members, Number, RawMembers};
-use crate::revision::{Dialect, Revision};
+use crate::revision::{Dialect, Feature, Revision};
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision};
 
@@ -97,20 +97,25 @@ impl Wire for PrimitiveSchema {
         let members = RawMembers::of(value)?;
         let kind = members.tag("type")?;
         let has = |key| members.get(key).is_some();
+        let (titled, multi) =
+            (dialect.revision.has(Feature::TitledSelects), dialect.revision.has(Feature::MultiSelects));
         match &*kind {
-            "string" if has("oneOf") => WireObject::read_members(members, dialect).map(Self::TitledSingleSelect),
+            "string" if titled && has("oneOf") => {
+                WireObject::read_members(members, dialect).map(Self::TitledSingleSelect)
+            }
             "string" if has("enumNames") => WireObject::read_members(members, dialect).map(Self::LegacyTitledSelect),
             "string" if has("enum") => WireObject::read_members(members, dialect).map(Self::UntitledSingleSelect),
             "string" => WireObject::read_members(members, dialect).map(Self::String),
             "number" | "integer" => WireObject::read_members(members, dialect).map(Self::Number),
             "boolean" => WireObject::read_members(members, dialect).map(Self::Boolean),
-            "array" if lists_titles(&members) => {
+            "array" if multi && lists_titles(&members) => {
                 WireObject::read_members(members, dialect).map(Self::TitledMultiSelect)
             }
-            "array" => WireObject::read_members(members, dialect).map(Self::UntitledMultiSelect),
+            "array" if multi => WireObject::read_members(members, dialect).map(Self::UntitledMultiSelect),
             other => {
-                Err(ReadError::not_one_of(other, &["string", "number", "integer", "boolean", "array"])
-                    .in_member("type"))
+                let kinds = ["string", "number", "integer", "boolean", "array"];
+                let known = kinds.len() - usize::from(!multi);
+                Err(ReadError::not_one_of(other, &kinds[..known]).in_member("type"))
             }
         }
     }
@@ -120,35 +125,45 @@ impl Wire for PrimitiveSchema {
     }
 
     fn schema(definitions: &mut Definitions) -> Schema {
-        let choices = [
+        let revision = definitions.dialect().revision;
+        let mut choices = vec![
             definitions.reference::<StringSchema>(),
             definitions.reference::<NumberSchema>(),
             definitions.reference::<BooleanSchema>(),
             definitions.reference::<UntitledSingleSelectEnumSchema>(),
-            definitions.reference::<TitledSingleSelectEnumSchema>(),
-            definitions.reference::<UntitledMultiSelectEnumSchema>(),
-            definitions.reference::<TitledMultiSelectEnumSchema>(),
-            definitions.reference::<LegacyTitledEnumSchema>(),
         ];
+        if revision.has(Feature::TitledSelects) {
+            choices.push(definitions.reference::<TitledSingleSelectEnumSchema>());
+        }
+        if revision.has(Feature::MultiSelects) {
+            choices.push(definitions.reference::<UntitledMultiSelectEnumSchema>());
+            choices.push(definitions.reference::<TitledMultiSelectEnumSchema>());
+        }
+        choices.push(definitions.reference::<LegacyTitledEnumSchema>());
         schemars::json_schema!({ "description": "One field of a form.", "anyOf": choices })
     }
 
     #[cfg(feature = "proptest")]
     fn any_value(revision: Revision) -> proptest::strategy::BoxedStrategy<Self> {
         use proptest::prelude::*;
-        prop_oneof![
-            StringSchema::any_value(revision).prop_map(Self::String),
-            NumberSchema::any_value(revision).prop_map(Self::Number),
-            BooleanSchema::any_value(revision).prop_map(Self::Boolean),
-            UntitledSingleSelectEnumSchema::any_value(revision).prop_map(Self::UntitledSingleSelect),
-            TitledSingleSelectEnumSchema::any_value(revision).prop_map(Self::TitledSingleSelect),
-            UntitledMultiSelectEnumSchema::any_value(revision).prop_map(Self::UntitledMultiSelect),
-            TitledMultiSelectEnumSchema::any_value(revision).prop_map(Self::TitledMultiSelect),
+        let mut kinds = vec![
+            StringSchema::any_value(revision).prop_map(Self::String).boxed(),
+            NumberSchema::any_value(revision).prop_map(Self::Number).boxed(),
+            BooleanSchema::any_value(revision).prop_map(Self::Boolean).boxed(),
+            UntitledSingleSelectEnumSchema::any_value(revision).prop_map(Self::UntitledSingleSelect).boxed(),
             LegacyTitledEnumSchema::any_value(revision)
                 .prop_filter("without names it is an untitled select", |schema| schema.enum_names.is_some())
-                .prop_map(Self::LegacyTitledSelect),
-        ]
-        .boxed()
+                .prop_map(Self::LegacyTitledSelect)
+                .boxed(),
+        ];
+        if revision.has(Feature::TitledSelects) {
+            kinds.push(TitledSingleSelectEnumSchema::any_value(revision).prop_map(Self::TitledSingleSelect).boxed());
+        }
+        if revision.has(Feature::MultiSelects) {
+            kinds.push(UntitledMultiSelectEnumSchema::any_value(revision).prop_map(Self::UntitledMultiSelect).boxed());
+            kinds.push(TitledMultiSelectEnumSchema::any_value(revision).prop_map(Self::TitledMultiSelect).boxed());
+        }
+        proptest::strategy::Union::new(kinds).boxed()
     }
 }
 
@@ -185,6 +200,7 @@ pub struct StringSchema {
     /// What the text must look like.
     pub format: Option<StringFormat>,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -240,6 +256,7 @@ pub struct NumberSchema {
     /// The greatest value.
     pub maximum: Option<Number>,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<Number>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -310,6 +327,7 @@ pub struct UntitledSingleSelectEnumSchema {
     #[wire(rename = "enum")]
     pub values: Vec<String>,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -326,7 +344,7 @@ pub struct UntitledSingleSelectEnumSchema {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "TitledSingleSelectEnumSchema", tag(type = "string"))]
+#[wire(name = "TitledSingleSelectEnumSchema", when = Feature::TitledSelects, tag(type = "string"))]
 #[non_exhaustive]
 pub struct TitledSingleSelectEnumSchema {
     /// The field's name for people.
@@ -337,6 +355,7 @@ pub struct TitledSingleSelectEnumSchema {
     #[wire(rename = "oneOf")]
     pub options: Vec<EnumOption>,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -387,7 +406,7 @@ impl EnumOption {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "UntitledMultiSelectEnumSchema", tag(type = "array"))]
+#[wire(name = "UntitledMultiSelectEnumSchema", when = Feature::MultiSelects, tag(type = "array"))]
 #[non_exhaustive]
 pub struct UntitledMultiSelectEnumSchema {
     /// The field's name for people.
@@ -401,6 +420,7 @@ pub struct UntitledMultiSelectEnumSchema {
     /// The values.
     pub items: UntitledOptions,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<Vec<String>>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -439,7 +459,7 @@ pub struct UntitledOptions {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
-#[wire(name = "TitledMultiSelectEnumSchema", tag(type = "array"))]
+#[wire(name = "TitledMultiSelectEnumSchema", when = Feature::MultiSelects, tag(type = "array"))]
 #[non_exhaustive]
 pub struct TitledMultiSelectEnumSchema {
     /// The field's name for people.
@@ -453,6 +473,7 @@ pub struct TitledMultiSelectEnumSchema {
     /// The values and their titles.
     pub items: TitledOptions,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<Vec<String>>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -506,6 +527,7 @@ pub struct LegacyTitledEnumSchema {
     /// Their titles, in the same order.
     pub enum_names: Option<Vec<String>>,
     /// What the field holds at first.
+    #[wire(when = Feature::FormDefaults)]
     pub default: Option<String>,
     /// Members that this type does not name.
     #[wire(extra)]

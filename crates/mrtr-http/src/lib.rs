@@ -14,6 +14,8 @@ mod server;
 
 #[cfg(feature = "client")]
 pub use client::{HttpTransport, TokenProvider};
+#[cfg(feature = "client")]
+pub use error::HttpTransportError;
 /// The crate whose types stand in signatures here: a header, the head of a request.
 ///
 /// ```
@@ -23,8 +25,6 @@ pub use client::{HttpTransport, TokenProvider};
 /// ```
 #[cfg(any(feature = "server", feature = "client"))]
 pub use http;
-#[cfg(feature = "client")]
-pub use error::HttpTransportError;
 #[cfg(feature = "server")]
 pub use server::{
     Authenticator, Bound, Challenge, Endpoint, Identity, PATH, ResponseBody, Serve, router, router_at, router_for,

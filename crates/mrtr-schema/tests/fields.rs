@@ -128,7 +128,8 @@ fn nothing_of_a_form_steers_a_terminal() {
 /// What a person may enter into a field that is more likely to be taken than any text.
 fn likely(field: Field<'_>, any: &str) -> Vec<String> {
     let mut entered = vec![any.to_owned(), "no".to_owned(), "1".to_owned(), "-2.50".to_owned(), "7e2".to_owned()];
-    entered.extend(["ada@example.com", "https://example.com/", "2026-08-31", "2026-08-31T12:00:00Z"].map(str::to_owned));
+    entered
+        .extend(["ada@example.com", "https://example.com/", "2026-08-31", "2026-08-31T12:00:00Z"].map(str::to_owned));
     let constraints = field.constraints();
     entered.extend(constraints.minimum.into_iter().chain(constraints.maximum).map(ToString::to_string));
     for option in field.options() {

@@ -152,7 +152,8 @@ impl Form {
     /// The fields of the form that an answer fills in.
     fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
         let members = RawMembers::of(content.as_raw()).unwrap_or_default();
-        let stays = |(name, value): (&str, &RawValue)| self.schema_of(name).is_some_and(|field| is_spelt_so(field, value));
+        let stays =
+            |(name, value): (&str, &RawValue)| self.schema_of(name).is_some_and(|field| is_spelt_so(field, value));
         if members.iter().all(stays) {
             return Cow::Borrowed(content.as_raw());
         }

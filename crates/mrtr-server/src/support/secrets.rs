@@ -6,7 +6,11 @@ use mrtr_schema::Form;
 /// is marked as a secret, with the format `password`, is never made.
 pub(crate) fn warn_of(form: &Form, type_name: &'static str) {
     for field in form.fields().filter(|field| looks_secret(field.name)) {
-        tracing::warn!(form = type_name, field = field.name, "a form asks for what looks like a secret: ask for it by URL");
+        tracing::warn!(
+            form = type_name,
+            field = field.name,
+            "a form asks for what looks like a secret: ask for it by URL"
+        );
     }
 }
 

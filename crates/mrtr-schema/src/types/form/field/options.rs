@@ -76,7 +76,8 @@ impl<'a> Field<'a> {
 pub(super) fn chosen<'a>(options: &[FieldOption<'a>], entered: &str) -> Option<FieldOption<'a>> {
     let trimmed = entered.trim();
     let with_value = |text: &str| options.iter().find(|option| option.value == text);
-    let with_title = |text: &str| options.iter().find(|option| option.untrusted_title == text || option.title() == text);
+    let with_title =
+        |text: &str| options.iter().find(|option| option.untrusted_title == text || option.title() == text);
     let numbered = || options.get(trimmed.parse::<usize>().ok()?.checked_sub(1)?);
     let alike = || {
         let wanted = trimmed.to_lowercase();

@@ -108,6 +108,20 @@ fn what_does_not_fit_has_a_reason_that_a_person_can_act_on() {
 }
 
 #[test]
+fn a_default_whose_title_means_another_option_is_shown_by_its_value() {
+    let options = json!([{ "const": "a", "title": "b" }, { "const": "b", "title": "a" }, { "const": "c", "title": "3" },
+        { "const": "3", "title": "C" }, { "const": "4", "title": "four" }]);
+    for (default, shown) in [("a", "a"), ("b", "b"), ("c", "c"), ("3", "3"), ("4", "four")] {
+        let one = form(&json!({ "f": { "type": "string", "default": default, "oneOf": options } }));
+        let some = json!({ "f": { "type": "array", "default": [default, "b"], "items": { "anyOf": options } } });
+        assert_eq!(one.field("f").unwrap().default_text().as_deref(), Some(shown));
+        assert_eq!(parse(&one, "f", shown), Ok(json!(default)));
+        let listed = form(&some).field("f").unwrap().default_text().unwrap();
+        assert_eq!(parse(&form(&some), "f", &listed), Ok(json!([default, "b"])), "{listed}");
+    }
+}
+
+#[test]
 fn nothing_of_a_form_steers_a_terminal() {
     let bad = "\u{1b}[2J";
     let form = form(&json!({ "f": { "type": "string", "title": bad, "description": bad, "default": bad,

@@ -138,11 +138,12 @@ impl Tree {
         let here = module.definitions.iter().filter(|definition| definition.name == *name);
         found.extend(here.map(|definition| (home.to_vec(), definition, shown.to_owned())));
         for export in &module.exports {
-            let target = from_root(&export.path, home);
+            let given_on = from_root(&export.path, home);
             match &export.name {
-                Some(given) if given == name => self.resolve(&target, shown, found),
+                // A crate that is given on by its own name stands for itself.
+                Some(given) if given == name && given_on != target => self.resolve(&given_on, shown, found),
                 Some(_) => {}
-                None => self.resolve(&joined(&target, name), shown, found),
+                None => self.resolve(&joined(&given_on, name), shown, found),
             }
         }
     }
@@ -185,6 +186,7 @@ mod tests {
             pub use cart::{Cart, Line as CartLine, Price};
             pub use list::*;
             pub use serde::Serialize;
+            pub use serde_json;
             #[cfg(test)] mod tests;
             struct Private; pub(crate) struct Inside;";
         let cart = "mod price; pub use price::Price; pub struct Cart; pub struct Line; pub struct NotExported;";

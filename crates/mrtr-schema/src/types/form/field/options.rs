@@ -6,7 +6,17 @@ use super::Field;
 use crate::printable::Printable;
 use crate::types::elicitation::{EnumOption, PrimitiveSchema};
 
-/// An option of a field; [`Field`] has an example.
+/// An option of a field.
+///
+/// ```
+/// use mrtr_schema::Form;
+///
+/// let form = r#"{"type": "object", "properties": {"in": {"type": "string", "enum": ["se"], "enumNames": ["Sweden"]}}}"#;
+/// let form = Form::parse(form)?;
+/// let option = form.field("in").unwrap().options()[0];
+/// assert_eq!((option.value, option.title().as_ref()), ("se", "Sweden"));
+/// # Ok::<(), mrtr_schema::ReadError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldOption<'a> {

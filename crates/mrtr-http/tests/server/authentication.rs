@@ -11,7 +11,7 @@ use crate::tools::Address;
 
 /// Bearer `subject` or `subject@tenant`.
 #[derive(Debug)]
-struct ByName;
+pub(crate) struct ByName;
 
 #[async_trait::async_trait]
 impl Authenticator for ByName {

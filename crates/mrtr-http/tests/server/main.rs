@@ -18,6 +18,7 @@ mod origin;
 mod queueing;
 mod revisions;
 mod runtimes;
+mod sessions;
 mod shutdown;
 mod statuses;
 mod streams;

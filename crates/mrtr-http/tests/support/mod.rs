@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "no test uses all of it")]
 
+pub(crate) mod legacy;
 pub(crate) mod message;
 pub(crate) mod scripted;
 pub(crate) mod wire;

@@ -174,8 +174,9 @@ impl OpenQuestions {
             late.extend(open.id);
             open.settled = Some(open.timed_out());
         }
-        let failed = self.open.iter_mut().find(|open| matches!(open.settled, Some(Settled::Failed(_))));
-        if let Some(Settled::Failed(failure)) = failed.and_then(|open| open.settled.take()) {
+        if let Some(place) = self.open.iter().position(|open| matches!(open.settled, Some(Settled::Failed(_))))
+            && let Some(Settled::Failed(failure)) = self.open.swap_remove(place).settled
+        {
             return (Standing::Failed(failure), late);
         }
         let open = self.open.iter().filter(|open| open.settled.is_none());

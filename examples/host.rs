@@ -20,7 +20,6 @@
 
 use std::path::{Path, PathBuf};
 
-use mrtr::client::RoundOutcome;
 use mrtr::prelude::*;
 use mrtr::schema::CallToolResult;
 

@@ -11,6 +11,8 @@ mod handlers;
 mod limits;
 mod pending;
 mod raw;
+#[cfg(feature = "terminal")]
+pub mod terminal;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transport;

@@ -5,13 +5,13 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use mrtr_schema::elicitation::{Field, FieldKind};
+use mrtr_schema::elicitation::{Field, FieldKind, FieldOption};
 use mrtr_schema::{Form, Json, JsonObject, Printable, Revision, Wire, arbitrary};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 
-fn form(fields: Value) -> Form {
+fn form(fields: &Value) -> Form {
     Form::parse(&json!({ "type": "object", "properties": fields }).to_string()).unwrap()
 }
 
@@ -22,7 +22,7 @@ fn parse(form: &Form, name: &str, entered: &str) -> Result<Value, String> {
 
 fn all_kinds() -> Form {
     let titled = json!([{ "const": "#f00", "title": "Red" }, { "const": "#0f0", "title": "Green" }]);
-    form(json!({
+    form(&json!({
         "text": { "type": "string", "minLength": 2, "maxLength": 3 },
         "number": { "type": "number", "minimum": 0.5 },
         "integer": { "type": "integer", "minimum": -3, "maximum": 12 },
@@ -41,7 +41,7 @@ fn each_of_the_eight_kinds_is_seen_as_what_a_person_does_with_it() {
     let form = all_kinds();
     let kinds: Vec<_> = form.fields().map(|field| field.kind()).collect();
     assert_eq!(kinds, [Text, Number, Integer, Boolean, Select, Select, Select, MultiSelect, MultiSelect]);
-    let titles = |name| -> Vec<_> { form.field(name).unwrap().options().iter().map(|option| option.title()).collect() };
+    let titles = |name| -> Vec<_> { form.field(name).unwrap().options().iter().map(FieldOption::title).collect() };
     assert_eq!(titles("titled"), ["Red", "Green"]);
     assert_eq!(titles("legacy"), ["Alpha", "b"], "a value without a name is called by its value");
     assert_eq!(titles("some"), ["x", "y,z", "w"]);
@@ -77,7 +77,7 @@ fn what_a_person_types_is_the_value_that_they_mean() {
 
 #[test]
 fn what_does_not_fit_has_a_reason_that_a_person_can_act_on() {
-    let formats = form(json!({
+    let formats = form(&json!({
         "mail": { "type": "string", "format": "email" },
         "site": { "type": "string", "format": "uri" },
         "day": { "type": "string", "format": "date" },
@@ -110,7 +110,7 @@ fn what_does_not_fit_has_a_reason_that_a_person_can_act_on() {
 #[test]
 fn nothing_of_a_form_steers_a_terminal() {
     let bad = "\u{1b}[2J";
-    let form = form(json!({ "f": { "type": "string", "title": bad, "description": bad, "default": bad,
+    let form = form(&json!({ "f": { "type": "string", "title": bad, "description": bad, "default": bad,
         "oneOf": [{ "const": bad, "title": bad }] } }));
     let field = form.field("f").unwrap();
     let reason = field.parse(&format!("{bad}x")).unwrap_err().to_string();
@@ -190,7 +190,7 @@ fn with_options_as_default(field: Field<'_>) -> Vec<Form> {
     let with_default = |default| {
         let mut schema = schema.clone();
         schema["default"] = default;
-        form(json!({ field.name: schema }))
+        form(&json!({ field.name: schema }))
     };
     defaults.into_iter().map(with_default).collect()
 }

@@ -24,6 +24,7 @@ use crate::register::parts::{Identity, Lists, Parts};
 use crate::register::prompt::Prompt;
 use crate::register::resource::{Resource, ResourceTemplate};
 use crate::register::tool::Tool;
+use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
 use crate::support::by_name::ByName;
 use crate::support::changes::Changes;
 use crate::support::clock::{Clock, SystemClock};
@@ -54,7 +55,12 @@ use crate::support::shed::Shedder;
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct Server(Arc<Parts>);
+pub struct Server(Arc<Inner>);
+
+struct Inner {
+    parts: Arc<Parts>,
+    sessions: Sessions,
+}
 
 impl Server {
     /// Begins a server of this name and version.
@@ -77,12 +83,30 @@ impl Server {
             extensions: Vec::new(),
             middleware: Vec::new(),
             mistake: None,
+            legacy: Legacy::default(),
+            session_limits: SessionLimits::default(),
         }
     }
 
-    /// Answers one message.
+    /// Answers one message of the modern era: one that does not say its version is refused.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        dispatch::handle(&self.0, body, context).await
+        match dispatch::receive(&self.0.parts, body, context).await {
+            Ok(reply) => reply,
+            Err(versionless) => versionless.refusal,
+        }
+    }
+
+    /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
+    pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
+        match dispatch::receive(&self.0.parts, body, context).await {
+            Ok(reply) => Received::Reply(reply),
+            Err(versionless) => Received::Legacy(LegacyMessage::new(self.0.sessions.clone(), versionless)),
+        }
+    }
+
+    /// The sessions of clients of the legacy era.
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
     }
 
     /// Answers one message that the caller has parsed already; `None` where nothing is answered.
@@ -94,12 +118,12 @@ impl Server {
     /// The moment, by the server's clock, for a transport to note when a request comes in:
     /// [`Context::received`] takes it. There is no other clock a request is timed by.
     pub fn arrival(&self) -> Arrival {
-        Arrival(self.0.shared.clock.now())
+        Arrival(self.0.parts.shared.clock.now())
     }
 
     /// Tells subscribers what changed.
     pub fn changes(&self) -> &Changes {
-        &self.0.shared.changes
+        &self.0.parts.shared.changes
     }
 
     /// What the server offers, counted: for the line that a transport logs when it begins to serve.
@@ -113,24 +137,44 @@ impl Server {
     /// # Ok::<(), mrtr_server::BuildError>(())
     /// ```
     pub fn inventory(&self) -> Inventory {
-        Inventory::of(&self.0)
+        Inventory::of(&self.0.parts)
     }
 
     #[cfg(feature = "testing")]
     pub(crate) fn parts(&self) -> &Arc<Parts> {
-        &self.0
+        &self.0.parts
     }
 
     /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
     /// recorded. A process should wait for them before it ends.
     pub fn detached(&self) -> usize {
-        self.0.shared.detached.running()
+        self.0.parts.shared.detached.running()
     }
+}
+
+/// What a transport that carries sessions gets for a message.
+///
+/// ```
+/// use mrtr_server::{Context, Server};
+/// use mrtr_server::transport::Received;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("empty", "1.0.0").build().unwrap();
+/// assert!(matches!(server.receive("{".into(), Context::new()).await, Received::Reply(_)));
+/// # }
+/// ```
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there are two eras")]
+pub enum Received {
+    /// A message of the modern era: its reply.
+    Reply(Reply),
+    /// A message that does not say its version: it may belong to a session.
+    Legacy(LegacyMessage),
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.0.identity.info.name).finish_non_exhaustive()
+        f.debug_struct("Server").field("name", &self.0.parts.identity.info.name).finish_non_exhaustive()
     }
 }
 
@@ -177,6 +221,8 @@ pub struct Builder {
     middleware: Vec<Arc<dyn Middleware>>,
     /// The first that was noticed before the server was built.
     mistake: Option<BuildError>,
+    legacy: Legacy,
+    session_limits: SessionLimits,
 }
 
 impl Builder {
@@ -351,6 +397,18 @@ impl Builder {
         self
     }
 
+    /// Says how clients are served that begin with `initialize`: in sessions, by default.
+    pub fn legacy(mut self, legacy: Legacy) -> Self {
+        self.legacy = legacy;
+        self
+    }
+
+    /// Says how much sessions may take.
+    pub fn session_limits(mut self, limits: SessionLimits) -> Self {
+        self.session_limits = limits;
+        self
+    }
+
     /// Adds an extension.
     pub fn extension(mut self, extension: impl Extension) -> Self {
         self.extensions.push(Arc::new(extension));
@@ -396,11 +454,12 @@ impl Builder {
             extensions: self.extensions,
             middleware: self.middleware,
         };
-        let server = Server(Arc::new(parts));
-        for extension in &server.0.extensions {
-            extension.attached(Host::of(&server.0));
+        let parts = Arc::new(parts);
+        for extension in &parts.extensions {
+            extension.attached(Host::of(&parts));
         }
-        Ok(server)
+        let sessions = Sessions::new(Arc::clone(&parts), self.legacy, self.session_limits);
+        Ok(Server(Arc::new(Inner { parts, sessions })))
     }
 }
 

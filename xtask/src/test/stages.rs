@@ -86,7 +86,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 14] = [
+const FEATURES: [&[&str]; 16] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -99,6 +99,8 @@ const FEATURES: [&[&str]; 14] = [
     &["mrtr-server"],
     &["mrtr-tasks"],
     &["mrtr-tasks", "--features", "sqlite"],
+    &["mrtr-client"],
+    &["mrtr-client", "--features", "terminal"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
 ];

@@ -129,6 +129,22 @@ impl Tool {
         self
     }
 
+    /// Waits this long for the answer to a question in a session, where the call stays open meanwhile; as long as
+    /// [`SessionLimits`](crate::SessionLimits) says otherwise. A question may say so itself, with
+    /// [`Ask::valid_for`](crate::flow::Ask::valid_for).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_server::{Failure, Flow, Tool};
+    ///
+    /// let tool = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello")).question_timeout(Duration::from_mins(2));
+    /// ```
+    #[must_use]
+    pub fn question_timeout(mut self, limit: Duration) -> Self {
+        self.settings.question_timeout = Some(limit);
+        self
+    }
+
     /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
     ///
     /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
@@ -218,6 +234,11 @@ impl PreparedTool {
         claims: &[(Cow<'_, str>, HeaderClaim<'_>)],
     ) -> Result<(), ErrorObject> {
         self.mirrored.check(arguments, claims)
+    }
+
+    /// Whether all of its calls run as tasks.
+    pub(crate) fn is_always_task(&self) -> bool {
+        self.settings.tasks == TaskPolicy::Required
     }
 
     pub(crate) fn name(&self) -> &str {

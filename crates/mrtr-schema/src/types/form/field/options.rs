@@ -43,9 +43,9 @@ impl<'a> Field<'a> {
             PrimitiveSchema::TitledMultiSelect(schema) => schema.items.options.iter().map(FieldOption::of).collect(),
             PrimitiveSchema::LegacyTitledSelect(schema) => {
                 // The two lists need not be equally long.
-                let titles = schema.enum_names.iter().flatten().map(Some).chain(std::iter::repeat(None));
-                let titled = schema.values.iter().zip(titles);
-                titled.map(|(value, title)| FieldOption { value, untrusted_title: title.unwrap_or(value) }).collect()
+                let names = schema.enum_names.iter().flatten().map(Some).chain(std::iter::repeat(None));
+                let titled = schema.values.iter().zip(names);
+                titled.map(|(value, name)| FieldOption { value, untrusted_title: name.unwrap_or(value) }).collect()
             }
             PrimitiveSchema::String(_) | PrimitiveSchema::Number(_) | PrimitiveSchema::Boolean(_) => Vec::new(),
         }

@@ -20,7 +20,6 @@
 
 use std::path::{Path, PathBuf};
 
-use mrtr::client::RoundOutcome;
 use mrtr::prelude::*;
 use mrtr::schema::CallToolResult;
 
@@ -79,13 +78,18 @@ async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
     let mut waiting = Vec::new();
     let Turn::Call(calls) = model(&messages) else { return Err("the model calls nothing".into()) };
     for (tool, arguments) in calls {
-        match settle(&client, client.call_tool_once(tool, arguments).await?).await? {
-            Ok(text) => messages.push(tool_message(tool, &text)),
-            Err(call) => waiting.push(call),
+        match client.call_tool_once(tool, arguments).await? {
+            RoundOutcome::Complete(result) => messages.push(tool_message(tool, &result.to::<CallToolResult>()?)),
+            RoundOutcome::Asked(call) | RoundOutcome::BackOff(call, _) | RoundOutcome::Task(call, _) => {
+                for key in call.unanswered() {
+                    println!("{tool} asks: {}", call.message(key).unwrap_or_default());
+                }
+                waiting.push(call);
+            }
+            other => return Err(format!("this host does not know {other:?}").into()),
         }
     }
     println!("saved: {} calls", waiting.len());
-    // It holds what the person said: keep the file as you would keep that.
     Ok(std::fs::write(file, serde_json::to_vec(&(messages, waiting))?)?)
 }
 
@@ -93,51 +97,25 @@ async fn after_the_restart(url: &str, file: &Path) -> Result<()> {
     let client = client(url)?;
     let (mut messages, waiting): (Vec<Value>, Vec<PendingCall>) = serde_json::from_slice(&std::fs::read(file)?)?;
     println!("loaded: {} calls", waiting.len());
-    for mut call in waiting {
+    for call in waiting {
         let tool = call.name().unwrap_or_default();
-        // The person's answers, which a host gets from a form.
-        let (key, answer) = match tool.as_str() {
-            "book_flight" => ("class", json!({ "class": "second" })),
-            _ => ("nights", json!({ "nights": 3 })),
-        };
-        call.accept(key, &answer)?;
-        match settle(&client, client.advance(call).await?).await? {
-            Ok(text) => messages.push(tool_message(&tool, &text)),
-            Err(call) => return Err(format!("it asks again: {call:?}").into()),
-        }
+        messages.push(tool_message(&tool, &client.resume(call).await?));
     }
-    std::fs::remove_file(file)?;
     let Turn::Say(text) = model(&messages) else { return Err("the model goes on calling".into()) };
     println!("model: {text}");
-    Ok(())
+    Ok(std::fs::remove_file(file)?)
 }
 
-/// Its handler says that it can be asked; what is asked, the host answers by hand.
+/// A client whose handler plays the person. Calls that are made once do not wait for it; those that are resumed do.
 fn client(url: &str) -> Result<Client> {
-    Ok(Client::builder(HttpTransport::new(url)?).on_elicit(async |form: FormRequest| form.decline()).build())
+    let person = async |form: FormRequest| match form.context().key.as_str() {
+        "class" => form.accept(&json!({ "class": "second" })),
+        _ => form.accept(&json!({ "nights": 3 })),
+    };
+    Ok(Client::builder(HttpTransport::new(url)?).on_elicit(person).build())
 }
 
-/// Goes on until a call has its result or waits for a person.
-async fn settle(client: &Client, mut round: RoundOutcome) -> Result<Result<String, PendingCall>> {
-    loop {
-        round = match round {
-            RoundOutcome::Complete(result) => return Ok(Ok(result.to::<CallToolResult>()?.text())),
-            RoundOutcome::Asked(call) => {
-                for key in call.unanswered() {
-                    println!("{} asks: {}", call.name().unwrap_or_default(), call.message(key).unwrap_or_default());
-                }
-                return Ok(Err(call));
-            }
-            RoundOutcome::BackOff(call, pause) | RoundOutcome::Task(call, pause) => {
-                tokio::time::sleep(pause).await;
-                client.advance(call).await?
-            }
-            other => return Err(format!("this host does not know {other:?}").into()),
-        }
-    }
-}
-
-fn tool_message(tool: &str, text: &str) -> Value {
-    println!("{tool}: {text}");
-    json!({ "role": "tool", "tool": tool, "text": text })
+fn tool_message(tool: &str, result: &CallToolResult) -> Value {
+    println!("{tool}: {}", result.text());
+    json!({ "role": "tool", "tool": tool, "text": result.text() })
 }

@@ -17,7 +17,6 @@
 
 use std::sync::Arc;
 
-use mrtr::client::RoundOutcome;
 use mrtr::prelude::*;
 use mrtr::server::extend::ShedAbove;
 use tokio::sync::Barrier;

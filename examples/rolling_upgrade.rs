@@ -13,7 +13,6 @@
 //! ada-on-github and ada-on-microsoft are linked
 //! ```
 
-use mrtr::client::RoundOutcome;
 use mrtr::prelude::*;
 
 #[rustfmt::skip] #[data] struct Login { name: String }

@@ -1,4 +1,4 @@
-//! A tool that needs its caller to sign in on a page: bearer tokens say who calls, and the page lets nobody else in.
+//! A tool that needs its caller to sign in on a page: bearer tokens say who calls, and the page takes the caller alone.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sign_in

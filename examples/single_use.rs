@@ -16,7 +16,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
-use mrtr::client::RoundOutcome;
 use mrtr::prelude::*;
 use mrtr::state::MemorySingleUse;
 use tokio::task::JoinSet;

@@ -2,7 +2,7 @@
 
 #[path = "support/program.rs"]
 mod program;
-#[path = "examples/promise.rs"]
+#[path = "support/promise.rs"]
 mod promise;
 
 use std::io::{BufRead, BufReader, Read, Write};

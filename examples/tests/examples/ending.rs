@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::promise::assert_kept;
+use crate::promise::{assert_kept, is_kept};
 
 macro_rules! ends_as_promised {
     ($($test:ident: $name:literal)*) => {$(
@@ -31,4 +31,19 @@ fn a_host_goes_on_with_the_calls_that_it_saved() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
     assert_kept(command.arg(&file).stdin(Stdio::null()), include_str!("../../host.rs"));
     assert!(!file.exists(), "what was answered is not kept");
+}
+
+#[test]
+fn a_promise_is_compared_line_by_line_and_an_ellipsis_is_something() {
+    let source = "//! Shows it.\n//!\n//! ```text\n//! a … bytes\n//! http://…\n//! ```\n\nfn main() {}";
+    assert!(is_kept(source, "a 17 bytes\nhttp://localhost\n"));
+    for other in [
+        "a 17 bytes\n",
+        "a  bytes\nhttp://x\n",
+        "a 17 bytes\nhttp://\n",
+        "a 1 bytes\nhttp://x\nmore\n",
+        "a 1 bytes!\nhttp://x",
+    ] {
+        assert!(!is_kept(source, other), "{other}");
+    }
 }

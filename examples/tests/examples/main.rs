@@ -2,6 +2,7 @@
 
 #[path = "../support/program.rs"]
 mod program;
+#[path = "../support/promise.rs"]
 mod promise;
 
 mod ending;

@@ -40,9 +40,14 @@ fn the_client_is_greeted_by_the_server() {
     };
     drop(free);
     let address = "127.0.0.1:8000".parse().expect("it is an address");
-    let server = Program::start_at(address, Command::new(path));
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let mut command = Command::new(path);
+    command.stderr(log.reopen().expect("it is there"));
+    let server = Program::start_at(address, command);
     assert_kept(&mut Command::new(env!("CARGO_BIN_EXE_shortest_client")), CLIENT);
     drop(server);
+    let log = std::fs::read_to_string(&log).expect("it is there");
+    assert!(log.contains("serving http://127.0.0.1:8000/mcp") || log.contains("in use"), "{log}");
 }
 
 fn is_taken(refused: &Output) -> bool {

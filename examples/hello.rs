@@ -77,11 +77,14 @@ fn draw(message: WireMessage<'_>) {
         None => {
             let result = &message["result"];
             let asks = result["inputRequests"].as_object().into_iter().flatten();
-            let asks: Vec<_> = asks.map(|(key, ask)| format!("{key}: {}", text_of(&ask["params"]["message"]))).collect();
+            let asks: Vec<_> =
+                asks.map(|(key, ask)| format!("{key}: {}", text_of(&ask["params"]["message"]))).collect();
             let state = result["requestState"].as_str().map_or(0, str::len);
             match &asks[..] {
                 [] => println!("server → client  {}", text_of(&result["resultType"])),
-                asks => println!("server → client  input_required ({}), {state} bytes of sealed state", asks.join("; ")),
+                asks => {
+                    println!("server → client  input_required ({}), {state} bytes of sealed state", asks.join("; "))
+                }
             }
         }
     }

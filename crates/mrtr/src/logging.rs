@@ -1,5 +1,7 @@
 //! A subscriber for programs that have none of their own.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -17,7 +19,8 @@ use tracing_subscriber::{fmt, registry};
 pub fn init_logging() {
     let wanted = std::env::var("RUST_LOG").ok().and_then(|text| text.parse::<Targets>().ok());
     let filter = wanted.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO));
-    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false).compact();
+    let colours = std::io::stderr().is_terminal();
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(colours).with_target(false).compact();
     // Another subscriber is there already: it is the program's, and stays.
     let _ = registry().with(filter).with(lines).try_init();
 }

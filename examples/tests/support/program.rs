@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -41,6 +41,22 @@ impl Program {
 
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
+    }
+
+    /// Tells it to end, as a platform does.
+    #[allow(dead_code, reason = "not every test ends its program so")]
+    pub(crate) fn terminate(&self) {
+        let told = Command::new("kill").args(["-TERM", &self.process.id().to_string()]).status();
+        assert!(told.expect("there is `kill`").success(), "it runs");
+    }
+
+    /// Waits for its end, and gives how it ended and what it printed.
+    #[allow(dead_code, reason = "not every test ends its program so")]
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let mut printed = String::new();
+        let mut output = self.process.stdout.take().expect("standard output is piped");
+        output.read_to_string(&mut printed).expect("it prints text");
+        (self.process.wait().expect("it ends"), printed)
     }
 
     /// Stops it, and gives what it printed.

@@ -45,10 +45,11 @@ impl Prompt {
     /// A prompt of this name. Its arguments are the members of the handler's type.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, GetPromptResult>`, said in its parts: so the compiler explains the one that does not hold.
+        // An `IntoHandler<M, GetPromptResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
+        // its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
-        H::Future: HandlerFuture<GetPromptResult>,
+        H::Future: HandlerFuture<GetPromptResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
     {
         let erased = handler.erase();
         Self {

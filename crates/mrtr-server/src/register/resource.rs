@@ -177,10 +177,11 @@ impl Resource {
     /// A resource at this URI.
     pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold.
+        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
+        // its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
-        H::Future: HandlerFuture<ReadResourceResult>,
+        H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
     {
         let erased = handler.erase();
         Self {
@@ -208,10 +209,11 @@ impl ResourceTemplate {
     /// Resources at all URIs of this template.
     pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold.
+        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold, and shows
+        // its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
-        H::Future: HandlerFuture<ReadResourceResult>,
+        H::Future: HandlerFuture<ReadResourceResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
     {
         let erased = handler.erase();
         Self {

@@ -50,10 +50,11 @@ impl Tool {
     /// A tool of this name. Its input schema is that of the handler's arguments.
     pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
     where
-        // An `IntoHandler<M>`, said in its parts: so the compiler explains the one that does not hold.
+        // An `IntoHandler<M>`, said in its parts: so the compiler explains the one that does not hold, and shows
+        // its line.
         H: HandlerCall<M> + Send + Sync + 'static,
         H::Arguments: HandlerArguments,
-        H::Future: HandlerFuture<CallToolResult>,
+        H::Future: HandlerFuture<CallToolResult>, // `Send`: across an `.await`, `Arc` for `Rc`, no lock guard of std's
     {
         let erased = handler.erase();
         let definition = definition(name.into(), &erased);

@@ -14,13 +14,19 @@ pub(crate) struct Log {
 }
 
 impl Log {
+    /// What this crate and tasks say.
     pub(crate) fn start() -> Self {
+        Self::of(&["mrtr_server", "mrtr_tasks"])
+    }
+
+    /// What these crates say.
+    pub(crate) fn of(crates: &'static [&'static str]) -> Self {
         // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
         // stays, and never says no for good, keeps a test without a log from deciding that for one with it.
         static ALWAYS: Once = Once::new();
         ALWAYS.call_once(|| tracing::subscriber::set_global_default(Undecided).unwrap_or_default());
         let lines = Arc::default();
-        Self { _guard: tracing::subscriber::set_default(Lines(Arc::clone(&lines))), lines }
+        Self { _guard: tracing::subscriber::set_default(Lines(Arc::clone(&lines), crates)), lines }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -55,11 +61,11 @@ impl Subscriber for Undecided {
     fn exit(&self, _: &Id) {}
 }
 
-struct Lines(Arc<Mutex<Vec<String>>>);
+struct Lines(Arc<Mutex<Vec<String>>>, &'static [&'static str]);
 
 impl Subscriber for Lines {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        ["mrtr_server", "mrtr_tasks"].iter().any(|name| metadata.target().starts_with(name))
+        self.1.iter().any(|name| metadata.target().starts_with(name))
     }
 
     fn new_span(&self, _: &span::Attributes<'_>) -> Id {

@@ -27,6 +27,15 @@ struct Strict {
     lines: Vec<Line>,
 }
 
+/// What texts can be read as.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only its shape matters")]
+struct Worded {
+    name: String,
+    times: u8,
+}
+
 #[derive(Deserialize, JsonSchema)]
 enum Mood {
     Good,
@@ -45,6 +54,7 @@ fn server() -> Server {
         "name": {"type": "string", "maxLength": 9},
         "deep": {"additionalProperties": {"additionalProperties": {"type": "integer"}}}}}"#;
     let strict = async |_: Flow, _: Strict| Ok::<_, Failure>("done");
+    let worded = async |_: Flow, _: Worded| Ok::<_, Failure>("done");
     let fails = async |_: Flow, Name { name }: Name| Err::<String, Failure>(format!("no table {name}").into());
     let panics = async |_: Flow, Name { name }: Name| -> Result<(), Failure> { panic!("no table {name}") };
     let asks_by =
@@ -57,10 +67,10 @@ fn server() -> Server {
         .tool(Tool::new("panics", panics))
         .tool(Tool::new("asks_by", asks_by))
         .tool(Tool::new("greet", greet))
-        .prompt(Prompt::new("prompt", strict).complete("name", completes))
+        .prompt(Prompt::new("prompt", worded).complete("name", completes))
         .prompt(Prompt::new("fails", fails))
         .resource(Resource::new("test://one", "one", greet))
-        .resource_template(ResourceTemplate::new("t://{name}/{times}", "template", strict))
+        .resource_template(ResourceTemplate::new("t://{name}/{times}", "template", worded))
         .build()
         .unwrap()
 }

@@ -230,7 +230,7 @@ fn an_unregistered_input_is_named() {
         let server = builder().tool(Tool::new("tool", handler)).build().unwrap();
         client(&server).call_tool("tool", json!({})).await.expect_tool_error();
     });
-    assert!(log.contains("the input `com.example/seat` is not registered"), "{log}");
+    assert!(log.contains("asks for `com.example/seat`, an input that is not registered"), "{log}");
 }
 
 /// Every text that goes in anywhere holds this word, and no line of the log does.

@@ -82,7 +82,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 11] = [
+const FEATURES: [&[&str]; 13] = [
     &["mrtr-schema"],
     &["mrtr-schema", "--features", "validate"],
     &["mrtr-state"],
@@ -94,4 +94,6 @@ const FEATURES: [&[&str]; 11] = [
     &["mrtr-tasks", "--features", "sqlite"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
+    &["mrtr-stdio", "--features", "server"],
+    &["mrtr-stdio", "--features", "client"],
 ];

@@ -29,6 +29,8 @@ pub use mrtr_server::{
 };
 #[cfg(feature = "server")]
 pub use mrtr_state::{self as state, Sealer};
+#[cfg(feature = "stdio")]
+pub use mrtr_stdio as stdio;
 #[cfg(feature = "tasks")]
 pub use mrtr_tasks::{self as tasks, SqliteTaskStore, Tasks};
 

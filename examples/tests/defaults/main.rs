@@ -7,12 +7,12 @@ mod value;
 use std::fs;
 use std::path::Path;
 
-use rows::{CLIENT, HTTP, Row, consequences, rows};
+use rows::{CLIENT, HTTP, Row, STDIO, consequences, rows};
 
 const TABLE: &str = "docs/DEFAULTS.md";
 
 /// Sections in which every number belongs to a row of the table.
-const COMPLETE: [(&str, &str); 2] = [(CLIENT, "## Limits"), (HTTP, "## Limits")];
+const COMPLETE: [(&str, &str); 3] = [(CLIENT, "## Limits"), (HTTP, "## Limits"), (STDIO, "## Limits")];
 
 /// What has a number in such a section and is no default: a name, a detail that cannot be read, what was measured.
 const NO_DEFAULT: [(&str, &str); 6] = [

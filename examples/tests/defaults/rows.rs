@@ -5,6 +5,7 @@ use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_server::Builder;
 use mrtr_server::flow::SamplingTools;
 use mrtr_state::{Lifetimes, MemorySingleUse};
+use mrtr_stdio::{Stdio, StdioTransport};
 use mrtr_tasks::TaskOptions;
 
 use crate::value::{Value, bytes, count, time};
@@ -32,6 +33,9 @@ const MEMORY: &str = "crates/mrtr-state/src/single_use/memory.rs";
 const LIFETIMES: &str = "crates/mrtr-state/src/lifetimes.rs";
 const FORMAT: &str = "docs/STATE_FORMAT.md";
 const SECURITY: &str = "docs/SECURITY.md";
+pub(crate) const STDIO: &str = "crates/mrtr-stdio/README.md";
+const STDIO_SERVER: &str = "crates/mrtr-stdio/src/server.rs";
+const STDIO_CLIENT: &str = "crates/mrtr-stdio/src/client.rs";
 const TASKS: &str = "crates/mrtr-tasks/src/options.rs";
 
 /// The order is that of the table. To add one, add a line here and there.
@@ -81,6 +85,13 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[]),
         row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
+        row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others are refused. {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_SUBSCRIPTIONS", count(Stdio::DEFAULT_SUBSCRIPTIONS), &[(STDIO, "| subscriptions at a time | {} | `Stdio::subscriptions`"), (STDIO_SERVER, "this many subscriptions at a time. {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_SHUTDOWN_TIMEOUT", time(Stdio::DEFAULT_SHUTDOWN_TIMEOUT), &[(STDIO, "| time to end | {} | `Stdio::shutdown_timeout`"), (STDIO_SERVER, "for requests that run. {} by default")]),
+        row("mrtr_stdio::StdioTransport::DEFAULT_LINE_LIMIT", bytes(StdioTransport::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a message | {} | `ChildServer::line_limit`"), (STDIO_CLIENT, "at most this many bytes. {} by default")]),
+        row("mrtr_stdio::StdioTransport::DEFAULT_EXIT_TIMEOUT", time(StdioTransport::DEFAULT_EXIT_TIMEOUT), &[(STDIO, "| time for a process to end | {} | `ChildServer::exit_timeout`"), (STDIO_CLIENT, "once more after SIGTERM. {} by")]),
+        row("mrtr_stdio::StdioTransport::NOTIFICATION_BYTES", bytes(StdioTransport::NOTIFICATION_BYTES), &[(STDIO, "| notifications that wait for a call | {} |")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_WORKERS", count(TaskOptions::DEFAULT_WORKERS), &[(TASKS, "runs at once: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_LEASE", time(TaskOptions::DEFAULT_LEASE), &[(TASKS, "take a task over: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_TTL", time(TaskOptions::DEFAULT_TTL), &[(TASKS, "client has no wish: {}.")]),

@@ -86,7 +86,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 16] = [
+const FEATURES: [&[&str]; 18] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -103,4 +103,6 @@ const FEATURES: [&[&str]; 16] = [
     &["mrtr-client", "--features", "terminal"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
+    &["mrtr-stdio", "--features", "server"],
+    &["mrtr-stdio", "--features", "client"],
 ];

@@ -1,0 +1,199 @@
+//! The client side: a transport for `mrtr-client`, to a child process or over any other pair of streams.
+
+mod calls;
+mod child;
+mod connection;
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_client::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::process::Command;
+
+use crate::error::StdioTransportError;
+use child::{Launch, RunningChild};
+use connection::Connection;
+
+/// A way to a server that is a child process, or at the other end of any pair of streams.
+///
+/// Many calls may go over it at once. A call that is dropped is cancelled at the server.
+///
+/// ```no_run
+/// use mrtr_client::Client;
+/// use mrtr_stdio::StdioTransport;
+/// use tokio::process::Command;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = Client::builder(StdioTransport::spawn(Command::new("tracker-server"))?).build();
+/// let tools = client.list_tools().await?;
+/// # Ok(()) }
+/// ```
+pub struct StdioTransport {
+    /// What people may see of it.
+    server: String,
+    way: Way,
+}
+
+enum Way {
+    /// A process, which is started again if it has ended.
+    Child { launch: Launch, running: Mutex<RunningChild> },
+    /// Streams of the caller's own.
+    Streams(Arc<Connection>),
+}
+
+impl StdioTransport {
+    /// The longest message of a server that is taken, in bytes, unless [`ChildServer::line_limit`] says otherwise.
+    pub const DEFAULT_LINE_LIMIT: usize = 16 * 1024 * 1024;
+
+    /// How long a child process may take to end, once its stdin is closed and once more after SIGTERM, unless
+    /// [`ChildServer::exit_timeout`] says otherwise.
+    pub const DEFAULT_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+    /// The most notifications that wait for a call whose caller does not take them, in bytes: later ones are dropped.
+    pub const NOTIFICATION_BYTES: usize = calls::NOTIFICATION_BYTES;
+
+    /// Starts a server as a child process, which may be tokio's command or the standard library's. What it says on stderr
+    /// goes to this process's stderr.
+    pub fn spawn(command: impl Into<Command>) -> Result<Self, StdioTransportError> {
+        ChildServer::new(command).spawn()
+    }
+
+    /// Talks to a server over a pair of streams, such as the halves of a socket. When the transport is dropped, so are
+    /// they.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_server::{Failure, Flow, Server, Tool};
+    /// use mrtr_stdio::{Stdio, StdioTransport};
+    ///
+    /// async fn hello(_: Flow) -> Result<&'static str, Failure> {
+    ///     Ok("Hello")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("hello", hello)).build()?;
+    /// let (ours, theirs) = tokio::io::duplex(4096);
+    /// let (read, write) = tokio::io::split(theirs);
+    /// let serving = tokio::spawn(Stdio::new(server).over(read, write));
+    ///
+    /// let (read, write) = tokio::io::split(ours);
+    /// let client = Client::builder(StdioTransport::over("greeter", read, write)).build();
+    /// let result = client.call_tool("hello", serde_json::json!({})).await?;
+    /// assert_eq!(result.content.len(), 1);
+    /// drop(client);
+    /// serving.await??;
+    /// # Ok(()) }
+    /// ```
+    pub fn over<R, W>(server: impl Into<String>, read: R, write: W) -> Self
+    where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let connection = Connection::open(read, write, Self::DEFAULT_LINE_LIMIT, None);
+        Self { server: server.into(), way: Way::Streams(connection) }
+    }
+
+    /// Ends the server and waits for that: its stdin is closed; if that does not end it in time, it gets SIGTERM, and at
+    /// last SIGKILL. Dropping the transport does the same without waiting.
+    ///
+    /// Calls that are under way fail.
+    pub async fn close(self) {
+        match self.way {
+            Way::Child { running, .. } => running.into_inner().unwrap_or_else(PoisonError::into_inner).close().await,
+            Way::Streams(connection) => connection.close(),
+        }
+    }
+
+    /// The connection to use; if the child process has ended, to a new one.
+    fn connection(&self) -> Result<Arc<Connection>, TransportError> {
+        match &self.way {
+            Way::Streams(connection) => Ok(Arc::clone(connection)),
+            Way::Child { launch, running } => {
+                let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+                if running.connection.is_over() {
+                    tracing::warn!(server = self.server, "the server has ended, and is started again");
+                    *running = launch.start().map_err(TransportError::new)?;
+                }
+                Ok(Arc::clone(&running.connection))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Transport for StdioTransport {
+    fn server(&self) -> &str {
+        &self.server
+    }
+
+    async fn exchange(
+        &self,
+        request: TransportRequest<'_>,
+        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        self.connection()?.exchange(request, on_notification).await
+    }
+}
+
+impl fmt::Debug for StdioTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StdioTransport").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// A server that is to be started as a child process, with settings.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use mrtr_stdio::ChildServer;
+/// use tokio::process::Command;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let transport = ChildServer::new(Command::new("tracker-server"))
+///     .on_stderr(|line| eprintln!("tracker: {line}"))
+///     .exit_timeout(Duration::from_secs(10))
+///     .spawn()?;
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct ChildServer(Launch);
+
+impl ChildServer {
+    /// A server that is started by this command, which may be tokio's or the standard library's.
+    pub fn new(command: impl Into<Command>) -> Self {
+        Self(Launch::new(command.into()))
+    }
+
+    /// Hands each line that the server says on stderr to a function. Without it, they go to this process's stderr.
+    #[must_use]
+    pub fn on_stderr(mut self, hear: impl Fn(String) + Send + Sync + 'static) -> Self {
+        self.0.hear_stderr(hear);
+        self
+    }
+
+    /// Takes messages of at most this many bytes. 16 MiB by default. After a longer one the calls that are under way
+    /// fail, since it cannot be told whose it was.
+    #[must_use]
+    pub fn line_limit(mut self, bytes: usize) -> Self {
+        self.0.line_limit = bytes;
+        self
+    }
+
+    /// Waits this long for the process to end, once its stdin is closed and once more after SIGTERM. 2 seconds by
+    /// default.
+    #[must_use]
+    pub fn exit_timeout(mut self, limit: Duration) -> Self {
+        self.0.exit_timeout = limit;
+        self
+    }
+
+    /// Starts it.
+    pub fn spawn(self) -> Result<StdioTransport, StdioTransportError> {
+        let running = self.0.start()?;
+        let server = self.0.program().to_owned();
+        Ok(StdioTransport { server, way: Way::Child { launch: self.0, running: Mutex::new(running) } })
+    }
+}

@@ -1,0 +1,186 @@
+//! The calls that are under way on a connection: what a server sends is handed to the one that it is for.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mrtr_client::{ServerNotification, TransportError};
+use mrtr_schema::RequestId;
+use tokio::sync::mpsc;
+
+/// The calls that are under way.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Mutex<Table>);
+
+#[derive(Debug, Default)]
+struct Table {
+    calls: HashMap<RequestId, Call>,
+    /// How many there were.
+    begun: u64,
+    /// Why there can be no more.
+    over: Option<String>,
+}
+
+#[derive(Debug)]
+struct Call {
+    /// How many began before it.
+    place: u64,
+    /// The token of its progress, where that is not its id.
+    token: Option<RequestId>,
+    events: mpsc::UnboundedSender<Event>,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// What happens to a call.
+#[derive(Debug)]
+pub(super) enum Event {
+    /// The server says something before it responds, in so many bytes.
+    Notification(ServerNotification, usize),
+    /// The response, as it came.
+    Response(String),
+    /// There will be none.
+    Failed(String),
+}
+
+/// What tells whose a notification is.
+#[derive(Debug)]
+pub(super) enum Recipient {
+    /// The call with this id, or with this token.
+    Named(RequestId),
+    /// Nothing says whose it is: the call that began first hears it, so that it is heard once.
+    Unnamed,
+}
+
+/// A call that is under way, until this is dropped.
+#[derive(Debug)]
+pub(super) struct UnderWay {
+    calls: Arc<Calls>,
+    id: RequestId,
+    place: u64,
+    events: mpsc::UnboundedReceiver<Event>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Calls {
+    /// Enters a call, unless the connection is over or another call has its id.
+    pub(super) fn begin(
+        self: &Arc<Self>,
+        id: &RequestId,
+        token: Option<RequestId>,
+    ) -> Result<UnderWay, TransportError> {
+        let (sender, events) = mpsc::unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let mut table = self.table();
+        if let Some(reason) = &table.over {
+            return Err(TransportError::new(reason.clone()));
+        }
+        let place = table.begun;
+        table.begun += 1;
+        match table.calls.entry(id.clone()) {
+            Entry::Occupied(_) => {
+                Err(TransportError::new("another call has this id: a transport is for one client alone"))
+            }
+            Entry::Vacant(free) => {
+                free.insert(Call { place, token, events: sender, waiting: Arc::clone(&waiting) });
+                Ok(UnderWay { calls: Arc::clone(self), id: id.clone(), place, events, waiting })
+            }
+        }
+    }
+
+    /// Hands a response to its call. One that has no call is dropped: the call was cancelled, and the server may have
+    /// responded before it heard of that.
+    pub(super) fn respond(&self, id: Option<&RequestId>, response: String) {
+        let mut table = self.table();
+        let call = match id {
+            Some(id) => table.calls.remove(id),
+            // The server could not read a message, nor its id: it is clear whose it was if there is one call alone.
+            None if table.calls.len() == 1 => table.calls.drain().next().map(|(_, call)| call),
+            None => None,
+        };
+        match call {
+            Some(call) => drop(call.events.send(Event::Response(response))),
+            None => tracing::debug!("a response to no call was dropped"),
+        }
+    }
+
+    /// Hands a notification to its call, unless too many wait there already.
+    pub(super) fn notify(&self, recipient: &Recipient, notification: ServerNotification, bytes: usize) {
+        let table = self.table();
+        let call = match recipient {
+            Recipient::Named(id) => {
+                let by_token = || table.calls.values().find(|call| call.token.as_ref() == Some(id));
+                table.calls.get(id).or_else(by_token)
+            }
+            Recipient::Unnamed => table.calls.values().min_by_key(|call| call.place),
+        };
+        let Some(call) = call else { return };
+        if call.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes > NOTIFICATION_BYTES {
+            call.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            tracing::warn!("a notification was dropped: its call does not take them as fast as they come");
+            return;
+        }
+        let _ = call.events.send(Event::Notification(notification, bytes));
+    }
+
+    /// Fails every call that is under way.
+    pub(super) fn fail_all(&self, reason: &str) {
+        for call in std::mem::take(&mut self.table().calls).into_values() {
+            let _ = call.events.send(Event::Failed(reason.to_owned()));
+        }
+    }
+
+    /// Fails every call, those to come among them.
+    pub(super) fn end(&self, reason: &str) {
+        self.table().over.get_or_insert_with(|| reason.to_owned());
+        self.fail_all(reason);
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.table().over.is_some()
+    }
+
+    /// Why the connection is over, if it is.
+    pub(super) fn over(&self) -> Option<String> {
+        self.table().over.clone()
+    }
+
+    fn table(&self) -> MutexGuard<'_, Table> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl UnderWay {
+    /// What happens next.
+    pub(super) async fn next(&mut self) -> Event {
+        let event = self.events.recv().await;
+        if let Some(Event::Notification(_, bytes)) = &event {
+            self.waiting.fetch_sub(*bytes, Ordering::Relaxed);
+        }
+        event.unwrap_or_else(|| Event::Failed("the connection is over".to_owned()))
+    }
+
+    /// Whether it has neither a response nor an error.
+    pub(super) fn is_open(&self) -> bool {
+        self.calls.table().is_open(self)
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        let mut table = self.calls.table();
+        if table.is_open(self) {
+            table.calls.remove(&self.id);
+        }
+    }
+}
+
+impl Table {
+    /// Whether this very call is under way, and not another one that has its id by now.
+    fn is_open(&self, call: &UnderWay) -> bool {
+        self.calls.get(&call.id).is_some_and(|open| open.place == call.place)
+    }
+}
+
+/// The most bytes of notifications that wait for a call.
+pub(super) const NOTIFICATION_BYTES: usize = 8 * 1024 * 1024;

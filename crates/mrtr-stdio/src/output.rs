@@ -1,0 +1,87 @@
+//! The one output that all messages share: in the order in which they are handed over, with a bounded queue before it.
+
+use std::io;
+use std::sync::Arc;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::sync::{mpsc, watch};
+
+use crate::lines::line;
+
+/// Where messages are handed over. While the queue is full, senders wait, and go on in turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Output(mpsc::Sender<Queued>);
+
+/// A message on its way out.
+#[derive(Debug)]
+struct Queued {
+    message: String,
+    withdrawn: Option<Withdrawn>,
+}
+
+/// Says of messages that they must not go out any more, even if they are in the queue already.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Withdrawn(Arc<watch::Sender<bool>>);
+
+impl Withdrawn {
+    /// Withdraws what was not written yet.
+    pub(crate) fn withdraw(&self) {
+        self.0.send_replace(true);
+    }
+
+    /// Waits until it is withdrawn.
+    #[cfg(feature = "server")]
+    pub(crate) async fn wait(&self) {
+        // The sender is here, so that it cannot be gone.
+        let _ = self.0.subscribe().wait_for(|withdrawn| *withdrawn).await;
+    }
+
+    fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+}
+
+/// The output is closed: its reader is gone, or cannot be written to.
+#[derive(Debug)]
+pub(crate) struct Closed;
+
+impl Output {
+    /// An output, and what writes it until every sender is gone.
+    pub(crate) fn new<W: AsyncWrite + Unpin>(bytes: W) -> (Self, impl Future<Output = io::Result<()>>) {
+        let (sender, queue) = mpsc::channel(QUEUE);
+        (Self(sender), write(queue, bytes))
+    }
+
+    /// Hands a message over as soon as there is room.
+    pub(crate) async fn send(&self, message: String) -> Result<(), Closed> {
+        self.queue(message, None).await
+    }
+
+    /// Hands a message over, which goes out unless it is withdrawn before that.
+    pub(crate) async fn send_unless(&self, message: String, withdrawn: &Withdrawn) -> Result<(), Closed> {
+        self.queue(message, Some(withdrawn.clone())).await
+    }
+
+    async fn queue(&self, message: String, withdrawn: Option<Withdrawn>) -> Result<(), Closed> {
+        self.0.send(Queued { message, withdrawn }).await.map_err(|_| Closed)
+    }
+}
+
+/// Writes messages, and flushes when there are no more for the moment.
+async fn write<W: AsyncWrite + Unpin>(mut queue: mpsc::Receiver<Queued>, mut bytes: W) -> io::Result<()> {
+    let mut batch = Vec::with_capacity(QUEUE);
+    while queue.recv_many(&mut batch, QUEUE).await > 0 {
+        for Queued { message, withdrawn } in batch.drain(..) {
+            if !withdrawn.is_some_and(|withdrawn| withdrawn.is_set()) {
+                bytes.write_all(line(message).as_bytes()).await?;
+            }
+        }
+        if queue.is_empty() {
+            bytes.flush().await?;
+        }
+    }
+    bytes.shutdown().await
+}
+
+/// How many messages wait at most. One that has to wait longer waits where it comes from.
+const QUEUE: usize = 16;

@@ -1,0 +1,144 @@
+//! The server side: a server on stdin and stdout, or on any other pair of streams.
+
+mod calls;
+mod connection;
+mod process;
+
+use std::io;
+use std::time::Duration;
+
+use mrtr_server::Server;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// Serves on stdin and stdout, until stdin ends or the process is told to end.
+///
+/// The process gives both away: see [`Stdio::run`].
+///
+/// ```no_run
+/// use mrtr_server::{Failure, Flow, Server, Tool};
+///
+/// async fn hello(_: Flow) -> Result<&'static str, Failure> {
+///     Ok("Hello")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("hello", hello)).build()?;
+/// mrtr_stdio::serve(server).await?;
+/// # Ok(()) }
+/// ```
+pub async fn serve(server: Server) -> io::Result<()> {
+    Stdio::new(server).run().await
+}
+
+/// A server on streams of lines, with its limits.
+///
+/// ```
+/// use mrtr_server::Server;
+/// use mrtr_stdio::Stdio;
+/// use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let server = Server::builder("empty", "1.0.0").build()?;
+/// let (ours, theirs) = tokio::io::duplex(4096);
+/// let (read, write) = tokio::io::split(ours);
+/// let serving = tokio::spawn(Stdio::new(server).concurrency(8).over(read, write));
+///
+/// let mut theirs = BufReader::new(theirs);
+/// theirs.write_all(b"hello?\n").await?;
+/// let mut reply = String::new();
+/// theirs.read_line(&mut reply).await?;
+/// assert!(reply.contains("-32700"), "it is answered, and the server goes on");
+/// drop(theirs);
+/// serving.await??;
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stdio {
+    server: Server,
+    options: Options,
+}
+
+/// What bounds a connection.
+#[derive(Debug, Clone, Copy)]
+struct Options {
+    line_limit: usize,
+    concurrency: usize,
+    subscriptions: usize,
+    shutdown_timeout: Duration,
+}
+
+impl Stdio {
+    /// The longest line that is taken, in bytes, unless [`line_limit`](Self::line_limit) says otherwise.
+    pub const DEFAULT_LINE_LIMIT: usize = 4 * 1024 * 1024;
+
+    /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise.
+    pub const DEFAULT_CONCURRENCY: usize = 256;
+
+    /// How many subscriptions there may be at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
+    pub const DEFAULT_SUBSCRIPTIONS: usize = 64;
+
+    /// How long the end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
+    pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+    /// A server, with the defaults.
+    pub fn new(server: Server) -> Self {
+        let options = Options {
+            line_limit: Self::DEFAULT_LINE_LIMIT,
+            concurrency: Self::DEFAULT_CONCURRENCY,
+            subscriptions: Self::DEFAULT_SUBSCRIPTIONS,
+            shutdown_timeout: Self::DEFAULT_SHUTDOWN_TIMEOUT,
+        };
+        Self { server, options }
+    }
+
+    /// Takes lines of at most this many bytes. 4 MiB by default. A longer one is answered with an error, and dropped as it
+    /// comes.
+    #[must_use]
+    pub fn line_limit(mut self, bytes: usize) -> Self {
+        self.options.line_limit = bytes;
+        self
+    }
+
+    /// Runs this many requests at a time; others are refused. 256 by default.
+    #[must_use]
+    pub fn concurrency(mut self, most: usize) -> Self {
+        self.options.concurrency = most;
+        self
+    }
+
+    /// Keeps this many subscriptions at a time. 64 by default. They do not count as requests that run.
+    #[must_use]
+    pub fn subscriptions(mut self, most: usize) -> Self {
+        self.options.subscriptions = most;
+        self
+    }
+
+    /// Waits this long at the end for requests that run. 5 seconds by default.
+    #[must_use]
+    pub fn shutdown_timeout(mut self, limit: Duration) -> Self {
+        self.options.shutdown_timeout = limit;
+        self
+    }
+
+    /// Serves on stdin and stdout, until stdin ends or the process gets SIGTERM or SIGINT. Then requests that run have
+    /// [a moment](Self::shutdown_timeout) to end.
+    ///
+    /// The process gives both streams away. On Unix, what handlers print to stdout goes to stderr from now on, since
+    /// the client would take it for messages; and stdin is empty for them and for the processes that they start.
+    /// Elsewhere, a handler must not print: log to stderr.
+    pub async fn run(self) -> io::Result<()> {
+        process::serve(self.server, self.options).await
+    }
+
+    /// Serves on a pair of streams, such as the halves of a socket, until the one that is read ends. Then requests that
+    /// run have [a moment](Self::shutdown_timeout) to end.
+    ///
+    /// If this future is dropped, what runs is cancelled.
+    pub async fn over<R, W>(self, read: R, write: W) -> io::Result<()>
+    where
+        R: AsyncRead + Send + Unpin,
+        W: AsyncWrite + Send + Unpin,
+    {
+        connection::serve(self.server, self.options, (read, write), std::future::pending(), || {}).await
+    }
+}

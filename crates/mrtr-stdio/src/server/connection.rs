@@ -1,0 +1,250 @@
+//! One connection: lines in, each answered by itself, and what is answered out on one output.
+
+use std::io;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use mrtr_schema::error_object::ErrorResponse;
+use mrtr_schema::notifications::CancelledParams;
+use mrtr_schema::{Envelope, ErrorCode, ErrorObject, RawParams, RequestId, Revision};
+use mrtr_server::transport::{Permit, ReplyStream};
+use mrtr_server::{Context, Reply, Server};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::task::JoinSet;
+
+use super::Options;
+use super::calls::{Calls, UnderWay};
+use crate::lines::{Line, LineReader};
+use crate::output::{Closed, Output};
+
+/// Serves on a pair of streams until one of them ends or `stop` is over. Then `at_end` is called, and what runs is waited
+/// for.
+pub(super) async fn serve<R, W>(
+    server: Server,
+    options: Options,
+    (read, write): (R, W),
+    stop: impl Future<Output = ()>,
+    at_end: impl FnOnce(),
+) -> io::Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let (output, writing) = Output::new(write);
+    let mut writing = pin!(writing);
+    let mut connection = Connection::new(server, options, output);
+    let mut lines = LineReader::new(read, options.line_limit);
+    let ended = tokio::select! {
+        read = connection.read(&mut lines) => read,
+        () = stop => Ok(()),
+        written = &mut writing => {
+            // The client cannot hear what is answered any more.
+            at_end();
+            connection.tasks.abort_all();
+            let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain()).await;
+            return if_not_gone(written);
+        }
+    };
+    at_end();
+    // The output ends when all that could send has ended.
+    let finishing = async { tokio::join!(connection.drain(), writing).1 };
+    match tokio::time::timeout(options.shutdown_timeout, finishing).await {
+        Ok(written) => ended.and(if_not_gone(written)),
+        Err(_) => {
+            tracing::warn!("what still runs is dropped");
+            ended
+        }
+    }
+}
+
+/// That the client has gone is how a connection ends, and nothing that went wrong.
+fn if_not_gone(written: io::Result<()>) -> io::Result<()> {
+    written.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+struct Connection {
+    server: Server,
+    output: Output,
+    calls: Calls,
+    /// Each request that runs, and each subscription.
+    tasks: JoinSet<()>,
+    request_permits: Arc<Semaphore>,
+    subscription_permits: Arc<Semaphore>,
+    /// Whether the connection is at its end: subscriptions would not end by themselves.
+    ending: watch::Sender<bool>,
+}
+
+impl Connection {
+    fn new(server: Server, options: Options, output: Output) -> Self {
+        let permits = |most: usize| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)));
+        Self {
+            server,
+            output,
+            calls: Calls::default(),
+            tasks: JoinSet::new(),
+            request_permits: permits(options.concurrency),
+            subscription_permits: permits(options.subscriptions),
+            ending: watch::Sender::new(false),
+        }
+    }
+
+    /// Takes lines until there are no more.
+    async fn read<R: AsyncRead + Unpin>(&mut self, lines: &mut LineReader<R>) -> io::Result<()> {
+        loop {
+            let line = tokio::select! {
+                line = lines.next() => line?,
+                // A set keeps what its tasks gave until it is asked for it.
+                Some(_) = self.tasks.join_next() => continue,
+            };
+            match line {
+                None => return Ok(()),
+                Some(Line::Message(message)) => self.take(message).await,
+                Some(Line::TooLong) => self.refuse(None, ErrorCode::INVALID_REQUEST, "The line is too long.").await,
+            }
+        }
+    }
+
+    /// Begins to answer a message. What is answered at once waits for the output: who sends much that is refused, and
+    /// does not read why, is not read on.
+    async fn take(&mut self, message: Bytes) {
+        match Envelope::parse(&message) {
+            Ok(Envelope::Request { id, .. }) => self.begin(id, message).await,
+            Ok(Envelope::Notification { method, params }) if method == "notifications/cancelled" => {
+                self.cancel(params);
+            }
+            // The modern protocol has no requests of the server's own, so that there is nothing to respond to; and a
+            // response is never answered.
+            Ok(Envelope::Result { .. } | Envelope::Error { .. }) => {
+                tracing::debug!("a response to nothing was dropped")
+            }
+            // Nothing runs for these: what cannot be read is refused by the server, in its words.
+            Ok(Envelope::Notification { .. }) | Err(_) => {
+                if let Some(text) = self.server.handle(message, Context::new()).await.last().await {
+                    let _ = self.output.send(text).await;
+                }
+            }
+        }
+    }
+
+    /// Runs a request beside the others.
+    async fn begin(&mut self, id: RequestId, message: Bytes) {
+        let Ok(permit) = Arc::clone(&self.request_permits).try_acquire_owned() else {
+            return self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many requests at a time.").await;
+        };
+        let Some(under_way) = self.calls.begin(&id) else {
+            return self.refuse(Some(id), ErrorCode::INVALID_REQUEST, "Another request has this id.").await;
+        };
+        let answering = Answering {
+            server: self.server.clone(),
+            output: self.output.clone(),
+            subscription_permits: Arc::clone(&self.subscription_permits),
+            ending: self.ending.subscribe(),
+            under_way,
+        };
+        self.tasks.spawn(answering.run(message, permit));
+    }
+
+    fn cancel(&self, params: RawParams<'_>) {
+        let params = params.read::<CancelledParams>(Revision::default().lenient());
+        match params.map(|params| params.request_id) {
+            Ok(Some(id)) => self.calls.cancel(&id),
+            Ok(None) => tracing::debug!("a cancellation names no request"),
+            Err(error) => tracing::debug!(%error, "a cancellation cannot be read"),
+        }
+    }
+
+    async fn refuse(&self, id: Option<RequestId>, code: ErrorCode, why: &str) {
+        // If the client is gone, it is not told.
+        let _ = self.output.send(error(id, code, why)).await;
+    }
+
+    /// Lets requests come to their end, with those that go on by themselves, and ends subscriptions.
+    async fn drain(mut self) {
+        self.ending.send_replace(true);
+        while self.tasks.join_next().await.is_some() {}
+        while self.server.detached() > 0 {
+            tokio::time::sleep(DRAIN_POLL).await;
+        }
+    }
+}
+
+/// A request that is answered.
+struct Answering {
+    server: Server,
+    output: Output,
+    subscription_permits: Arc<Semaphore>,
+    ending: watch::Receiver<bool>,
+    under_way: UnderWay,
+}
+
+impl Answering {
+    /// Answers a request, unless its client cancels it: then it is dropped where it is.
+    async fn run(mut self, message: Bytes, permit: OwnedSemaphorePermit) {
+        let withdrawn = self.under_way.withdrawn.clone();
+        tokio::select! {
+            biased;
+            () = withdrawn.wait() => {}
+            // If the output is closed, there is no client left to answer.
+            _ = self.answer(message, permit) => {}
+        }
+    }
+
+    async fn answer(&mut self, message: Bytes, permit: OwnedSemaphorePermit) -> Result<(), Closed> {
+        let permit = Permit::new(permit);
+        let context = Context::new().received(self.server.arrival()).permit(&permit);
+        match self.server.handle(message, context).await {
+            Reply::Message { body, .. } => self.send(body).await,
+            Reply::Stream(messages) => self.forward(messages).await,
+            Reply::Subscription(messages) => {
+                drop(permit);
+                self.subscribe(messages).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn send(&self, message: String) -> Result<(), Closed> {
+        self.output.send_unless(message, &self.under_way.withdrawn).await
+    }
+
+    async fn forward(&self, mut messages: ReplyStream) -> Result<(), Closed> {
+        while let Some(message) = messages.next().await {
+            self.send(message).await?;
+        }
+        Ok(())
+    }
+
+    async fn subscribe(&mut self, mut messages: ReplyStream) -> Result<(), Closed> {
+        let Ok(_permit) = Arc::clone(&self.subscription_permits).try_acquire_owned() else {
+            let id = Some(self.under_way.id.clone());
+            return self.send(error(id, ErrorCode::INTERNAL_ERROR, "Too many subscriptions at a time.")).await;
+        };
+        let mut ending = self.ending.clone();
+        loop {
+            let message = tokio::select! {
+                biased;
+                // First, since a subscription that the server has ended still has a result to send.
+                message = messages.next() => message,
+                _ = ending.wait_for(|ending| *ending) => None,
+            };
+            match message {
+                Some(message) => self.send(message).await?,
+                None => return Ok(()),
+            }
+        }
+    }
+}
+
+/// An error, as JSON text.
+fn error(id: Option<RequestId>, code: ErrorCode, why: &str) -> String {
+    let mut response = ErrorResponse::new(ErrorObject::new(code, why));
+    response.id = id;
+    serde_json::to_string(&response).expect("an error is JSON")
+}
+
+/// How often to look whether what runs by itself has come to its end.
+const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -1,0 +1,118 @@
+//! The streams of the process itself: read and written by threads, and kept for messages alone.
+
+use std::io::{self, Read, Write};
+use std::thread;
+
+use mrtr_server::Server;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Options, connection};
+
+/// Serves on stdin and stdout, until stdin ends or the process is told to end.
+pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
+    let stop = told_to_end()?;
+    let (stdin, stdout) = streams()?;
+    let (read, _) = spawn("mrtr-stdin", |ours, runtime| forward_input(stdin, ours, &runtime))?;
+    let (write, written) = spawn("mrtr-stdout", |ours, runtime| forward_output(ours, stdout, &runtime))?;
+    let mut ending = Instant::now();
+    let at_end = || {
+        ending = Instant::now();
+        server.changes().end_subscriptions();
+    };
+    let ended = connection::serve(server.clone(), options, (read, write), stop, at_end).await;
+    // What was answered is on its way through the thread. If the client does not read it, the end is not put off for it.
+    let _ = tokio::time::timeout_at(ending + options.shutdown_timeout, written).await;
+    ended
+}
+
+/// Runs something on a thread, at the other end of a pipe; and tells when it has ended.
+///
+/// The runtime's own threads will not do: it waits for them at its end, and to read from stdin may take for ever. A
+/// thread of our own ends with the process.
+fn spawn(
+    name: &str,
+    run: impl FnOnce(DuplexStream, Handle) + Send + 'static,
+) -> io::Result<(DuplexStream, oneshot::Receiver<()>)> {
+    let (theirs, ours) = tokio::io::duplex(PIPE);
+    let (ending, ended) = oneshot::channel();
+    let runtime = Handle::current();
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread.spawn(move || {
+        run(ours, runtime);
+        drop(ending);
+    })?;
+    Ok((theirs, ended))
+}
+
+fn forward_input(mut stdin: impl Read, mut to: DuplexStream, runtime: &Handle) {
+    let mut chunk = vec![0; PIPE];
+    loop {
+        match stdin.read(&mut chunk) {
+            Ok(0) => return,
+            Ok(length) if runtime.block_on(to.write_all(&chunk[..length])).is_err() => return,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return tracing::warn!(%error, "stdin cannot be read"),
+        }
+    }
+}
+
+fn forward_output(mut from: DuplexStream, mut stdout: impl Write, runtime: &Handle) {
+    let mut chunk = vec![0; PIPE];
+    while let Ok(length @ 1..) = runtime.block_on(from.read(&mut chunk)) {
+        // That the pipe is dropped tells the other end of it.
+        let written = stdout.write_all(&chunk[..length]).and_then(|()| stdout.flush());
+        if let Err(error) = written {
+            return tracing::debug!(%error, "stdout cannot be written");
+        }
+    }
+}
+
+/// The streams that the process was started with. In their place, it gets an empty stdin, and stderr for its stdout.
+#[cfg(unix)]
+fn streams() -> io::Result<(std::fs::File, std::fs::File)> {
+    use rustix::stdio;
+    // Not for processes that handlers start: those would keep the client's pipes open.
+    let stdin = rustix::io::fcntl_dupfd_cloexec(stdio::stdin(), FIRST_OF_OURS)?;
+    let stdout = rustix::io::fcntl_dupfd_cloexec(stdio::stdout(), FIRST_OF_OURS)?;
+    stdio::dup2_stdin(std::fs::File::open("/dev/null")?)?;
+    stdio::dup2_stdout(stdio::stderr())?;
+    Ok((stdin.into(), stdout.into()))
+}
+
+#[cfg(not(unix))]
+fn streams() -> io::Result<(io::Stdin, io::Stdout)> {
+    Ok((io::stdin(), io::stdout()))
+}
+
+/// Over when the process gets SIGTERM or SIGINT.
+#[cfg(unix)]
+fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+#[cfg(not(unix))]
+fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+    Ok(async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
+}
+
+/// The streams below have their meaning for every program.
+#[cfg(unix)]
+const FIRST_OF_OURS: i32 = 3;
+
+/// As much as a pipe of the system holds, mostly.
+const PIPE: usize = 64 * 1024;

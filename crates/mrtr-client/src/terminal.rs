@@ -69,7 +69,8 @@ pub enum TerminalError {
 
 /// Has a form filled in on the terminal: for [`on_elicit`](crate::Builder::on_elicit).
 ///
-/// A prompt that is on the screen stays there until the person has answered it, even if the call has ended meanwhile.
+/// A prompt that is on the screen stays there until the person has answered it, even if the call has ended meanwhile:
+/// other questions wait for it, and so does a runtime that shuts down.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -121,7 +122,9 @@ pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
     on_terminal(move |prompter| {
         // What is agreed to is the whole of it: nothing is cut.
         let url = Printable::line(request.url()).up_to(usize::MAX).to_string();
-        prompter.say(&format!("{}  {url}\n", heading(request.context(), request.message())))?;
+        let host =
+            request.host().map(|host| format!("  (the host is {})\n", Printable::line(host))).unwrap_or_default();
+        prompter.say(&format!("{}  {url}\n{host}", heading(request.context(), request.message())))?;
         let action = agree(prompter, &VISIT)?;
         if action == ElicitAction::Accept {
             prompter.say(&format!("Open this in your browser: {url}\n"))?;

@@ -85,7 +85,7 @@ async fn two_at_once(flow: Flow) -> Result<String, Failure> {
 }
 
 async fn connect(flow: Flow) -> Result<String, Failure> {
-    let url = format!("https://example.com/connect?account=1&why={}", "because-".repeat(20));
+    let url = format!("https://bank.example@example.com/connect?account=1&why={}", "because-".repeat(20));
     flow.elicit_url("connect", "Please connect your account", url).await?;
     Ok("connected".to_owned())
 }

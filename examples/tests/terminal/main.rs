@@ -194,11 +194,12 @@ fn questions_of_one_round_are_asked_one_after_the_other() {
 
 #[test]
 fn a_url_is_shown_whole_and_visited_or_not() {
-    let url = format!("https://example.com/connect?account=1&why={}", "because-".repeat(20));
+    let url = format!("https://bank.example@example.com/connect?account=1&why={}", "because-".repeat(20));
     let mut person = Person::before("connect");
     person.sees("asks, for `connect`:");
     person.sees("Please connect your account");
     person.sees(&url);
+    person.sees("(the host is example.com)");
     let asked = person.sees("Will you visit this URL? (y/n)");
     assert!(!asked.contains("Open this"), "{asked}");
     person.types("y");

@@ -148,6 +148,14 @@ impl Builder {
     }
 
     /// Has forms filled in, and URLs agreed to, on the terminal of this process: see [`terminal`](crate::terminal).
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    ///
+    /// let client = Client::builder(Script::new()).terminal().build();
+    /// assert!(client.capabilities().elicits_forms() && client.capabilities().elicits_urls());
+    /// ```
     #[cfg(feature = "terminal")]
     pub fn terminal(self) -> Self {
         self.on_elicit(crate::terminal::ask).on_url(crate::terminal::visit)

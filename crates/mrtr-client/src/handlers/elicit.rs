@@ -181,6 +181,11 @@ impl UrlRequest {
         self.params.url.as_str()
     }
 
+    /// The host of the URL, if it has one: show it beside the URL, in which it is easily overlooked.
+    pub fn host(&self) -> Option<&str> {
+        self.params.url.host()
+    }
+
     /// Who is asking.
     pub fn context(&self) -> &QuestionContext {
         &self.context

@@ -256,6 +256,20 @@ impl Url {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The host, if there is one: what a person should recognise, whatever is written around it.
+    ///
+    /// ```
+    /// use mrtr_schema::elicitation::Url;
+    ///
+    /// assert_eq!(Url::new("https://bank.example@evil.example:8443/bank.example")?.host(), Some("evil.example"));
+    /// assert_eq!(Url::new("urn:isbn:0451450523")?.host(), None);
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn host(&self) -> Option<&str> {
+        let authority = Uri::parse(self.0.as_str()).ok()?.authority()?;
+        Some(authority.host())
+    }
 }
 
 wire_text!(

@@ -122,19 +122,13 @@ async fn serve(listener: tokio::net::TcpListener, app: App, server: Server) -> R
         }
     };
     // 4. The end, whatever still runs.
-    tokio::select! {
-        drained = timeout(DRAIN, drained) => match drained {
-            Ok(drained) => {
-                tracing::info!("drained");
-                drained
-            }
-            Err(_) => {
-                tracing::warn!("what still runs is dropped");
-                Ok(())
-            }
-        },
+    let drained = tokio::select! {
+        drained = drained => drained,
         () = no_subscriptions => Ok(()),
-    }
+        () = sleep(DRAIN) => anyhow::bail!("what still ran after {DRAIN:?} was dropped"),
+    };
+    tracing::info!("drained");
+    drained
 }
 
 async fn orders(State(app): State<App>) -> Json<Vec<Order>> {

@@ -1,4 +1,5 @@
 //! What an author sees when a server begins to serve, and when it cannot.
+#![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 #[path = "../../mrtr-server/tests/log/mod.rs"]
 mod log;

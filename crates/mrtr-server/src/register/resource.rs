@@ -248,7 +248,7 @@ impl ResourceTemplate {
             let reason = format!("its handler needs `{member}`, and the template has no `{{{member}}}`");
             return Err(never(reason));
         }
-        Ok(PreparedTemplate { uris, members, definition, reader, completers })
+        Ok(PreparedTemplate { definition, reader, completers, uris, members })
     }
 }
 

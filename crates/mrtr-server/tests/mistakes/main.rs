@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper that fails is a test that fails")]
 
 mod built;
+mod compiled;
 mod keys;
 #[path = "../log/mod.rs"]
 mod log;

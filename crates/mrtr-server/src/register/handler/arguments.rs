@@ -50,7 +50,6 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> HandlerArguments for A {
 
 /// The arguments of a handler that takes none. Whatever a caller sends is left alone.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_structs, reason = "there is nothing in it")]
 pub struct NoArguments;
 
 #[diagnostic::do_not_recommend]

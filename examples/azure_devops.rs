@@ -1,4 +1,11 @@
 //! The tracker of the proposal: resolving a bug asks how, and, if it is a duplicate, of which one.
+//!
+//! ```sh
+//! MRTR_STATE_KEYS="tracker=k1:$(openssl rand -base64 32)" cargo run -p mrtr-examples --bin azure_devops
+//! ```
+//!
+//! It serves at `http://127.0.0.1:8000/mcp`, on the crates themselves rather than on `mrtr`. A call of `update_work_item`
+//! for a duplicate asks twice, and the server prints that it links the two bugs, once.
 
 use anyhow::Result;
 use mrtr_server::{Flow, Sealer, Server, Tool};
@@ -28,6 +35,7 @@ async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    mrtr::init_logging();
     let server = Server::builder("tracker", env!("CARGO_PKG_VERSION"))
         .sealer(Sealer::from_env("MRTR_STATE_KEYS")?)
         .state(Tracker::default())

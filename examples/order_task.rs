@@ -1,21 +1,24 @@
 //! A call that starts without any state on the server and becomes a task halfway, once the server has work to do.
+//!
+//! ```sh
+//! export MRTR_STATE_KEYS="shop=k1:$(openssl rand -base64 32)"
+//! cargo run -p mrtr-examples --bin order_task
+//! ```
+//!
+//! It serves at `http://127.0.0.1:8000/mcp`, with its tasks in `order-tasks.sqlite`. A client that calls `order` is asked
+//! for the address in a round of its call, and whether it is a gift by the task, while that packs. The server prints:
+//!
+//! ```text
+//! packed
+//! ```
 
 use std::time::Duration;
 
-use anyhow::Result;
-use mrtr_server::{Flow, Sealer, Server, TaskPolicy, Tool};
-use mrtr_tasks::{SqliteTaskStore, Tasks};
-use schemars::JsonSchema;
-use serde::Deserialize;
+use mrtr::prelude::*;
+use mrtr::server::TaskPolicy;
 
-#[derive(Deserialize, JsonSchema)]
-struct Address {
-    street: String,
-}
-#[derive(Deserialize, JsonSchema)]
-struct Gift {
-    wrap: bool,
-}
+#[rustfmt::skip] #[data] struct Address { street: String }
+#[rustfmt::skip] #[data] struct Gift { wrap: bool }
 
 async fn order(flow: Flow) -> Result<String> {
     // A round: the server forgets everything while the person thinks.
@@ -36,6 +39,7 @@ async fn pack() -> Result<String> {
 
 #[tokio::main]
 async fn main() -> Result<()> {
+    mrtr::init_logging();
     let file = std::env::var("ORDER_TASKS").unwrap_or("order-tasks.sqlite".into());
     let server = Server::builder("shop", env!("CARGO_PKG_VERSION"))
         .sealer(Sealer::from_env("MRTR_STATE_KEYS")?)
@@ -43,5 +47,5 @@ async fn main() -> Result<()> {
         .extension(Tasks::new(SqliteTaskStore::open(file)?))
         .build()?;
     let address = std::env::var("ORDER_ADDRESS").unwrap_or("127.0.0.1:8000".into());
-    Ok(mrtr_http::serve(address, server).await?)
+    Ok(mrtr::serve(address, server).await?)
 }

@@ -73,7 +73,7 @@ async fn a_state_belongs_to_whoever_it_was_given_to() {
     for other in [as_principal("Bearer bob"), anonymous] {
         assert_eq!(code(&other.resume(pending.clone()).await.unwrap_err()), Some(ErrorCode::INVALID_PARAMS));
     }
-    assert!(ann.resume(pending).await.unwrap().as_str().contains("state-ok"));
+    assert!(ann.resume(pending).await.unwrap().text().contains("state-ok"));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn instances_that_share_keys_go_on_with_each_others_flows() {
     assert_eq!(code(&refused), Some(ErrorCode::INVALID_PARAMS));
     let other = person(&other, "/mcp").build();
     let result = other.resume(moved(&other)).await.unwrap();
-    assert!(result.as_str().contains("state-ok"));
+    assert!(result.text().contains("state-ok"));
 }
 
 #[tokio::test]
@@ -111,8 +111,8 @@ async fn a_state_that_did_not_come_back_is_not_called_good() {
         let mut without = serde_json::to_value(asked(&client, tool, true).await).unwrap();
         assert!(without.as_object_mut().unwrap().remove("state").is_some(), "{without}");
         let result = client.resume(serde_json::from_value(without).unwrap()).await.unwrap();
-        assert!(!result.as_str().contains("state-ok"), "{}", result.as_str());
-        assert!(result.as_str().contains("no state came"), "{}", result.as_str());
+        assert!(!result.text().contains("state-ok"), "{}", result.text());
+        assert!(result.text().contains("no state came"), "{}", result.text());
     }
 }
 
@@ -122,7 +122,7 @@ async fn a_single_use_state_is_redeemed_once() {
     let client = person(&server, "/mcp").build();
     let pending = asked(&client, "test_single_use", true).await;
     let first = client.resume(pending.clone()).await.unwrap();
-    assert!(first.as_str().contains("state-ok"));
+    assert!(first.text().contains("state-ok"));
     assert_eq!(client.resume(pending.clone()).await.unwrap(), first, "the same answers get the same reply");
     let mut other_answer = pending;
     confirm(&mut other_answer, false);

@@ -2,8 +2,13 @@
 
 #[path = "support/program.rs"]
 mod program;
+#[path = "examples/promise.rs"]
+mod promise;
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::SocketAddr;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use mrtr_client::{Client, FormRequest, RoundOutcome};
 use mrtr_http::HttpTransport;
@@ -15,11 +20,13 @@ use serde_json::json;
 const KEYS: &str = "tasks=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
 
 fn start(program: &str, prefix: &str, folder: &Path) -> Program {
-    Program::start(program, |command, address| {
-        command.env(format!("{prefix}_ADDRESS"), address.to_string());
-        command.env(format!("{prefix}_TASKS"), folder.join("tasks.sqlite"));
-        command.env("MRTR_STATE_KEYS", KEYS);
-    })
+    Program::start(program, |command, address| configure(command, prefix, address, folder))
+}
+
+fn configure(command: &mut Command, prefix: &str, address: SocketAddr, folder: &Path) {
+    command.env(format!("{prefix}_ADDRESS"), address.to_string());
+    command.env(format!("{prefix}_TASKS"), folder.join("tasks.sqlite"));
+    command.env("MRTR_STATE_KEYS", KEYS);
 }
 
 fn client(program: &Program) -> Client {
@@ -63,6 +70,29 @@ async fn the_echo_tool_waits_as_a_task_and_goes_on_after_a_restart() {
     let client = client(&second);
     let result = client.follow(task.trust_other_server(client.server())).await.expect("it goes on");
     assert_eq!(text(&result), "Echo: Hello World!");
+}
+
+#[test]
+fn a_call_that_asks_a_person_is_answered_after_its_server_was_killed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = start(env!("CARGO_BIN_EXE_echo_task"), "ECHO", folder.path());
+    let address = server.address();
+    let mut call = Command::new(env!("CARGO_BIN_EXE_echo_task"));
+    call.arg("call").env("ECHO_ADDRESS", address.to_string()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut call = call.spawn().expect("the example is built");
+    let mut lines = BufReader::new(call.stdout.take().expect("it is piped"));
+    let mut printed = String::new();
+    lines.read_line(&mut printed).expect("it asks");
+
+    // With -9: it has no chance to put anything away.
+    server.stop();
+    let mut again = Command::new(env!("CARGO_BIN_EXE_echo_task"));
+    configure(&mut again, "ECHO", address, folder.path());
+    let _server = Program::start_at(address, again);
+    call.stdin.take().expect("it is piped").write_all(b"Hello World!\n").expect("it reads");
+    lines.read_to_string(&mut printed).expect("it prints text");
+    assert!(promise::is_kept(include_str!("../echo_task.rs"), &printed), "{printed}");
+    assert!(call.wait().expect("it ends").success());
 }
 
 #[tokio::test]

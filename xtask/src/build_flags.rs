@@ -26,3 +26,12 @@ pub(crate) fn programs(metadata: &Metadata, names: &[&str]) -> Result<()> {
     let programs = names.iter().flat_map(|name| ["--bin", name]).chain([AS_FOR_TESTS]);
     crate::workspace::cargo(&["build", "--quiet"].into_iter().chain(flags).chain(programs).collect::<Vec<_>>(), &[])
 }
+
+/// The clients and servers of others, in the one program that has them.
+pub(crate) fn peers(metadata: &Metadata) -> Result<()> {
+    let [workspace, features, all] = built(metadata);
+    let all = format!("{all},mrtr-bench/peers");
+    let program = ["--bin", "mrtr-bench", AS_FOR_TESTS];
+    let flags = ["build", "--quiet", &workspace, &features, &all];
+    crate::workspace::cargo(&[&flags[..], &program].concat(), &[])
+}

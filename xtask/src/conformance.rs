@@ -1,7 +1,6 @@
 //! `cargo xtask conformance`: the official conformance suite, against our server and our client.
 
 mod checks;
-mod npm;
 mod report;
 mod scenarios;
 mod server;
@@ -15,7 +14,7 @@ use anyhow::{Context, Result, anyhow};
 
 use crate::metadata::Metadata;
 use crate::workspace::print;
-use crate::{Outcome, build_flags, metadata};
+use crate::{Outcome, build_flags, metadata, npm};
 use checks::Tally;
 use report::Row;
 use scenarios::{CLIENT, SERVER, SKIPPED};

@@ -7,9 +7,12 @@ mod compare_official;
 mod conformance;
 mod doc_examples;
 mod fuzz;
+mod interop;
 mod metadata;
 mod mutants;
+mod npm;
 mod public_api;
+mod readme_projects;
 mod schema;
 mod source;
 mod test;
@@ -44,10 +47,14 @@ enum Command {
     PublicApi,
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
+    /// Has clients of other SDKs call our server, over each transport
+    Interop,
     /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
     Chaos(chaos::Options),
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
+    /// Checks each page's programs as a project of its own, with the dependencies that the page names
+    ReadmeProjects,
     /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
     Bench(bench::Options),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
@@ -65,8 +72,10 @@ fn main() -> ExitCode {
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
         Command::Conformance => conformance::run(),
+        Command::Interop => interop::run(),
         Command::Chaos(options) => chaos::run(&options),
         Command::DocExamples => doc_examples::run(),
+        Command::ReadmeProjects => readme_projects::run(),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Mutants(options) => mutants::run(&options),

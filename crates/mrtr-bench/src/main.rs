@@ -96,6 +96,10 @@ enum Part {
     /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
+    /// Calls a server with the client of another SDK; `cargo xtask interop` runs it
+    #[cfg(feature = "peers")]
+    #[command(hide = true)]
+    RmcpClient(peers::rmcp_client::Options),
     /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
     Calls,
 }
@@ -151,6 +155,8 @@ impl Part {
             Self::KeepTasks(options) => tasks::child::run(&options),
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
+            #[cfg(feature = "peers")]
+            Self::RmcpClient(options) => peers::rmcp_client::run(options),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

@@ -1,6 +1,7 @@
 //! The two tools of the bench on other servers, each written as that server's own documentation shows.
 
 pub(crate) mod neva_server;
+pub(crate) mod rmcp_client;
 pub(crate) mod rmcp_server;
 
 use crate::tracker::{Original, Resolution, Resolved};

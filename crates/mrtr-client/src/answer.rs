@@ -146,7 +146,7 @@ fn has_defaults(form: &Form) -> bool {
 }
 
 /// What the fields hold at first, as the server wrote it.
-pub(crate) fn defaults(form: &Form) -> RawObject {
+fn defaults(form: &Form) -> RawObject {
     if !has_defaults(form) {
         return RawObject::default();
     }

@@ -7,8 +7,10 @@ mod reply;
 mod stop;
 mod task;
 
+use std::collections::HashSet;
 use std::time::Duration;
 
+use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
@@ -67,6 +69,8 @@ enum Phase {
     Sending(Sending),
     /// Some questions have no answer yet.
     Gathering,
+    /// Nothing is to be done for a while, and then questions are to be answered that were just asked.
+    AskingLater(Duration),
     /// Nothing is to be done for a while, and then this is to be sent.
     Waiting(Duration, Sending),
     Over(CallOutcome),
@@ -135,7 +139,7 @@ impl Call {
         match &self.phase {
             Phase::Sending(sending) => Action::Send(self.outgoing(*sending)),
             Phase::Gathering => Action::Gather(self.open_questions()),
-            Phase::Waiting(duration, _) => Action::Wait(*duration),
+            Phase::Waiting(duration, _) | Phase::AskingLater(duration) => Action::Wait(*duration),
             Phase::Over(_) => Action::Done,
         }
     }
@@ -147,8 +151,13 @@ impl Call {
 
     /// The wait is over.
     pub fn waited(&mut self) {
-        if let Phase::Waiting(_, then) = self.phase {
-            self.phase = Phase::Sending(then);
+        match self.phase {
+            Phase::Waiting(_, then) => self.phase = Phase::Sending(then),
+            Phase::AskingLater(_) => {
+                self.phase = Phase::Gathering;
+                self.proceed();
+            }
+            Phase::Sending(_) | Phase::Gathering | Phase::Over(_) => {}
         }
     }
 
@@ -219,8 +228,10 @@ impl Call {
             ReplyKind::Complete(result) => Ok(Phase::Over(CallOutcome::Complete(result))),
             ReplyKind::Interim { asked, state } => {
                 self.check_size(asked.as_ref(), state.as_ref())?;
+                let again = asked.as_ref().is_some_and(|asked| self.has_url_again(asked));
                 self.end_round(asked, state);
                 Ok(match self.pending.asked {
+                    Some(_) if again => self.ask_later(),
                     Some(_) => self.ask(),
                     None => self.pause(Sending::Call, retry_after),
                 })
@@ -265,10 +276,30 @@ impl Call {
     /// Has what was asked answered, if there is a round left to send the answers in: none is given for nothing.
     fn ask(&mut self) -> Phase {
         self.pending.state_only_rounds = 0;
+        self.pending.same_url_rounds = 0;
         if self.pending.rounds >= self.limits.rounds {
             return Phase::stopped(Stop::TooManyRounds(self.pending.rounds));
         }
         Phase::Gathering
+    }
+
+    /// Whether a URL is asked for that was asked for in this round: it was shown, and what it is for is not done.
+    fn has_url_again(&self, asked: &Questions) -> bool {
+        let Some(before) = &self.pending.asked else { return false };
+        let shown: HashSet<_> = before.requests.iter().filter_map(|(_, request)| url(request)).collect();
+        asked.requests.iter().filter_map(|(_, request)| url(request)).any(|url| shown.contains(url))
+    }
+
+    /// Has what was asked answered after a pause, longer each time: a person needs time to do what a URL is for, and is
+    /// not to be shown it over and over meanwhile.
+    fn ask_later(&mut self) -> Phase {
+        let times = self.pending.same_url_rounds;
+        let phase = self.ask();
+        self.pending.same_url_rounds = times.saturating_add(1);
+        match phase {
+            Phase::Gathering => Phase::AskingLater(self.backoff.next(self.limits.url_pause, times, None)),
+            over => over,
+        }
     }
 
     /// Waits before the same request is sent again, longer each time. A server that is busy and one that asks nothing are
@@ -301,6 +332,17 @@ impl Call {
             params.set("requestState", state);
         }
         params.finish()
+    }
+}
+
+/// The URL that a question is about, if it is about one.
+fn url(request: &InputRequest) -> Option<&str> {
+    match request {
+        InputRequest::Elicit(request) => match &request.params {
+            ElicitParams::Url(params) => Some(params.url.as_str()),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -125,6 +125,14 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
+    /// The call that was to be picked up is not a tool's. Nothing was sent.
+    #[error(
+        "the call is a `{}`, and not a tool's: `resume_as` picks it up", display_key(.pending.method())
+    )]
+    NotATool {
+        /// The call, as it was.
+        pending: Box<PendingCall>,
+    },
     /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
     #[error("the result cannot be read: {source}")]
@@ -152,6 +160,7 @@ impl CallError {
             | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
+            | Self::NotATool { pending }
             | Self::BadResult { pending, .. } => Some(pending),
             Self::BadParams(_) => None,
         }
@@ -169,6 +178,7 @@ impl CallError {
             | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
+            | Self::NotATool { pending }
             | Self::BadResult { pending, .. } => Some(*pending),
             Self::BadParams(_) => None,
         }

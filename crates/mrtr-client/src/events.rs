@@ -62,7 +62,8 @@ pub enum EventKind {
     Asked(Vec<String>),
     /// This was answered.
     Answered(String),
-    /// The server is busy, or asks for a retry and for nothing else: the call is sent again after this long.
+    /// The server is busy, or asks for a retry and for nothing else: the call is sent again after this long. Or it asks
+    /// for a URL that was just shown: it is shown again after this long.
     BackOff(Duration),
     /// The call has become a task with this id.
     Task(String),

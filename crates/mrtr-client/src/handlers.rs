@@ -14,7 +14,7 @@ use mrtr_schema::roots::{ListRootsResult, Root};
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
 
-pub use elicit::{Field, FormRequest, IntoElicitResult, UrlRequest};
+pub use elicit::{FormRequest, IntoElicitResult, UrlRequest};
 
 /// Who is asking, and in the middle of what.
 ///

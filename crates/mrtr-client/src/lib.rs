@@ -11,6 +11,8 @@ mod handlers;
 mod limits;
 mod pending;
 mod raw;
+#[cfg(feature = "terminal")]
+pub mod terminal;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod transport;
@@ -19,7 +21,10 @@ pub use call::{Action, Call, CallOutcome, Outgoing};
 pub use client::{Builder, Client, RoundOutcome, TraceContext};
 pub use error::{AnswerError, CallError, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
-pub use handlers::{Field, FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
+pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
-pub use transport::{CredentialsFingerprint, ServerNotification, Transport, TransportRequest, TransportResponse};
+pub use transport::{
+    CredentialsFingerprint, ObservedTransport, ServerNotification, Transport, TransportRequest, TransportResponse,
+    WireMessage,
+};

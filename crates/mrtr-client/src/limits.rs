@@ -22,6 +22,9 @@ pub struct Limits {
     /// by half. 100 ms by default. A server that says how long it wants to be left alone is left alone, for up to an
     /// hour.
     pub backoff: Duration,
+    /// How long to wait before a URL is shown that was shown in the round before: what it is for is not done yet. It
+    /// doubles each time up to half a minute, and varies by as much as a half. One second by default.
+    pub url_pause: Duration,
     /// How long one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,
     /// How long gathering the answers of a round may take. For ever by default: people think.
@@ -63,6 +66,7 @@ impl Default for Limits {
             rounds: 10,
             state_only_rounds: 8,
             backoff: Duration::from_millis(100),
+            url_pause: Duration::from_secs(1),
             exchange: Duration::from_mins(2),
             gathering: None,
             questions: 256,

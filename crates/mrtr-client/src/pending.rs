@@ -58,6 +58,8 @@ pub struct PendingCall {
     pub(crate) skipped: Vec<String>,
     pub(crate) rounds: u32,
     pub(crate) state_only_rounds: u32,
+    /// How many rounds in a row have asked for a URL again.
+    pub(crate) same_url_rounds: u32,
     pub(crate) task: Option<PendingTask>,
 }
 
@@ -91,6 +93,7 @@ impl PendingCall {
             skipped: Vec::new(),
             rounds: 0,
             state_only_rounds: 0,
+            same_url_rounds: 0,
             task: None,
         };
         call.take_out_retry_members();

@@ -35,10 +35,6 @@ impl RawObject {
         self.0.shift_remove(key)
     }
 
-    pub(crate) fn get(&self, key: &str) -> Option<&RawValue> {
-        self.0.get(key).map(AsRef::as_ref)
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,6 +1,7 @@
 //! How a client reaches a server: one request out, notifications and one reply back.
 
 mod error;
+mod observed;
 
 use std::fmt;
 use std::time::Duration;
@@ -10,6 +11,7 @@ use mrtr_schema::{Json, RequestId, Revision};
 use serde_json::value::RawValue;
 
 pub use error::{TransportError, TransportFailure};
+pub use observed::{ObservedTransport, WireMessage};
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
 ///
@@ -102,6 +104,7 @@ impl fmt::Debug for TransportRequest<'_> {
 /// use mrtr_client::TransportResponse;
 ///
 /// let response = TransportResponse::new(r#"{"jsonrpc": "2.0", "id": 1, "result": {"requestState": "sealed"}}"#);
+/// assert!(response.text().contains("sealed"));
 /// let later = response.retry_after(Duration::from_secs(5));
 /// ```
 #[derive(Clone)]
@@ -116,6 +119,11 @@ impl TransportResponse {
     /// A response with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), retry_after: None, status: None, credentials: None }
+    }
+
+    /// The text, as it came: for a transport around another one.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// It came with this HTTP status, which is shown if the text turns out to be no message.

@@ -28,6 +28,7 @@ use crate::error::HttpTransportError;
 use learn::is_header_mismatch;
 use reply::HttpReply;
 use send::Sender;
+use tokens::FixedToken;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -84,6 +85,20 @@ impl HttpTransport {
         Self { server: without_password(url.clone()), sender: Sender::new(http, url) }
     }
 
+    /// Shows this token with every request. If it is refused, the call ends: only a [provider](Self::tokens) has others.
+    ///
+    /// ```
+    /// use mrtr_http::HttpTransport;
+    ///
+    /// let transport = HttpTransport::new("https://mcp.example.com/mcp")?.bearer("secret");
+    /// assert!(!format!("{transport:?}").contains("secret"));
+    /// # Ok::<(), mrtr_http::HttpTransportError>(())
+    /// ```
+    #[must_use]
+    pub fn bearer(self, token: impl Into<String>) -> Self {
+        self.tokens(FixedToken(token.into()))
+    }
+
     /// Shows tokens of this provider.
     #[must_use]
     pub fn tokens(mut self, tokens: impl TokenProvider) -> Self {
@@ -92,6 +107,15 @@ impl HttpTransport {
     }
 
     /// Sends a header with every request.
+    ///
+    /// ```
+    /// use mrtr_http::HttpTransport;
+    /// use mrtr_http::http::{HeaderName, HeaderValue};
+    ///
+    /// let tenant = (HeaderName::from_static("x-tenant"), HeaderValue::from_static("acme"));
+    /// let transport = HttpTransport::new("https://mcp.example.com/mcp")?.header(tenant.0, tenant.1);
+    /// # Ok::<(), mrtr_http::HttpTransportError>(())
+    /// ```
     #[must_use]
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.sender.headers.insert(name, value);

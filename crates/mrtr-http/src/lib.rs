@@ -16,6 +16,15 @@ mod server;
 pub use client::{HttpTransport, TokenProvider};
 #[cfg(feature = "client")]
 pub use error::HttpTransportError;
+/// The crate whose types stand in signatures here: a header, the head of a request.
+///
+/// ```
+/// use mrtr_http::http::HeaderValue;
+///
+/// assert_eq!(HeaderValue::from_static("acme").as_bytes(), b"acme");
+/// ```
+#[cfg(any(feature = "server", feature = "client"))]
+pub use http;
 #[cfg(feature = "server")]
 pub use server::{
     Authenticator, Bound, Challenge, Endpoint, Identity, PATH, ResponseBody, Serve, router, router_at, router_for,

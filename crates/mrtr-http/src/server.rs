@@ -22,6 +22,7 @@ mod respond;
 mod response_body;
 mod router;
 mod serve;
+mod sessions;
 mod status;
 mod timeout_stream;
 mod timeouts;

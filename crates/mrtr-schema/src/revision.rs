@@ -265,6 +265,8 @@ pub enum Feature {
     CachingHints,
     /// Over HTTP, headers repeat the version, the method and the name that the body says; -32020 if they differ.
     MirroredHeaders,
+    /// Over HTTP, a stream begins with an event that has an id alone, and says when to come back for it.
+    PrimedStreams,
     /// Over HTTP, an error has a status by its code; before, only a message that is none had one.
     HttpErrorStatus,
     /// A resource that is not there has a code of its own, -32002; later it is -32602, as for tools and prompts.
@@ -341,6 +343,7 @@ impl Feature {
             Self::ImplementationDetails   => [false,      true,       true,          true,     true],
             Self::CachingHints            => [false,      false,      false,         false,    true],
             Self::MirroredHeaders         => [false,      false,      false,         false,    true],
+            Self::PrimedStreams           => [false,      true,       false,         false,    false],
             Self::HttpErrorStatus         => [false,      false,      false,         false,    true],
             Self::ResourceNotFoundCode    => [true,       true,       true,          true,     false],
             Self::MissingCapabilityCode   => [false,      false,      false,         false,    true],

@@ -105,10 +105,10 @@ fn every_kind_of_field_has_its_place() {
 #[test]
 fn fields_stand_in_the_order_of_the_type() {
     let form = Form::of::<Everything>().unwrap();
-    let names: Vec<_> = form.fields().map(|(name, _)| name).take(4).collect();
+    let names: Vec<_> = form.fields().map(|field| field.name).take(4).collect();
     assert_eq!(names, ["fullName", "nick", "mail", "age"]);
     assert!(form.is_required("mail") && !form.is_required("nick"));
-    assert_eq!(form.field("fullName").unwrap().description(), Some("Your name"));
+    assert_eq!(form.field("fullName").unwrap().description().as_deref(), Some("Your name"));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn any_form_is_said_in_every_legacy_revision_or_a_field_is_named() {
             };
             let cannot = !revision.has(Feature::MultiSelects);
             let unsaid =
-                form.fields().find(|(_, field)| cannot && takes_several(field)).map(|(name, _)| name.to_owned());
+                form.fields().find(|field| cannot && takes_several(field.schema)).map(|field| field.name.to_owned());
             match (asking(form).to_request(7, revision), unsaid) {
                 (Ok(text), None) => {
                     let value: Result<serde_json::Value, _> = serde_json::from_str(&text);

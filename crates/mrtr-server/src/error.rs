@@ -226,8 +226,19 @@ impl Error for ProtocolError {}
 /// }
 /// assert!(parse("x").is_err());
 /// ```
-#[derive(Debug)]
 pub struct Failure(pub(crate) FailureKind);
+
+/// As a person reads it, with its causes: a program whose `main` returns a failure ends with this.
+impl fmt::Debug for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            FailureKind::Tool(text) => f.write_str(text),
+            FailureKind::Unanswered(error) => write!(f, "{error}"),
+            FailureKind::Protocol(error) => write!(f, "{error}"),
+            FailureKind::Internal(error) => f.write_str(&with_causes(&**error)),
+        }
+    }
+}
 
 #[derive(Debug)]
 pub(crate) enum FailureKind {

@@ -20,7 +20,6 @@ use mrtr_schema::sampling::CreateMessageParams;
 use mrtr_schema::{
     ClientCapabilities, InputResponse, Json, JsonObject, LoggingLevel, NamespacedInput, Number, Revision,
 };
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -29,9 +28,9 @@ pub use ask::{AnswerMode, Answered, Ask, FullAnswer, Optional, Required};
 pub use ask_until::AskUntil;
 pub use join::{Join, JoinAll};
 pub use member::{Branch, Joinable};
-pub use question::{FormQuestion, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
+pub use question::{FormQuestion, FormType, NamespacedQuestion, QuestionKind, RootsQuestion, SamplingQuestion};
 pub use race::{Race, Race2, Race3, Race4, Racing};
-pub use step::{Retry, Step};
+pub use step::{Retry, Step, StepResult, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
@@ -90,7 +89,7 @@ impl Flow {
     /// ```
     pub fn elicit<T>(&self, key: impl Display, message: impl Into<String>) -> Ask<'_, FormQuestion<T>>
     where
-        T: DeserializeOwned + JsonSchema + Send + 'static,
+        T: FormType,
     {
         Ask::new(self, self.name(key), FormQuestion::new(&self.run.context, message.into()))
     }
@@ -197,10 +196,10 @@ impl Flow {
         I::Params: Send + Sync,
         I::Response: Send,
     {
-        if let Err(mistake) = self.run.context.shared.inputs.check(&I::METHOD) {
+        let name = key.to_string();
+        if let Err(mistake) = self.run.context.shared.inputs.check::<I>(&name) {
             self.run.misuse(mistake);
         }
-        let name = key.to_string();
         Ask::new(self, self.name(&name), NamespacedQuestion::new(params, self.scopes.clone(), name))
     }
 
@@ -298,7 +297,7 @@ impl Flow {
     /// ```
     pub fn step<'a, F>(&'a self, name: impl Display, work: F) -> Step<'a, step::Once<F>>
     where
-        F: Future + Send + 'a,
+        F: StepWork<'a>,
     {
         Step::once(self, self.name(name), work)
     }
@@ -307,7 +306,7 @@ impl Flow {
     pub fn step_with<'a, W, F>(&'a self, name: impl Display, work: W) -> Step<'a, W>
     where
         W: FnMut() -> F + Send + 'a,
-        F: Future + Send + 'a,
+        F: StepWork<'a>,
     {
         Step::again(self, self.name(name), work)
     }

@@ -11,6 +11,7 @@ mod protocol;
 mod register;
 mod round;
 mod server;
+mod session;
 mod support;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -27,4 +28,5 @@ pub use register::resource::{Resource, ResourceTemplate};
 pub use register::settings::{Guard, StatePolicy, TaskPolicy};
 pub use register::tool::Tool;
 pub use server::{Builder, Server};
+pub use session::{Legacy, SessionLimits};
 pub use support::caller::Caller;

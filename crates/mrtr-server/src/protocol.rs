@@ -1,10 +1,11 @@
 //! A message in, a message out: admitted in the order of the protocol, and handed to its method.
 
-mod admit;
-mod catalog;
+pub(crate) mod admit;
+pub(crate) mod catalog;
 mod client_meta;
 pub(crate) mod dispatch;
 mod extension;
 pub(crate) mod reply;
 mod route;
 mod subscription;
+pub(crate) mod versionless;

@@ -7,6 +7,8 @@ pub(crate) mod extension;
 pub(crate) mod extension_reply;
 pub(crate) mod flow_output;
 pub(crate) mod handler;
+pub(crate) mod inventory;
+pub(crate) mod live;
 mod manual;
 pub(crate) mod middleware;
 pub(crate) mod notices;

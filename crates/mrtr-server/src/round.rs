@@ -1,6 +1,7 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
 pub(crate) mod completion;
+mod live;
 pub(crate) mod prompt;
 pub(crate) mod request;
 pub(crate) mod resource;
@@ -89,7 +90,7 @@ impl<'a> Round<'a> {
         settings: &'a FlowSettings,
     ) -> Result<Self, ErrorObject> {
         let params = &request.params;
-        if !request.may_ask() {
+        if !request.brings_answers() {
             // Where nothing is ever asked, members of these names have no meaning (TY-6).
             return Ok(Self::of(parts, request, name, settings));
         }
@@ -136,13 +137,7 @@ impl<'a> Round<'a> {
             None => LazyFlow::beginning(self.settings.lifetimes, now),
         };
         let (mut journal, pending) = self.journal(opened);
-        let capabilities = Arc::clone(&self.request.capabilities);
-        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone(), capabilities);
-        context.caller.clone_from(&self.request.context.caller);
-        context.notifier.clone_from(&self.request.notifier);
-        context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
-        context.strict = self.settings.strict;
-        context.load = self.shared.load.measured(self.request.context.received.map(|Arrival(moment)| moment), now);
+        let mut context = self.run_context(&lazy_flow, now);
         if let Some(ReservationContext { sink, stop, replayed }) = watch {
             for StepRecord { name, outcome, .. } in &replayed {
                 match outcome {
@@ -154,6 +149,18 @@ impl<'a> Round<'a> {
             context.stop = Some(stop);
         }
         Ok(Box::new(Prepared { binding, lazy_flow, pending, journal, context }))
+    }
+
+    /// What a run has besides its journal.
+    fn run_context(&self, lazy_flow: &LazyFlow, now: Timestamp) -> RunContext {
+        let capabilities = Arc::clone(&self.request.capabilities);
+        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone(), capabilities);
+        context.caller.clone_from(&self.request.context.caller);
+        context.notifier.clone_from(&self.request.notifier);
+        context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
+        context.strict = self.settings.strict;
+        context.load = self.shared.load.measured(self.request.context.received.map(|Arrival(moment)| moment), now);
+        context
     }
 
     fn binding(&self) -> Binding<'_> {
@@ -184,7 +191,11 @@ impl<'a> Round<'a> {
         metrics::refused(refusal.label());
         let (reason, method) = (refusal.label(), &*self.request.method);
         tracing::info!(reason, method, name = self.name, "a request state was refused");
-        refusal.to_error()
+        let mut error = refusal.to_error();
+        if self.shared.explains_failures {
+            error.message = format!("{}: {refusal}", error.message);
+        }
+        error
     }
 
     fn span(&self, lazy_flow: &LazyFlow) -> Span {
@@ -243,6 +254,9 @@ impl<'a> Round<'a> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
+        if let Some(live) = self.request.context.live() {
+            return Box::pin(self.run_live(&**live, prepared, handler, arguments, finish)).await;
+        }
         let running = LoadGuard::begin(&self.shared.load);
         // Out of the box go only what the run takes: the rest stays where it is.
         let Prepared { journal, context, .. } = *prepared;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput};
+use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaCheck};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
@@ -18,11 +18,13 @@ use crate::protocol::dispatch;
 use crate::protocol::reply::Reply;
 use crate::register::context::{Arrival, Context};
 use crate::register::extension::{Extension, Host};
+use crate::register::inventory::Inventory;
 use crate::register::middleware::Middleware;
 use crate::register::parts::{Identity, Lists, Parts};
 use crate::register::prompt::Prompt;
 use crate::register::resource::{Resource, ResourceTemplate};
 use crate::register::tool::Tool;
+use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
 use crate::support::by_name::ByName;
 use crate::support::changes::Changes;
 use crate::support::clock::{Clock, SystemClock};
@@ -53,7 +55,12 @@ use crate::support::shed::Shedder;
 /// # Ok(()) }
 /// ```
 #[derive(Clone)]
-pub struct Server(Arc<Parts>);
+pub struct Server(Arc<Inner>);
+
+struct Inner {
+    parts: Arc<Parts>,
+    sessions: Sessions,
+}
 
 impl Server {
     /// Begins a server of this name and version.
@@ -67,6 +74,7 @@ impl Server {
             inputs: Inputs::default(),
             shedder: None,
             run_deadline: DEFAULT_RUN_DEADLINE,
+            explains_failures: false,
             tools: Vec::new(),
             prompts: Vec::new(),
             resources: Vec::new(),
@@ -74,12 +82,31 @@ impl Server {
             lists: Lists { page_size: Builder::DEFAULT_PAGE_SIZE, caching: CachingHints::do_not_keep() },
             extensions: Vec::new(),
             middleware: Vec::new(),
+            mistake: None,
+            legacy: Legacy::default(),
+            session_limits: SessionLimits::default(),
         }
     }
 
-    /// Answers one message.
+    /// Answers one message of the modern era: one that does not say its version is refused.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        dispatch::handle(&self.0, body, context).await
+        match dispatch::receive(&self.0.parts, body, context).await {
+            Ok(reply) => reply,
+            Err(versionless) => versionless.refusal,
+        }
+    }
+
+    /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
+    pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
+        match dispatch::receive(&self.0.parts, body, context).await {
+            Ok(reply) => Received::Reply(reply),
+            Err(versionless) => Received::Legacy(LegacyMessage::new(self.0.sessions.clone(), versionless)),
+        }
+    }
+
+    /// The sessions of clients of the legacy era.
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
     }
 
     /// Answers one message that the caller has parsed already; `None` where nothing is answered.
@@ -91,24 +118,63 @@ impl Server {
     /// The moment, by the server's clock, for a transport to note when a request comes in:
     /// [`Context::received`] takes it. There is no other clock a request is timed by.
     pub fn arrival(&self) -> Arrival {
-        Arrival(self.0.shared.clock.now())
+        Arrival(self.0.parts.shared.clock.now())
     }
 
     /// Tells subscribers what changed.
     pub fn changes(&self) -> &Changes {
-        &self.0.shared.changes
+        &self.0.parts.shared.changes
+    }
+
+    /// What the server offers, counted: for the line that a transport logs when it begins to serve.
+    ///
+    /// ```
+    /// # use mrtr_server::{Failure, Flow, Server, Tool};
+    /// let greet = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+    /// let server = Server::builder("greeter", "1.0.0").tool(greet).build()?;
+    /// assert_eq!(server.inventory().tools, 1);
+    /// assert!(!server.inventory().states_outlive_process, "it was built without a sealer");
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn inventory(&self) -> Inventory {
+        Inventory::of(&self.0.parts)
+    }
+
+    #[cfg(feature = "testing")]
+    pub(crate) fn parts(&self) -> &Arc<Parts> {
+        &self.0.parts
     }
 
     /// How many rounds of single-use tools run: they go on when their connection is gone, until what they began is
     /// recorded. A process should wait for them before it ends.
     pub fn detached(&self) -> usize {
-        self.0.shared.detached.running()
+        self.0.parts.shared.detached.running()
     }
+}
+
+/// What a transport that carries sessions gets for a message.
+///
+/// ```
+/// use mrtr_server::{Context, Server};
+/// use mrtr_server::transport::Received;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("empty", "1.0.0").build().unwrap();
+/// assert!(matches!(server.receive("{".into(), Context::new()).await, Received::Reply(_)));
+/// # }
+/// ```
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "there are two eras")]
+pub enum Received {
+    /// A message of the modern era: its reply.
+    Reply(Reply),
+    /// A message that does not say its version: it may belong to a session.
+    Legacy(LegacyMessage),
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.0.identity.info.name).finish_non_exhaustive()
+        f.debug_struct("Server").field("name", &self.0.parts.identity.info.name).finish_non_exhaustive()
     }
 }
 
@@ -145,6 +211,7 @@ pub struct Builder {
     inputs: Inputs,
     shedder: Option<Arc<dyn Shedder>>,
     run_deadline: Duration,
+    explains_failures: bool,
     tools: Vec<Tool>,
     prompts: Vec<Prompt>,
     resources: Vec<Resource>,
@@ -152,6 +219,10 @@ pub struct Builder {
     lists: Lists,
     extensions: Vec<Arc<dyn Extension>>,
     middleware: Vec<Arc<dyn Middleware>>,
+    /// The first that was noticed before the server was built.
+    mistake: Option<BuildError>,
+    legacy: Legacy,
+    session_limits: SessionLimits,
 }
 
 impl Builder {
@@ -231,6 +302,32 @@ impl Builder {
         self
     }
 
+    /// Tells callers why a handler failed, and why a state was refused: for development, where the caller is the author.
+    ///
+    /// Without it they get a reference, and the log has the cause under it. A cause may hold what no caller should see
+    /// (a path, a query, an address inside), so building a server that explains its failures is warned of in the log.
+    ///
+    /// ```
+    /// use mrtr_server::testing::Client;
+    /// use mrtr_server::{Flow, Server, Tool};
+    /// use serde_json::json;
+    ///
+    /// async fn read(_: Flow) -> Result<String, std::io::Error> {
+    ///     std::fs::read_to_string("/no/such/file")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_server::BuildError> {
+    /// let server = Server::builder("reader", "1.0.0").tool(Tool::new("read", read)).explain_failures().build()?;
+    /// let text = Client::new(&server).call_tool("read", json!({})).await.expect_tool_error();
+    /// assert!(text.starts_with("The tool `read` failed (reference "));
+    /// assert!(text.contains("o such file"));
+    /// # Ok(()) }
+    /// ```
+    pub fn explain_failures(mut self) -> Self {
+        self.explains_failures = true;
+        self
+    }
+
     /// Puts flows down at yield points when the server is too busy.
     pub fn shedder(mut self, shedder: impl Shedder) -> Self {
         self.shedder = Some(Arc::new(shedder));
@@ -259,9 +356,9 @@ impl Builder {
     /// # }
     /// let builder = Server::builder("airline", "1.0.0").input::<Seat>();
     /// ```
-    pub fn input<I: NamespacedInput>(mut self) -> Self {
+    pub fn input<I: NamespacedInput + 'static>(mut self) -> Self {
         self.inputs.insert::<I>();
-        self
+        self.check_input::<I>()
     }
 
     /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead: see
@@ -289,6 +386,26 @@ impl Builder {
         page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
     ) -> Self {
         self.inputs.insert_with_page::<I>(page);
+        self.check_input::<I>()
+    }
+
+    /// An answer that cannot be checked is never asked for: better known now than when a handler asks.
+    fn check_input<I: NamespacedInput + 'static>(mut self) -> Self {
+        if let Err(source) = SchemaCheck::of::<I::Response>() {
+            self.mistake.get_or_insert(BuildError::Input { method: I::METHOD.to_string(), source });
+        }
+        self
+    }
+
+    /// Says how clients are served that begin with `initialize`: in sessions, by default.
+    pub fn legacy(mut self, legacy: Legacy) -> Self {
+        self.legacy = legacy;
+        self
+    }
+
+    /// Says how much sessions may take.
+    pub fn session_limits(mut self, limits: SessionLimits) -> Self {
+        self.session_limits = limits;
         self
     }
 
@@ -303,14 +420,26 @@ impl Builder {
         let runs_tasks = self.extensions.iter().any(|extension| extension.runs_tasks());
         let tools = self.tools.into_iter().map(|tool| tool.prepare(runs_tasks));
         let prompts = self.prompts.into_iter().map(Prompt::prepare);
-        let resources = self.resources.into_iter().map(|resource| Ok(resource.prepare()));
+        let resources = self.resources.into_iter().map(Resource::prepare);
         let templates = self.templates.into_iter().map(ResourceTemplate::prepare);
+        if let Some(mistake) = self.mistake {
+            return Err(mistake);
+        }
         let sealer = self.sealer.unwrap_or_else(Sealer::this_process_only);
+        if self.explains_failures {
+            let server = &self.info.name;
+            tracing::warn!(
+                server,
+                "failures are explained to callers, inner detail included: \
+                 take `explain_failures` out of the builder before others call this server"
+            );
+        }
         let shared = Shared {
             states: self.states,
             shedder: self.shedder,
             inputs: self.inputs,
             deadline: self.run_deadline,
+            explains_failures: self.explains_failures,
             ..Shared::new(sealer, self.clock)
         };
         let parts = Parts {
@@ -325,11 +454,12 @@ impl Builder {
             extensions: self.extensions,
             middleware: self.middleware,
         };
-        let server = Server(Arc::new(parts));
-        for extension in &server.0.extensions {
-            extension.attached(Host::of(&server.0));
+        let parts = Arc::new(parts);
+        for extension in &parts.extensions {
+            extension.attached(Host::of(&parts));
         }
-        Ok(server)
+        let sessions = Sessions::new(Arc::clone(&parts), self.legacy, self.session_limits);
+        Ok(Server(Arc::new(Inner { parts, sessions })))
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod by_name;
 pub(crate) mod caller;
+#[cfg(feature = "testing")]
+pub(crate) mod causes;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod echo;

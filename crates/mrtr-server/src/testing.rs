@@ -22,6 +22,7 @@
 //! # }
 //! ```
 
+mod check;
 mod clock;
 mod conversation;
 mod listening;
@@ -36,6 +37,7 @@ use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{ClientCapabilities, Feature, InRevision, JsonObject, LoggingLevel, Revision, Wire};
 use serde_json::{Map, Value, json};
 
+pub use check::{Problems, check};
 pub use clock::FixedClock;
 pub use conversation::Conversation;
 pub use listening::Listening;
@@ -86,6 +88,7 @@ impl fmt::Debug for ReservationContext {
 impl Client {
     /// A client of this server that can be asked everything the protocol itself defines.
     pub fn new(server: &Server) -> Self {
+        server.parts().shared.causes.start();
         Self {
             server: server.clone(),
             context: Context::new(),
@@ -99,6 +102,7 @@ impl Client {
     /// Talks to another server, as a client does whose requests are spread over several.
     #[must_use]
     pub fn at(&self, server: &Server) -> Self {
+        server.parts().shared.causes.start();
         Self { server: server.clone(), ..self.clone() }
     }
 

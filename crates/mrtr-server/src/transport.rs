@@ -2,4 +2,7 @@
 
 pub use crate::protocol::reply::{ReplyStream, Stage};
 pub use crate::register::context::{Arrival, HeaderClaim, Headers};
+pub use crate::register::inventory::Inventory;
+pub use crate::server::Received;
+pub use crate::session::{LegacyMessage, LegacyReply, ListenError, SessionEvent, SessionId, SessionStream, Sessions};
 pub use crate::support::permit::Permit;

@@ -1,6 +1,7 @@
 //! What can go wrong: a state that is refused or cannot be sealed, and keys, parameters or payloads that will not do.
 
 use std::error::Error;
+use std::fmt;
 
 use mrtr_schema::{ErrorCode, ErrorObject};
 
@@ -167,10 +168,11 @@ pub enum SealError {
 /// use mrtr_state::{Key, KeyError, KeyRing};
 ///
 /// let error = Key::new("2026-11", [7; 16]).unwrap_err();
-/// assert_eq!(error.to_string(), "key 2026-11 has 16 bytes; at least 32 are needed");
+/// let says = "key 2026-11 has 16 bytes, and at least 32 are needed: `openssl rand -base64 32` makes one";
+/// assert_eq!(error.to_string(), says);
 /// assert!(matches!("secret".parse::<KeyRing>(), Err(KeyError::NotAKey)));
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
     /// The name breaks the rules. It is not repeated: it may be a secret in the wrong place.
@@ -183,7 +185,7 @@ pub enum KeyError {
     #[error("the ring has two keys named {0}")]
     DuplicateId(KeyId),
     /// The secret is too short.
-    #[error("key {id} has {length} bytes; at least 32 are needed")]
+    #[error("key {id} has {length} bytes, and at least 32 are needed: `openssl rand -base64 32` makes one")]
     TooShort {
         /// The key.
         id: KeyId,
@@ -191,22 +193,47 @@ pub enum KeyError {
         length: usize,
     },
     /// The secret is not base64.
-    #[error("key {0} is not base64")]
+    #[error("key {0} is not base64: `openssl rand -base64 32` makes one that is")]
     NotBase64(KeyId),
     /// The text does not say a key.
-    #[error("a key is written ID:BASE64, several with commas between them")]
+    #[error("a key is written ID:BASE64, several with commas between them: `openssl rand -base64 32` makes the BASE64")]
     NotAKey,
     /// The text does not say which deployment the keys are for.
-    #[error("keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`")]
+    #[error(
+        "keys are written AUDIENCE=ID:BASE64, the audience an id of this deployment without `=`, `:` and `,`: \
+         `openssl rand -base64 32` makes the BASE64"
+    )]
     NoAudience,
     /// The audience is empty or too long.
     #[error("an audience has 1 to 255 bytes")]
     BadAudience,
     /// The environment variable is not set, or is no text.
-    #[error("the environment variable {0} is not set to text")]
+    #[error(
+        "the environment variable {0} is not set to text: set it to AUDIENCE=ID:BASE64, \
+         as by `export {0}=\"my-server=k1:$(openssl rand -base64 32)\"`"
+    )]
     NoVariable(String),
+    /// What the environment variable says will not do.
+    #[error("the environment variable {variable}: {problem}")]
+    Variable {
+        /// The variable.
+        variable: String,
+        /// Why not.
+        problem: Box<KeyError>,
+    },
+    /// What the file says will not do.
+    #[error("the key file {path}: {problem}")]
+    File {
+        /// The file.
+        path: std::path::PathBuf,
+        /// Why not.
+        problem: Box<KeyError>,
+    },
     /// The file could not be read.
-    #[error("the key file {path} cannot be read")]
+    #[error(
+        "the key file {path} cannot be read: it is a text of AUDIENCE=ID:BASE64, \
+         and `openssl rand -base64 32` makes the BASE64"
+    )]
     Unreadable {
         /// The file.
         path: std::path::PathBuf,
@@ -216,6 +243,15 @@ pub enum KeyError {
     /// The source of keys failed.
     #[error("the source of keys failed")]
     Source(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// In words, with causes: a `main` that returns the error, or an `unwrap`, shows this.
+impl fmt::Debug for KeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")?;
+        let causes = std::iter::successors(self.source(), |cause| (*cause).source());
+        causes.into_iter().try_for_each(|cause| write!(f, ": {cause}"))
+    }
 }
 
 /// Why no digest could be made: two readers might read such values differently.

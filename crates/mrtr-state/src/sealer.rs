@@ -116,6 +116,7 @@ impl Sealer {
     pub fn from_env(variable: &str) -> Result<Self, KeyError> {
         let text = std::env::var(variable).map_err(|_| KeyError::NoVariable(variable.to_owned()))?;
         Self::from_text(&Zeroizing::new(text))
+            .map_err(|problem| KeyError::Variable { variable: variable.to_owned(), problem: problem.into() })
     }
 
     /// Takes audience and keys from a file with the same text, in which there may be spaces and new lines.
@@ -134,6 +135,7 @@ impl Sealer {
         let text =
             std::fs::read_to_string(path).map_err(|source| KeyError::Unreadable { path: path.to_owned(), source })?;
         Self::from_text(&Zeroizing::new(text))
+            .map_err(|problem| KeyError::File { path: path.to_owned(), problem: problem.into() })
     }
 
     fn from_text(text: &str) -> Result<Self, KeyError> {
@@ -173,7 +175,10 @@ impl Sealer {
     /// Makes up a key that no other process has, and warns: neither a second instance nor this one after a restart
     /// opens what it sealed.
     pub fn this_process_only() -> Self {
-        warn!("states are sealed with a key of this process: no other instance, and no restart, will open them");
+        warn!(
+            "states are sealed with a key of this process: no other instance, and no restart, will open them. \
+             Seal with one that stays, `Sealer::from_env(\"MRTR_STATE_KEYS\")`; `openssl rand -base64 32` makes a key"
+        );
         let random = ProcessRandom::new();
         let mut secret = [0; 32];
         random.fill(&mut secret);

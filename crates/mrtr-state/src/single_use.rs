@@ -116,6 +116,11 @@ pub trait SingleUse: Send + Sync + 'static {
     /// A reservation that merely lapses ends no wait, for the store has no clock: the caller reserves again when the
     /// lease is over.
     async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError>;
+
+    /// Whether what it knows is still known after a restart. A yes that is wrong costs a warning; it decides nothing.
+    fn outlives_process(&self) -> bool {
+        true
+    }
 }
 
 /// What became of a request to reserve a token.

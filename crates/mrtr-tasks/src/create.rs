@@ -74,7 +74,12 @@ impl Tasks {
 
 /// Whether the client of a call can have a task for it.
 pub(crate) fn can_have_task(call: &OfferedCall<'_>) -> bool {
-    if call.revision().has(Feature::CoreTasks) { call.task().is_some() } else { declares_tasks(call.capabilities()) }
+    let revision = call.revision();
+    if revision.has(Feature::CoreTasks) {
+        return call.task().is_some();
+    }
+    // Tasks are offered in the modern era only.
+    revision.has(Feature::TasksExtension) && declares_tasks(call.capabilities())
 }
 
 /// Whether a client has declared the extension.
@@ -94,7 +99,10 @@ fn required(revision: Revision) -> ProtocolError {
     if revision.has(Feature::TasksExtension) {
         return undeclared();
     }
-    ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool runs as a task only: say so in `task`")
+    if revision.has(Feature::CoreTasks) {
+        return ProtocolError::new(ErrorCode::METHOD_NOT_FOUND, "The tool runs as a task only: say so in `task`");
+    }
+    ProtocolError::invalid_params(format!("The tool runs as a task only, which {revision} does not have"))
 }
 
 /// For how long the client wishes its task to be kept: where the revision lets it say so.

@@ -35,7 +35,8 @@ impl Extension for Tasks {
     }
 
     fn owns(&self, method: &str, revision: Revision) -> bool {
-        Self::owns_method(method, revision.has(Feature::CoreTasks))
+        let is_core = revision.has(Feature::CoreTasks);
+        (is_core || revision.has(Feature::TasksExtension)) && Self::owns_method(method, is_core)
     }
 
     async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {

@@ -50,6 +50,7 @@ async fn run_tasks(inner: Arc<Inner>) {
 
 async fn look_for_work(inner: &Arc<Inner>) {
     let workers = Arc::new(Semaphore::new(inner.options.workers));
+    let suspect = Arc::new(Semaphore::new(1));
     let mut phase = inner.phase.subscribe();
     let mut swept: Option<Instant> = None;
     while let (Some(tools), false) = (inner.tools(), inner.is_shutting_down()) {
@@ -60,13 +61,16 @@ async fn look_for_work(inner: &Arc<Inner>) {
         let mut pause = inner.options.look_interval;
         let free = workers.available_permits();
         if free > 0 {
-            let wanted = Wanted { tools, lease: inner.options.lease, most: free };
+            let may_have_suspect = suspect.available_permits() > 0;
+            let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect };
             match inner.store.acquire(&wanted).await {
                 Ok(acquired) => {
                     pause = acquired.next.map_or(pause, |next| next.min(pause));
                     for task in acquired.tasks {
                         let Ok(permit) = Arc::clone(&workers).try_acquire_owned() else { break };
-                        tokio::spawn(run(Arc::clone(inner), task, permit));
+                        let is_suspect = task.record.is_suspect();
+                        let suspect = is_suspect.then(|| Arc::clone(&suspect).try_acquire_owned().ok()).flatten();
+                        tokio::spawn(run(Arc::clone(inner), task, permit, suspect));
                     }
                 }
                 Err(error) => {
@@ -90,7 +94,14 @@ async fn sweep(inner: &Inner) {
 }
 
 /// Runs one task, which this instance has just acquired.
-async fn run(inner: Arc<Inner>, task: AcquiredTask, permit: OwnedSemaphorePermit) {
+///
+/// A suspect keeps others away for a lease: what has not ended its process by then may have company.
+async fn run(
+    inner: Arc<Inner>,
+    task: AcquiredTask,
+    permit: OwnedSemaphorePermit,
+    suspect: Option<OwnedSemaphorePermit>,
+) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
         "task",
@@ -103,7 +114,17 @@ async fn run(inner: Arc<Inner>, task: AcquiredTask, permit: OwnedSemaphorePermit
     // Dropped last, since it has the runner look for work, for which there must be a permit by then.
     let _running = inner.running(run, &signal);
     let _permit = permit;
-    run_acquired(&inner, run, task, signal).instrument(span).await;
+    let clearing = async {
+        if let Some(suspect) = suspect {
+            tokio::time::sleep(inner.options.lease).await;
+            drop(suspect);
+        }
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        () = run_acquired(&inner, run, task, signal).instrument(span) => {}
+        () = clearing => {}
+    }
 }
 
 async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal) {

@@ -169,7 +169,8 @@ pub struct Created {
 /// use std::time::Duration;
 /// use mrtr_tasks::store::Wanted;
 ///
-/// let wanted = Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 4 };
+/// let lease = Duration::from_secs(30);
+/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true };
 /// # drop(wanted);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,12 +183,15 @@ pub struct Wanted {
     pub lease: Duration,
     /// How many at most.
     pub most: usize,
+    /// Whether one of them, and no more, may be a [suspect](TaskRecord::is_suspect): the others are put off.
+    pub may_have_suspect: bool,
 }
 
 impl Wanted {
-    /// What happens to each task that is taken.
-    pub(crate) fn event(&self) -> Event<'static> {
-        Event::Acquire { lease: self.lease.max(Duration::from_millis(1)) }
+    /// What happens to a task that is due, after these were taken.
+    pub(crate) fn event(&self, taken: &[AcquiredTask]) -> Event<'static> {
+        let may_be_suspect = self.may_have_suspect && !taken.iter().any(|task| task.record.is_suspect());
+        Event::Acquire { lease: self.lease.max(Duration::from_millis(1)), may_be_suspect }
     }
 }
 

@@ -152,8 +152,7 @@ impl Worker {
         let pending = pending.trust_other_server(self.client.server());
         let followed = tokio::time::timeout(PATIENCE, self.client.resume(pending)).await;
         let result = followed.expect("it ends")?;
-        let result: Value = serde_json::from_str(result.as_str()).unwrap();
-        Ok(serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap())
+        Ok(serde_json::from_str(&result.text()).unwrap())
     }
 }
 

@@ -16,8 +16,13 @@ impl Program {
     pub(crate) fn start(path: &str, with_address: impl FnOnce(&mut Command, SocketAddr)) -> Self {
         let address = free_address();
         let mut command = Command::new(path);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
         with_address(&mut command, address);
+        Self::start_at(address, command)
+    }
+
+    /// Starts it, and waits until it listens at the address that it was told or has in it.
+    pub(crate) fn start_at(address: SocketAddr, mut command: Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().expect("the example is built");
         let program = Self { process, address };
         for _ in 0..1000 {
@@ -27,6 +32,11 @@ impl Program {
             sleep(Duration::from_millis(10));
         }
         panic!("the example does not listen");
+    }
+
+    #[allow(dead_code, reason = "not every test starts another in its place")]
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     pub(crate) fn url(&self, path: &str) -> String {

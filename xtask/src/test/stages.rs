@@ -5,7 +5,10 @@ use anyhow::Result;
 use crate::build_flags::{self, AS_FOR_TESTS, CHECKED};
 use crate::metadata::Metadata;
 use crate::workspace::cargo;
-use crate::{Outcome, chaos, compare_official, conformance, doc_examples, public_api, schema, tidy, validate_examples};
+use crate::{
+    Outcome, chaos, compare_official, conformance, doc_examples, public_api, readme_projects, schema, tidy,
+    validate_examples,
+};
 
 /// A part of the run that can be chosen by its name.
 pub(super) struct Stage {
@@ -23,7 +26,7 @@ pub(super) struct Run {
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 16] = [
+pub(super) const STAGES: [Stage; 17] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -31,6 +34,7 @@ pub(super) const STAGES: [Stage; 16] = [
     slow("doc-tests", |run| test(&["--doc"], run)),
     slow("docs", |_| docs()),
     slow("features", |_| features()),
+    slow("readme-projects", |_| readme_projects::run()),
     slow("portable-cipher", |_| portable_cipher()),
     slow("schema", |_| schema::run(&schema::Options::check())),
     slow("validate-examples", |_| validate_examples::run(&validate_examples::Options::default())),
@@ -82,7 +86,10 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 13] = [
+const FEATURES: [&[&str]; 18] = [
+    &["mrtr", "--features", "client"],
+    &["mrtr", "--features", "client,http"],
+    &["mrtr", "--features", "http,server"],
     &["mrtr-schema"],
     &["mrtr-schema", "--features", "validate"],
     &["mrtr-state"],
@@ -92,6 +99,8 @@ const FEATURES: [&[&str]; 13] = [
     &["mrtr-server"],
     &["mrtr-tasks"],
     &["mrtr-tasks", "--features", "sqlite"],
+    &["mrtr-client"],
+    &["mrtr-client", "--features", "terminal"],
     &["mrtr-http", "--features", "server"],
     &["mrtr-http", "--features", "client"],
     &["mrtr-stdio", "--features", "server"],

@@ -147,6 +147,12 @@ impl Builder {
         self
     }
 
+    /// Has forms filled in, and URLs agreed to, on the terminal of this process: see [`terminal`](crate::terminal).
+    #[cfg(feature = "terminal")]
+    pub fn terminal(self) -> Self {
+        self.on_elicit(crate::terminal::ask).on_url(crate::terminal::visit)
+    }
+
     /// Has a model asked by this. It is never offered tools.
     pub fn on_sample<F, T, E>(mut self, handler: F) -> Self
     where

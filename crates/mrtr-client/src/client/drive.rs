@@ -4,11 +4,12 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use mrtr_schema::{Json, JsonObject, ReadError};
+use mrtr_schema::{CallToolResult, Json, JsonObject, ReadError, Wire};
 use tracing::{Instrument, Span, info_span};
 
 use super::Client;
 use super::give_up::BecameTask;
+use super::methods::read;
 use super::reporter::EventReporter;
 use crate::raw::text_members;
 use crate::{
@@ -53,7 +54,8 @@ pub enum RoundOutcome {
     Complete(Json),
     /// The server asks: answer with [`PendingCall::answer`], and go on.
     Asked(PendingCall),
-    /// The server is busy, or asks for a retry and for nothing else: go on after this long.
+    /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: go on
+    /// after this long.
     BackOff(PendingCall, Duration),
     /// The call has become a task: go on to poll it, after this long.
     Task(PendingCall, Duration),
@@ -84,7 +86,9 @@ pub(super) struct CallDriver<'a> {
 }
 
 impl Client {
-    /// Picks up a call that was put down, and runs it to its end.
+    /// Picks up the call of a tool that was put down, runs it to its end, and gives what
+    /// [`call_tool`](Self::call_tool) would have given. For calls of other methods there is
+    /// [`resume_as`](Self::resume_as).
     ///
     /// It goes on in the revision it was begun in, with this client's handlers: what another client did not know, this
     /// one may. It goes on at the server it was begun at: at another it is refused, unless
@@ -109,14 +113,43 @@ impl Client {
     /// let there = Client::builder(server.clone())
     ///     .on_roots(|_| async { Ok::<_, std::io::Error>(vec![Root::new("file:///src")]) })
     ///     .build();
-    /// there.resume(pending).await?;
+    /// let result = there.resume(pending).await?;
+    /// assert!(result.content.is_empty());
     /// assert!(server.sent()[0].as_str().contains(r#""requestState":"sealed""#));
     /// # Ok(()) }
     /// ```
-    pub async fn resume(&self, pending: PendingCall) -> Result<Json, CallError> {
+    pub async fn resume(&self, pending: PendingCall) -> Result<CallToolResult, CallError> {
+        // A task that is followed by its id alone is a tool's, as far as this client can know.
+        if !matches!(pending.method(), "tools/call" | "tasks/get") {
+            return Err(CallError::NotATool { pending: Box::new(pending) });
+        }
+        self.resume_as(pending).await
+    }
+
+    /// Picks up a call of any method, as [`resume`](Self::resume) does, and gives its result as this type: that of the
+    /// method, or [`Json`] for what came as it came.
+    ///
+    /// ```
+    /// use mrtr_client::{CallError, Client};
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::JsonObject;
+    /// use mrtr_schema::prompts::GetPromptResult;
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let client = Client::builder(Script::new().result(json!({ "messages": [] }))).build();
+    /// let pending = client.prepare("prompts/get", JsonObject::parse(r#"{"name": "review"}"#)?);
+    /// let error = client.resume(pending).await.unwrap_err();
+    /// assert!(matches!(error, CallError::NotATool { .. }), "nothing was sent");
+    /// let prompt: GetPromptResult = client.resume_as(error.into_pending().unwrap()).await?;
+    /// assert!(prompt.messages.is_empty());
+    /// # Ok(()) }
+    /// ```
+    pub async fn resume_as<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
         let mut pending = self.check_server(pending)?;
         pending.skipped.clear();
-        self.drive(pending, None).await.map(|completed| completed.result)
+        let completed = self.drive(pending, None).await?;
+        read(&completed.result, completed.pending)
     }
 
     /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
@@ -142,7 +175,7 @@ impl Client {
         // A task that names no server is known by its id alone, and the caller says whose it is.
         pending.server = Some(task.server().unwrap_or(&self.0.server).to_owned());
         pending.task = Some(task);
-        self.resume(pending).await
+        self.resume_as(pending).await
     }
 
     /// The call, if it is for this client's server: its state and its answers are not for other servers.

@@ -252,7 +252,7 @@ struct Named<'a> {
 }
 
 /// The result as what this call gives.
-fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
+pub(super) fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
         .map_err(|source| CallError::BadResult { source, pending: Box::new(pending) })
 }

@@ -1,10 +1,9 @@
 //! Questions to a person, as a handler sees them, and what it may answer.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 
-use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, PrimitiveSchema};
-use mrtr_schema::{Form, Json, JsonObject, Printable};
+use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Field};
+use mrtr_schema::{Form, JsonObject, Printable};
 use serde::Serialize;
 
 use super::QuestionContext;
@@ -78,18 +77,9 @@ impl FormRequest {
         &self.params.requested_schema
     }
 
-    /// The fields, in order.
+    /// The fields, in order: what to show for each, and what a person may enter.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
-        let form = self.form();
-        let defaults = answer::defaults(form);
-        let required: HashSet<_> = form.required().collect();
-        form.fields().map(move |(name, schema)| Field {
-            name,
-            schema,
-            title: Printable::line(schema.title().unwrap_or(name)).into_text(),
-            is_required: required.contains(name),
-            default: defaults.get(name).and_then(|default| Json::from_raw(default).ok()),
-        })
+        self.form().fields()
     }
 
     /// Who is asking.
@@ -113,36 +103,26 @@ impl FormRequest {
         answer::content(key, self.form(), &content)
     }
 
-    /// The person said no.
-    pub fn decline(&self) -> ElicitResult {
-        ElicitResult::decline()
+    /// The person said no. Of one type with [`accept`](Self::accept), so that a handler ends in either; it never fails.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use serde_json::json;
+    ///
+    /// let client = Client::builder(Script::new())
+    ///     .on_elicit(|form| async move {
+    ///         if form.context().server.starts_with("https:") { form.accept(&json!({ "name": "Ada" })) } else { form.decline() }
+    ///     })
+    ///     .build();
+    /// ```
+    pub fn decline(&self) -> Result<ElicitResult, AnswerError> {
+        Ok(ElicitResult::decline())
     }
 
-    /// The person went away without an answer.
-    pub fn cancel(&self) -> ElicitResult {
-        ElicitResult::cancel()
-    }
-}
-
-/// One field of a form; [`FormRequest`] has an example.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Field<'a> {
-    /// Its name in the answer.
-    pub name: &'a str,
-    /// What it holds: text, a number, yes or no, or some of several options.
-    pub schema: &'a PrimitiveSchema,
-    /// Whether it must be filled in.
-    pub is_required: bool,
-    /// What it holds at first.
-    pub default: Option<Json>,
-    title: Cow<'a, str>,
-}
-
-impl Field<'_> {
-    /// Its name for people, as it may be shown: see [`Printable::line`]. As it came, it is in the schema.
-    pub fn title(&self) -> &str {
-        &self.title
+    /// The person went away without an answer. It never fails, as [`decline`](Self::decline) does not.
+    pub fn cancel(&self) -> Result<ElicitResult, AnswerError> {
+        Ok(ElicitResult::cancel())
     }
 }
 

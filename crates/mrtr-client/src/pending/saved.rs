@@ -30,6 +30,8 @@ pub(super) struct Saved {
     rounds: u32,
     #[serde(default)]
     state_only_rounds: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    same_url_rounds: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<PendingTask>,
 }
@@ -50,6 +52,7 @@ impl From<PendingCall> for Saved {
             skipped: call.skipped,
             rounds: call.rounds,
             state_only_rounds: call.state_only_rounds,
+            same_url_rounds: call.same_url_rounds,
             task: call.task,
         }
     }
@@ -76,6 +79,7 @@ impl TryFrom<Saved> for PendingCall {
             skipped: Vec::new(),
             rounds: saved.rounds,
             state_only_rounds: saved.state_only_rounds,
+            same_url_rounds: saved.same_url_rounds,
             task: saved.task,
         };
         call.take_answers(saved.answers).map_err(|error| error.in_member("answers"))?;
@@ -120,6 +124,11 @@ fn check_task(task: &PendingTask, revision: Revision, server: Option<&str>) -> R
         return Err(ReadError::refused("a task of another server").in_member("server"));
     }
     Ok(())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 pub(super) fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {

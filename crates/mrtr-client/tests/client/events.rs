@@ -70,7 +70,7 @@ async fn rounds_questions_progress_and_logs_are_seen_in_order() {
 async fn a_call_that_is_put_off_or_becomes_a_task_says_so_once() {
     let task = |status: &str| {
         json!({ "taskId": "t-1", "status": status, "ttlMs": null, "createdAt": "2026-08-01T12:00:00Z",
-            "lastUpdatedAt": "2026-08-01T12:00:00Z", "result": {} })
+            "lastUpdatedAt": "2026-08-01T12:00:00Z", "result": { "content": [] } })
     };
     let mut created = task("working");
     created["resultType"] = "task".into();

@@ -7,7 +7,6 @@ use mrtr_client::{
     Action, Call, CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
     TransportResponse,
 };
-use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{Json, JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -112,7 +111,7 @@ async fn gathering_has_a_deadline_if_one_is_set() {
         .limits(limits)
         .on_elicit(|form| async move {
             if form.context().key == "never" {
-                return std::future::pending::<ElicitResult>().await;
+                return std::future::pending().await;
             }
             form.decline()
         })

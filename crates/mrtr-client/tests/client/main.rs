@@ -20,3 +20,4 @@ mod revisions;
 mod shown;
 mod steps;
 mod tasks;
+mod visits;

@@ -3,7 +3,7 @@
 use mrtr_client::testing::Script;
 use mrtr_client::{CallError, Client};
 use mrtr_schema::error_object::UnsupportedVersionData;
-use mrtr_schema::{ErrorCode, ErrorObject, Revision};
+use mrtr_schema::{ErrorCode, ErrorObject, Json, Revision};
 use serde_json::{Value, json};
 
 use super::common::{InMemory, asks_roots, calls, complete, greeter, rooted, sent, text};
@@ -108,7 +108,7 @@ async fn what_a_caller_puts_into_metadata_is_kept_beside_ours() {
     let client = Client::builder(transport.clone()).info("tests", "1.2.3").build();
     let params = json!({ "_meta": { "com.example/trace": "abc", "io.modelcontextprotocol/protocolVersion": "v9" } });
     let Value::Object(params) = params else { unreachable!() };
-    client.resume(client.prepare("tools/list", params.into())).await.unwrap();
+    client.resume_as::<Json>(client.prepare("tools/list", params.into())).await.unwrap();
     let meta = &transport.sent()[0]["params"]["_meta"];
     assert_eq!(meta["com.example/trace"], "abc");
     assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");

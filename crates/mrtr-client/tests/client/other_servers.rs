@@ -103,5 +103,5 @@ async fn a_call_that_became_a_task_is_picked_up_at_its_server_only() {
     assert!(is_refused(&error, &script), "{error}");
     let pending = error.into_pending().unwrap().trust_other_server("a script");
     assert_eq!(pending.task().unwrap().server(), Some("a script"));
-    assert!(client.resume(pending).await.unwrap().as_str().contains("done"));
+    assert!(client.resume(pending).await.unwrap().text().contains("done"));
 }

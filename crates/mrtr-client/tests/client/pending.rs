@@ -61,7 +61,7 @@ async fn a_handler_is_asked_only_for_what_is_open() {
             form.accept(&json!({ "name": "octo" }))
         })
         .build();
-    assert!(client.resume(pending).await.unwrap().as_str().contains("octocat is octo"));
+    assert!(client.resume(pending).await.unwrap().text().contains("octocat is octo"));
 }
 
 #[test]
@@ -103,8 +103,7 @@ async fn a_part_is_played_by_a_child_process() {
         let mut pending: PendingCall = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
         pending.accept("google", &json!({ "name": "octo" })).unwrap();
         let result = client.resume(pending).await.unwrap();
-        let result: Value = result.to().unwrap();
-        std::fs::write(file, result["content"][0]["text"].as_str().unwrap()).unwrap();
+        std::fs::write(file, result.text()).unwrap();
     }
 }
 

@@ -221,6 +221,7 @@ const LIMITS: Limits = Limits {
     state_only_rounds: 3,
     polls: 7,
     backoff: Duration::from_millis(1),
+    url_pause: Duration::from_millis(10),
     exchange: Duration::from_secs(1),
     gathering: None,
     questions: 16,

@@ -103,7 +103,7 @@ async fn a_person_is_shown_what_may_be_shown() {
         .on_elicit(move |form| {
             assert_eq!(form.message(), "Two lines,\n\tthen \\u{1b}[2J\\u{202e}");
             assert_eq!(form.untrusted_message(), "Two lines,\n\tthen \u{1b}[2J\u{202e}");
-            of_forms.lock().unwrap().extend(form.fields().map(|field| field.title().to_owned()));
+            of_forms.lock().unwrap().extend(form.fields().map(|field| field.title().into_owned()));
             async move { form.decline() }
         })
         .on_url(move |url| {

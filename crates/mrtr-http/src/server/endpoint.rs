@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response};
+use http::{Method, Request, Response};
 use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
-use mrtr_server::transport::Permit;
+use mrtr_server::transport::{Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
@@ -43,7 +43,7 @@ use super::response_body::{ResponseBody, StreamPermits};
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     server: Server,
-    config: Arc<EndpointConfig>,
+    pub(super) config: Arc<EndpointConfig>,
 }
 
 impl Endpoint {
@@ -227,6 +227,9 @@ impl Endpoint {
         let arrival = self.server.arrival();
         let config = &self.config;
         let (mut head, body) = request.into_parts();
+        if head.method != Method::POST {
+            return Box::pin(self.answer_without_body(&head)).await;
+        }
         head::check(&head, &config.allowed)?;
         let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
         let largest = config.body_limit.min(config.budget.largest());
@@ -246,7 +249,10 @@ impl Endpoint {
         // A round that goes on without its connection is a request that runs, and takes its permit along.
         let context = self.context(&head, identity).received(arrival).permit(&permit);
         let size = body.len();
-        let reply = self.server.handle(body, context).await;
+        let reply = match self.server.receive(body, context).await {
+            Received::Reply(reply) => reply,
+            Received::Legacy(message) => return Box::pin(self.answer_legacy(message, &head)).await,
+        };
         let permits = if matches!(reply, Reply::Subscription(_)) {
             // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
             // reservation of the body itself is given back with the body.
@@ -257,7 +263,7 @@ impl Endpoint {
         Ok(respond(reply, config, permits))
     }
 
-    fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
+    pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
         let revision = self.config.revision;
         let mut context = Context::new().revision(revision).caller(identity.caller);
         if let Some(tenant) = identity.tenant {

@@ -1,18 +1,15 @@
 //! The head of a request: what can be refused before its body is read.
 
 use http::request::Parts;
-use http::{HeaderMap, Method, header};
+use http::{HeaderMap, header};
 
 use super::origin::Allowed;
 use super::rejection::Rejection;
 
-/// Looks at a head, in the order of the protocol.
+/// Looks at the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
     if !allowed.allow(head) {
         return Err(Rejection::ForeignOrigin);
-    }
-    if head.method != Method::POST {
-        return Err(Rejection::NotPost);
     }
     if !is_json(&head.headers) {
         return Err(Rejection::NotJson);
@@ -24,6 +21,17 @@ pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
         return Err(Rejection::NotAcceptable);
     }
     if has_two_credentials(&head.headers) {
+        return Err(Rejection::TwoCredentials);
+    }
+    Ok(())
+}
+
+/// Looks at the head of a request without a body, which may want to listen.
+pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), Rejection> {
+    if listens && !accepts(headers, "text", "event-stream") {
+        return Err(Rejection::NotAcceptable);
+    }
+    if has_two_credentials(headers) {
         return Err(Rejection::TwoCredentials);
     }
     Ok(())

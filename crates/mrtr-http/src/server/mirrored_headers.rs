@@ -28,6 +28,15 @@ pub(super) fn of(headers: &HeaderMap) -> Headers<'_> {
     mirrored
 }
 
+/// What the header of the version alone says.
+pub(super) fn version(headers: &HeaderMap) -> HeaderClaim<'_> {
+    let mut claim = HeaderClaim::Missing;
+    for value in headers.get_all(PROTOCOL_VERSION) {
+        add(&mut claim, value, plain);
+    }
+    claim
+}
+
 fn add<'h>(claim: &mut HeaderClaim<'h>, value: &'h HeaderValue, read: fn(&str) -> Option<Cow<'_, str>>) {
     *claim = match claim {
         HeaderClaim::Missing => text(value).and_then(read).map_or(HeaderClaim::Unreadable, HeaderClaim::Text),

@@ -1,9 +1,11 @@
 //! Which endpoint a request is for: by its path.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use http::{Request, Response};
 use hyper::body::Incoming;
+use mrtr_server::transport::Inventory;
 
 use super::endpoint::Endpoint;
 use super::rejection::Rejection;
@@ -20,6 +22,16 @@ impl Mounts {
             return endpoint.respond(request).await;
         }
         reject(Rejection::NotFound, request.version())
+    }
+
+    /// Says what is served from now on, and where: a line for each path.
+    pub(super) fn log(&self, address: SocketAddr) {
+        for (path, endpoint) in &self.0 {
+            let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
+                endpoint.server().inventory();
+            let key = if states_outlive_process { "given" } else { "of this process only" };
+            tracing::info!(server = name, version, tools, prompts, resources, key, "serving http://{address}{path}");
+        }
     }
 
     pub(super) fn end_subscriptions(&self) {

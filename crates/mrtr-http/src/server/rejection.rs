@@ -21,6 +21,9 @@ pub(super) enum Rejection {
     Broken,
     TooDeep,
     Overloaded,
+    NoSession,
+    OtherVersion,
+    StreamGone,
 }
 
 impl Rejection {
@@ -48,6 +51,9 @@ impl Rejection {
             Self::TooSlow => (StatusCode::REQUEST_TIMEOUT, "The body took too long.\n"),
             Self::Broken => (StatusCode::BAD_REQUEST, "The body broke off.\n"),
             Self::TooDeep => (StatusCode::BAD_REQUEST, "not JSON that is read here: it is nested too deeply"),
+            Self::NoSession => (StatusCode::NOT_FOUND, "There is no such session; begin anew with `initialize`.\n"),
+            Self::OtherVersion => (StatusCode::BAD_REQUEST, "The session has another protocol version.\n"),
+            Self::StreamGone => (StatusCode::BAD_REQUEST, "The stream that is to be resumed is gone.\n"),
             Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "Too much is going on; try again later.\n"),
         }
     }

@@ -18,12 +18,7 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
             with_type(status, ResponseBody::whole(body), JSON)
         }
         Reply::Stream(messages) | Reply::Subscription(messages) => {
-            let body = ResponseBody::events(messages, config.keep_alive, permits);
-            let mut response = with_type(StatusCode::OK, body, "text/event-stream");
-            let headers = response.headers_mut();
-            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-            response
+            event_stream(ResponseBody::events(messages, config.keep_alive, permits))
         }
         _ => {
             let mut response = Response::new(ResponseBody::empty());
@@ -31,6 +26,15 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
             response
         }
     }
+}
+
+/// A response that is a stream of events.
+pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
+    let mut response = with_type(StatusCode::OK, body, "text/event-stream");
+    let headers = response.headers_mut();
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
 }
 
 /// The response to a request that did not reach the server.
@@ -67,11 +71,11 @@ fn parse_error(message: &str) -> String {
     serde_json::to_string(&error).expect("an error is JSON")
 }
 
-fn with_type(status: StatusCode, body: ResponseBody, media_type: &'static str) -> Response<ResponseBody> {
+pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'static str) -> Response<ResponseBody> {
     let mut response = Response::new(body);
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 
-const JSON: &str = "application/json";
+pub(super) const JSON: &str = "application/json";

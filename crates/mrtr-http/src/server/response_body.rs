@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body::{Frame, SizeHint};
-use mrtr_server::transport::ReplyStream;
+use mrtr_server::transport::{ReplyStream, SessionEvent, SessionStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
@@ -39,9 +39,30 @@ enum Kind {
 
 /// Messages as server-sent events, with a comment now and then so that no proxy takes the connection for dead.
 struct Events {
-    messages: ReplyStream,
+    source: Source,
     keep_alive: Interval,
     _permits: StreamPermits,
+}
+
+/// Where events come from.
+enum Source {
+    /// The reply to a request.
+    Reply(ReplyStream),
+    /// A stream of a session, which can be resumed.
+    Session(SessionStream),
+}
+
+impl Source {
+    fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        match self {
+            Self::Reply(messages) => {
+                Pin::new(messages).poll_next(cx).map(|message| message.map(|message| event(&message)))
+            }
+            Self::Session(events) => {
+                Pin::new(events).poll_next(cx).map(|event| event.map(|event| session_event(&event)))
+            }
+        }
+    }
 }
 
 /// What a stream holds, and gives back when it ends.
@@ -54,6 +75,11 @@ pub(super) struct StreamPermits {
 }
 
 impl StreamPermits {
+    /// Nothing: what the stream comes from is counted elsewhere.
+    pub(super) fn none() -> Self {
+        Self::new(None, BodyReservation::default())
+    }
+
     pub(super) fn new(permit: Option<OwnedSemaphorePermit>, body: BodyReservation) -> Self {
         Self { _permit: permit, _body: body }
     }
@@ -69,9 +95,17 @@ impl ResponseBody {
     }
 
     pub(super) fn events(messages: ReplyStream, every: Duration, permits: StreamPermits) -> Self {
+        Self::of(Source::Reply(messages), every, permits)
+    }
+
+    pub(super) fn session_events(events: SessionStream, every: Duration, permits: StreamPermits) -> Self {
+        Self::of(Source::Session(events), every, permits)
+    }
+
+    fn of(source: Source, every: Duration, permits: StreamPermits) -> Self {
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self(Kind::Events(Box::new(Events { messages, keep_alive, _permits: permits })))
+        Self(Kind::Events(Box::new(Events { source, keep_alive, _permits: permits })))
     }
 }
 
@@ -105,9 +139,9 @@ impl http_body::Body for ResponseBody {
 
 impl Events {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
-        if let Poll::Ready(message) = Pin::new(&mut self.messages).poll_next(cx) {
+        if let Poll::Ready(event) = self.source.poll_next(cx) {
             self.keep_alive.reset();
-            return Poll::Ready(message.map(|message| event(&message)));
+            return Poll::Ready(event);
         }
         ready!(self.keep_alive.poll_tick(cx));
         Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")))
@@ -119,9 +153,22 @@ impl Events {
 /// A result may hold JSON as its author wrote it, over several lines; an event may not. Line breaks stand between the
 /// tokens of JSON and never inside one, so that a space does as well.
 fn event(message: &str) -> Bytes {
+    ["event: message\ndata: ", &in_one_line(message), "\n\n"].concat().into()
+}
+
+/// An event of a session, with the id by which its client says how far it had come.
+fn session_event(event: &SessionEvent) -> Bytes {
+    let SessionEvent { id, message, retry, .. } = event;
+    let retry = retry.map(|retry| format!("retry: {}\n", retry.as_millis())).unwrap_or_default();
+    match message {
+        Some(message) => format!("event: message\nid: {id}\n{retry}data: {}\n\n", in_one_line(message)).into(),
+        None => format!("id: {id}\n{retry}data:\n\n").into(),
+    }
+}
+
+fn in_one_line(message: &str) -> Cow<'_, str> {
     let has_lines = message.contains(['\n', '\r']);
-    let message = if has_lines { Cow::Owned(message.replace(['\n', '\r'], " ")) } else { Cow::Borrowed(message) };
-    ["event: message\ndata: ", &message, "\n\n"].concat().into()
+    if has_lines { message.replace(['\n', '\r'], " ").into() } else { message.into() }
 }
 
 impl fmt::Debug for ResponseBody {

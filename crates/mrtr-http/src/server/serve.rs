@@ -162,7 +162,7 @@ impl Serve {
         for address in address.to_socket_addrs()? {
             match listener(address, self.runtimes.is_some()) {
                 Ok(first) => return Ok(Bound { serve: self, first }),
-                Err(error) => failed = error,
+                Err(error) => failed = cannot_listen(address, &error),
             }
         }
         Err(failed)
@@ -200,6 +200,7 @@ impl Bound {
         let (report, mut reports) = mpsc::unbounded_channel();
         let shared = Shared { mounts: Arc::new(mounts), permits: permits(connections), timeouts, stopped };
         let address = self.first.local_addr()?;
+        shared.mounts.log(address);
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {
             let accepting = accept(listener(address, true)?, shared.clone());
             let report = report.clone();
@@ -229,6 +230,21 @@ impl Bound {
             }
         }
     }
+}
+
+/// Where it was tried, and what to do. The kind stays, for programs.
+fn cannot_listen(address: SocketAddr, error: &io::Error) -> io::Error {
+    let remedy = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            "; another process listens there: stop it, or take another port (0 is any free one)"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "; this machine does not have that address: 127.0.0.1 is itself, 0.0.0.0 all"
+        }
+        io::ErrorKind::PermissionDenied => "; ports below 1024 need a privilege: take a higher one",
+        _ => "",
+    };
+    io::Error::new(error.kind(), format!("cannot listen on {address}: {error}{remedy}"))
 }
 
 /// A listening socket; one of several that share an address if `shared`.

@@ -58,6 +58,17 @@ async fn a_second_refusal_is_final() {
 }
 
 #[tokio::test]
+async fn a_fixed_token_is_shown_and_its_refusal_is_final() {
+    let scripted = Scripted::start(only_new).await;
+    let fixed = |token: &str| Client::builder(HttpTransport::new(&scripted.url()).unwrap().bearer(token)).build();
+    fixed("new").call_tool("tool", json!({})).await.unwrap();
+    let error = fixed("old").call_tool("tool", json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("does not take the credentials of this client"), "{error}");
+    let shown: Vec<_> = scripted.asked().iter().map(|asked| asked.header("authorization").map(str::to_owned)).collect();
+    assert_eq!(shown, [Some("Bearer new".to_owned()), Some("Bearer old".to_owned())], "and no anonymous request");
+}
+
+#[tokio::test]
 async fn without_a_token_none_is_shown_and_no_other_asked_for() {
     let scripted = Scripted::start(only_new).await;
     let (client, _) = client(&scripted, &[None]);

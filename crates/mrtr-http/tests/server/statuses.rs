@@ -215,10 +215,10 @@ async fn ht_7_removed_methods_are_not_found_and_initialize_names_the_version() {
     }
 }
 
-/// What clients of older revisions begin with has neither metadata nor headers.
+/// What clients of older revisions begin with has neither metadata nor headers: a server without sessions refuses it.
 #[tokio::test]
 async fn er_2_initialize_is_told_the_versions_whatever_it_lacks() {
-    let site = Site::of(tools::server());
+    let site = Site::of(tools::builder(&tools::Gate::default()).legacy(mrtr_server::Legacy::Refuse).build().unwrap());
     let legacy =
         json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" } });
     let bare = json!({ "jsonrpc": "2.0", "id": 7, "method": "initialize", "params": legacy });

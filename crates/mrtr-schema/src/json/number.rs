@@ -77,6 +77,12 @@ impl fmt::Display for Number {
     }
 }
 
+impl From<Number> for Json {
+    fn from(number: Number) -> Self {
+        Self(number.0)
+    }
+}
+
 impl From<i64> for Number {
     fn from(value: i64) -> Self {
         Self(Json::from(serde_json::Value::from(value)).0)

@@ -18,6 +18,9 @@ use crate::types::params::required_params;
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text, write_object};
 
+#[cfg(feature = "validate")]
+pub use crate::types::form::EntryError;
+pub use crate::types::form::{Constraints, Field, FieldKind, FieldOption};
 pub use primitive::{
     BooleanSchema, EnumOption, LegacyTitledEnumSchema, NumberKind, NumberSchema, PrimitiveSchema, StringFormat,
     StringSchema, TitledMultiSelectEnumSchema, TitledOptions, TitledSingleSelectEnumSchema,

@@ -1,5 +1,6 @@
 //! Forms: a Rust type becomes the flat `requestedSchema` of a question, or a reason why it cannot.
 
+mod field;
 mod in_revision;
 mod of_type;
 #[cfg(feature = "validate")]
@@ -25,6 +26,10 @@ use crate::revision::{Dialect, Revision};
 use crate::types::elicitation::{NumberKind, NumberSchema, PrimitiveSchema};
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, serde_at_published_revision};
+
+#[cfg(feature = "validate")]
+pub use field::EntryError;
+pub use field::{Constraints, Field, FieldKind, FieldOption};
 
 /// The fields of a question, flat and in order. Cheap to clone, and rendered once.
 ///
@@ -96,13 +101,8 @@ impl Form {
         Self::from_json(text, Revision::default().strict())
     }
 
-    /// The fields, by name and in order.
-    pub fn fields(&self) -> impl Iterator<Item = (&str, &PrimitiveSchema)> {
-        self.0.fields.properties.iter().map(|(name, field)| (name.as_str(), field))
-    }
-
-    /// A field.
-    pub fn field(&self, name: &str) -> Option<&PrimitiveSchema> {
+    /// What a field holds.
+    fn schema_of(&self, name: &str) -> Option<&PrimitiveSchema> {
         self.0.fields.properties.get(name)
     }
 
@@ -152,11 +152,12 @@ impl Form {
     /// The fields of the form that an answer fills in.
     fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
         let members = RawMembers::of(content.as_raw()).unwrap_or_default();
-        let stays = |(name, value): (&str, &RawValue)| self.field(name).is_some_and(|field| is_spelt_so(field, value));
+        let stays =
+            |(name, value): (&str, &RawValue)| self.schema_of(name).is_some_and(|field| is_spelt_so(field, value));
         if members.iter().all(stays) {
             return Cow::Borrowed(content.as_raw());
         }
-        let known = members.iter().filter_map(|(name, value)| Some((name, self.field(name)?, value)));
+        let known = members.iter().filter_map(|(name, value)| Some((name, self.schema_of(name)?, value)));
         let known: BTreeMap<&str, Box<RawValue>> = known
             .map(|(name, field, value)| (name, respelt(field, value).unwrap_or_else(|| value.to_owned())))
             .collect();

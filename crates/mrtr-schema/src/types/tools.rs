@@ -309,6 +309,26 @@ pub struct CallToolResult {
     pub extra: Members,
 }
 
+impl CallToolResult {
+    /// What the tool returned as text, a line a block: the server's words, as they came. Show them as
+    /// [`Printable`](crate::Printable).
+    ///
+    /// ```
+    /// use mrtr_schema::CallToolResult;
+    ///
+    /// let result = r#"{"content": [{"type": "text", "text": "Hello"}, {"type": "text", "text": "Ada"}]}"#;
+    /// assert_eq!(serde_json::from_str::<CallToolResult>(result)?.text(), "Hello\nAda");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn text(&self) -> String {
+        let texts = self.content.iter().filter_map(|block| match block {
+            ContentBlock::Text(content) => Some(content.text.as_str()),
+            _ => None,
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
 /// One page of a server's tools.
 ///
 /// ```

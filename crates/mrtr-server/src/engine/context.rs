@@ -51,6 +51,9 @@ pub struct RunContext {
     /// Whether an answer to another wording of its question is refused.
     pub(crate) strict: bool,
     pub(crate) as_task: bool,
+    /// Whether the runner waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked
+    /// for once, and a yield point goes on.
+    pub(crate) waits: bool,
     /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
     pub(crate) goes_on_in_place: bool,
     pub(crate) notifier: Option<Notifier>,
@@ -84,6 +87,7 @@ impl RunContext {
             sink: None,
             stop: None,
             as_task: false,
+            waits: false,
             goes_on_in_place: false,
             notifier: None,
             load: Load::default(),
@@ -139,6 +143,7 @@ impl RunContext {
     #[must_use]
     pub fn as_task(mut self, journal_limit: usize) -> Self {
         self.as_task = true;
+        self.waits = true;
         self.journal_limit = journal_limit;
         self
     }
@@ -147,11 +152,16 @@ impl RunContext {
     pub(crate) fn sheds(&self, sheds: u32) -> bool {
         let load = Load { running: self.shared.load.running(), ..self.load };
         let overloaded = || self.shared.shedder.as_ref().is_some_and(|shedder| shedder.sheds(&load));
-        !self.as_task && sheds < MOST_SHEDS && overloaded()
+        !self.waits && sheds < MOST_SHEDS && overloaded()
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {
         self.lazy_flow.flow_progress(&self.shared).flow()
+    }
+
+    /// An id for an interaction outside the flow, such as a visit of a URL.
+    pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
+        self.derived_id("mrtr interaction id", scopes, name)
     }
 
     /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that

@@ -12,14 +12,18 @@ use crate::error::ProtocolError;
 /// Whether a client that declared this may be asked.
 pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
     match request {
-        InputRequest::Elicit(request) if is_url(&request.params) => declared.elicits_urls(),
+        InputRequest::Elicit(request) if is_url(&request.params) => {
+            declared.elicits_urls() && revision.has(Feature::ElicitationModes)
+        }
         InputRequest::Elicit(_) => declared.elicits_forms(),
         InputRequest::Sample(request) => {
             declared.samples()
                 && (!uses_tools(&request.params) || declared.samples_with_tools())
                 && (!uses_context(&request.params) || declared.samples_with_context())
         }
-        InputRequest::Roots(_) => declared.lists_roots() && revision.has(Feature::RootsAsInput),
+        InputRequest::Roots(_) => {
+            declared.lists_roots() && (revision.has(Feature::RootsAsInput) || revision.has(Feature::InputsAsRequests))
+        }
         InputRequest::Namespaced(request) => declared.knows(&request.method) && revision.has(Feature::NamespacedInputs),
         _ => false,
     }

@@ -40,20 +40,25 @@ impl Inputs {
         }
     }
 
-    /// Makes sure that a method is one of a registered input, or says whose mistake it is.
-    pub(crate) fn check(&self, method: &Method) -> Result<(), String> {
+    /// Makes sure that an input may be asked for under a key, or says what its author forgot.
+    pub(crate) fn check<I: NamespacedInput>(&self, key: &str) -> Result<(), String> {
+        let input = std::any::type_name::<I>();
+        if self.has(&I::METHOD) { Ok(()) } else { Err(not_registered(key, &I::METHOD, input)) }
+    }
+
+    fn has(&self, method: &Method) -> bool {
         match self {
-            Self::Registered(inputs) if !inputs.contains_key(method) => {
-                Err(format!("the input `{method}` is not registered: build the server with `Builder::input` for it"))
-            }
-            _ => Ok(()),
+            Self::Registered(inputs) => inputs.contains_key(method),
+            Self::Any => true,
         }
     }
 
     /// Says why one of several questions may not be asked: its input was not registered.
     pub(crate) fn check_all(&self, requests: &InputRequests) -> Result<(), String> {
-        requests.iter().try_for_each(|(_, request)| match request {
-            InputRequest::Namespaced(request) => self.check(&request.method),
+        requests.iter().try_for_each(|(key, request)| match request {
+            InputRequest::Namespaced(request) if !self.has(&request.method) => {
+                Err(not_registered(key, &request.method, "…"))
+            }
             _ => Ok(()),
         })
     }
@@ -68,4 +73,11 @@ impl Inputs {
         let Page(page) = inputs.get(&I::METHOD)?.as_ref()?.downcast_ref::<Page<I>>()?;
         Some(page(params, interaction))
     }
+}
+
+fn not_registered(key: &str, method: &Method, input: &str) -> String {
+    format!(
+        "the question `{key}` asks for `{method}`, an input that is not registered: \
+         build the server with `Server::builder(…).input::<{input}>()`"
+    )
 }

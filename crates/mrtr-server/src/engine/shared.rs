@@ -32,6 +32,10 @@ pub(crate) struct Shared {
     pub(crate) inputs: Inputs,
     /// How long a run may take, unless its tool says otherwise.
     pub(crate) deadline: Duration,
+    /// Whether callers learn why a handler failed, and not only a reference to it.
+    pub(crate) explains_failures: bool,
+    #[cfg(feature = "testing")]
+    pub(crate) causes: crate::support::causes::Causes,
 }
 
 impl Shared {
@@ -47,6 +51,9 @@ impl Shared {
             changes: Changes::new(),
             inputs: Inputs::default(),
             deadline: DEFAULT_RUN_DEADLINE,
+            explains_failures: false,
+            #[cfg(feature = "testing")]
+            causes: crate::support::causes::Causes::default(),
         }
     }
 

@@ -361,7 +361,11 @@ impl Run {
             let misused = self.state().misused.take();
             if let Some(what) = misused {
                 // It would wait for ever, and the run for it.
-                self.misuse(format!("{what} was used inside {} `{name}`", within.noun()));
+                self.misuse(format!(
+                    "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it, and hand it the \
+                     answer; take another step before or after it",
+                    within.noun()
+                ));
                 return Poll::Ready(None);
             }
             polled.map(|ended| self.or_end(ended, || format!("{} `{name}`", within.noun())))

@@ -1,6 +1,10 @@
 //! Why a server cannot be put together.
 
+use std::fmt;
+
 use mrtr_schema::{ReadError, SchemaError};
+
+use super::with_causes;
 
 /// Why a server cannot be put together. The author of the server is to blame.
 ///
@@ -9,13 +13,13 @@ use mrtr_schema::{ReadError, SchemaError};
 ///
 /// let greet = || Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
 /// let built = Server::builder("greeter", "1.0.0").tool(greet()).tool(greet()).build();
-/// assert_eq!(built.unwrap_err().to_string(), "two tools are named `greet`");
+/// assert_eq!(built.unwrap_err().to_string(), "two tools are named `greet`: give each a name of its own");
 /// ```
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// Two of one name.
-    #[error("two {what} are named `{name}`")]
+    #[error("two {what} are named `{name}`: give each a name of its own")]
     Duplicate {
         /// Of what.
         what: &'static str,
@@ -38,6 +42,22 @@ pub enum BuildError {
         /// Why not.
         source: ReadError,
     },
+    /// The answers to an application's own input cannot be checked.
+    #[error("the answers to the input `{method}` cannot be checked against the schema of its `Response`")]
+    Input {
+        /// The input's method.
+        method: String,
+        /// Why not.
+        source: SchemaError,
+    },
+    /// What a handler takes can never be had from where its arguments come.
+    #[error("`{name}` can never be called: {reason}")]
+    Arguments {
+        /// The prompt, resource or template.
+        name: String,
+        /// What it takes and does not get, and what to do.
+        reason: String,
+    },
     /// Arguments cannot be checked against a tool's schema.
     #[error("the input schema of tool `{tool}` cannot be checked against")]
     Check {
@@ -46,6 +66,13 @@ pub enum BuildError {
         /// Why not.
         source: SchemaError,
     },
+}
+
+/// In words, with causes: a `main` that returns the error, or an `unwrap`, shows this.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&with_causes(self))
+    }
 }
 
 /// Why a text is not a template that URIs can be matched against.

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Answered;
 use crate::engine::journal::{Asked, Wording};
 
-pub use form::FormQuestion;
+pub use form::{FormQuestion, FormType};
 pub use namespaced::NamespacedQuestion;
 pub use roots::RootsQuestion;
 pub use sampling::SamplingQuestion;

@@ -76,6 +76,42 @@ impl<F> fmt::Debug for Once<F> {
     }
 }
 
+/// What can be the work of a step: a future, which may be sent to another thread, of a [`StepResult`].
+///
+/// ```
+/// use mrtr_server::flow::StepWork;
+///
+/// fn is_work<'a>(_: impl StepWork<'a>) {}
+/// is_work(async { Ok::<_, std::io::Error>(7) });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the work of a step",
+    label = "not a future that a step can run",
+    note = "the work is a `Send` future of a `Result`, such as `async {{ Ok::<_, Failure>(7) }}` or a call of an `async fn`",
+    note = "work that is to be tried again is a closure that begins such a future: `flow.step_with(name, || …).retry(…)`"
+)]
+pub trait StepWork<'a>: Future<Output: StepResult> + Send + 'a {}
+
+impl<'a, F: Future<Output: StepResult> + Send + 'a> StepWork<'a> for F {}
+
+/// What the work of a step ends in: a `Result` of a value that can be recorded and read again, or any error.
+///
+/// ```
+/// use mrtr_server::flow::StepResult;
+///
+/// fn is_recorded<T: StepResult>() {}
+/// is_recorded::<Result<u64, std::io::Error>>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "the work of a step ends in a `Result`, and this ends in `{Self}`",
+    label = "this work does not end in a `Result`",
+    note = "end it in `Ok::<_, Failure>(value)`; the error may be `mrtr_server::Failure`, `anyhow::Error`, an error of your own, or a `String`",
+    note = "the value is recorded for later runs: it is `serde::Serialize + serde::Deserialize + Send`"
+)]
+pub trait StepResult {}
+
+impl<T: Serialize + DeserializeOwned + Send, E: Into<Failure> + Send> StepResult for Result<T, E> {}
+
 /// What a step does. Implemented here alone: for a future, and for a closure that begins one.
 pub trait Work<'a>: Send + 'a {
     /// The future.

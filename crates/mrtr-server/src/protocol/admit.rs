@@ -4,13 +4,16 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use mrtr_schema::error_object::UnsupportedVersionData;
-use mrtr_schema::meta::RequestMeta;
-use mrtr_schema::{Envelope, ErrorCode, ErrorObject, Feature, ReadError, RequestId, Revision, WireObject};
+use mrtr_schema::meta::{ProgressToken, RequestMeta};
+use mrtr_schema::{
+    Envelope, Era, ErrorCode, ErrorObject, Feature, RawParams, ReadError, RequestId, Revision, WireObject,
+};
 use tokio::sync::mpsc;
 
 use super::client_meta::{self, ClientMeta};
 use super::reply::{Refused, Reply};
 use super::route::Route;
+use super::versionless::{Content, PROTOCOL_VERSION, says_version};
 use crate::error::invalid_params;
 use crate::register::context::{Context, HeaderClaim, Headers};
 use crate::register::parts::Parts;
@@ -20,17 +23,31 @@ use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
 ///
-/// Only [`read`](Self::read) makes one of a message, and only [`handle`](super::dispatch::handle) has a message: what
+/// Only [`read`](Self::read) makes one of a message, and only [`receive`](super::dispatch::receive) has a message: what
 /// outlives the borrow of it is made an [`OwnedAdmitted`].
-pub(super) struct Admitted<'a> {
-    pub(super) id: RequestId,
-    pub(super) request: Request<'a>,
-    pub(super) client: ClientMeta,
+pub(crate) struct Admitted<'a> {
+    pub(crate) id: RequestId,
+    pub(crate) request: Request<'a>,
+    pub(crate) client: ClientMeta,
     pub(super) route: Route,
 }
 
+/// Why a message is no request that was admitted.
+pub(super) enum NotAdmitted {
+    /// It has its reply.
+    Replied(Reply),
+    /// It does not say its version, and has this reply if it belongs to no session.
+    Versionless(Box<(Content, Reply)>),
+}
+
+impl From<Reply> for NotAdmitted {
+    fn from(reply: Reply) -> Self {
+        Self::Replied(reply)
+    }
+}
+
 /// A request that was admitted and owns its message, to be moved into a stream.
-pub(super) struct OwnedAdmitted {
+pub(crate) struct OwnedAdmitted {
     id: RequestId,
     request: OwnedRequest,
     client: ClientMeta,
@@ -44,7 +61,12 @@ impl OwnedAdmitted {
         self.request.notifier = Some(Notifier { progress, log, to: Receiver::Stream(sender), revision });
     }
 
-    pub(super) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {
+    /// Has the client hear what it asked to hear, by a notifier for its token.
+    pub(crate) fn hear(&mut self, notifier: impl FnOnce(Option<ProgressToken>) -> Notifier) {
+        self.request.notifier = Some(notifier(self.client.progress.take()));
+    }
+
+    pub(crate) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {
         let Self { id, request, client, route } = self;
         match request.request(context) {
             Ok(request) => Ok(Admitted { id: id.clone(), request, client: client.clone(), route: *route }),
@@ -55,29 +77,44 @@ impl OwnedAdmitted {
 
 impl<'a> Admitted<'a> {
     /// Reads a message, or has the reply to it.
-    pub(super) fn read(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Result<Self, Reply> {
+    pub(super) fn read(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Result<Self, NotAdmitted> {
         let revision = context.revision;
         let (id, method, params) = match Envelope::parse(body) {
             Ok(Envelope::Request { id, method, params }) => (id, method, params),
-            Ok(Envelope::Notification { .. }) => return Err(Reply::Accepted),
-            Ok(Envelope::Result { id, .. }) => {
-                return Err(Reply::error(Some(id), Refused::early(not_a_request()), revision));
+            Ok(Envelope::Notification { params, .. }) => {
+                return Err(not_admitted(body, &params, Reply::Accepted, revision));
             }
-            Ok(Envelope::Error { id, .. }) => return Err(Reply::error(id, Refused::early(not_a_request()), revision)),
+            Ok(Envelope::Result { id, .. }) => {
+                let refusal = Reply::error(Some(id), Refused::early(not_a_request()), revision);
+                return Err(not_admitted(body, &RawParams::default(), refusal, revision));
+            }
+            Ok(Envelope::Error { id, .. }) => {
+                let refusal = Reply::error(id, Refused::early(not_a_request()), revision);
+                return Err(not_admitted(body, &RawParams::default(), refusal, revision));
+            }
             Err(error) => {
                 let object = ErrorObject::new(error.code(), echo::sentence(&error.to_string()));
-                return Err(Reply::error(error.id().cloned(), Refused::early(object), revision));
+                return Err(Reply::error(error.id().cloned(), Refused::early(object), revision).into());
             }
         };
-        let request = Request::new(body, method, params, context);
-        match Unchecked(request).check(parts) {
-            Ok((request, client, route)) => Ok(Self { id, request, client, route }),
-            Err(refused) => Err(Reply::error(Some(id), refused, revision)),
+        let mut unchecked = Unchecked(Request::new(body, method, params, context));
+        match unchecked.check(parts) {
+            Ok((client, route)) => Ok(Self { id, request: unchecked.0, client, route }),
+            Err(refused) => Err(unchecked.not_admitted(id, refused)),
+        }
+    }
+
+    /// Checks a request that was taken apart before, in the revision of its session.
+    pub(crate) fn in_session(parts: &Parts, id: RequestId, request: Request<'a>) -> Result<Self, Reply> {
+        let mut unchecked = Unchecked(request);
+        match unchecked.check(parts) {
+            Ok((client, route)) => Ok(Self { id, request: unchecked.0, client, route }),
+            Err(refused) => Err(Reply::error(Some(id), refused, unchecked.0.context.revision)),
         }
     }
 
     /// With the message, for what outlives the borrow of it.
-    pub(super) fn into_owned(self) -> Result<OwnedAdmitted, Reply> {
+    pub(crate) fn into_owned(self) -> Result<OwnedAdmitted, Reply> {
         let Self { id, request, client, route } = self;
         match request.to_owned() {
             Ok(request) => Ok(OwnedAdmitted { id, request, client, route }),
@@ -86,7 +123,7 @@ impl<'a> Admitted<'a> {
     }
 
     /// Whether the client wants to hear of what goes on before the response.
-    pub(super) fn wants_notifications(&self) -> bool {
+    pub(crate) fn wants_notifications(&self) -> bool {
         self.client.progress.is_some() || self.client.log.is_some()
     }
 }
@@ -96,9 +133,9 @@ struct Unchecked<'a>(Request<'a>);
 
 impl<'a> Unchecked<'a> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
-    fn check(mut self, parts: &Parts) -> Result<(Request<'a>, ClientMeta, Route), Refused> {
+    fn check(&mut self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
-        let Self(request) = &mut self;
+        let Self(request) = self;
         let revision = request.context.revision;
         // Whether there is the method at all comes before what it is called with.
         let route = Route::of(&request.method, &request.info, parts, revision);
@@ -110,12 +147,28 @@ impl<'a> Unchecked<'a> {
         }
         self.0.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
         self.0.capabilities = Arc::clone(&declared.capabilities);
-        Ok((self.0, declared, route))
+        Ok((declared, route))
+    }
+
+    /// One that does not say its version may be of the legacy era. Only what was refused is looked at for that, so that
+    /// it costs a modern request nothing.
+    #[cold]
+    fn not_admitted(&self, id: RequestId, refused: Refused) -> NotAdmitted {
+        let Self(request) = self;
+        let revision = request.context.revision;
+        let refusal = Reply::error(Some(id.clone()), refused, revision);
+        if !revision.has(Feature::RequestMetadata) || says_version(&request.params) {
+            return refusal.into();
+        }
+        match request.to_owned() {
+            Ok(request) => NotAdmitted::Versionless(Box::new((Content::Request { id, request }, refusal))),
+            Err(_) => refusal.into(),
+        }
     }
 
     /// Parameters of which all is looked at in any case, by what reads them.
     fn read_as_types(&self, route: Route) -> &'static [&'static str] {
-        let may_ask = self.0.may_ask();
+        let may_ask = self.0.brings_answers();
         match route {
             Route::CallTool if may_ask => &["_meta", "arguments", "inputResponses"],
             Route::CallTool => &["_meta", "arguments"],
@@ -173,12 +226,30 @@ impl<'a> Unchecked<'a> {
         let dialect = self.0.context.revision.lenient();
         let meta = self.0.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
-        let capabilities = self.0.context.capabilities.clone().unwrap_or_default();
+        let client = self.0.context.client.as_ref();
+        let capabilities = client.map(|client| Arc::clone(&client.capabilities)).unwrap_or_default();
         Ok(ClientMeta { capabilities, ..meta.unwrap_or_default().into() })
     }
 
     fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {
-        self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(version))
+        let checked = self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(version));
+        checked.map_err(|error| self.explained(error, version))
+    }
+
+    /// Some clients keep the header of a session they had begun, and say another version in `_meta`.
+    #[cold]
+    fn explained(&self, error: ErrorObject, version: &str) -> ErrorObject {
+        let claimed = match self.0.context.headers.as_ref().map(|headers| &headers.version) {
+            Some(HeaderClaim::Text(claimed)) => claimed.parse::<Revision>().ok(),
+            _ => None,
+        };
+        let Some(claimed) = claimed.filter(|claimed| claimed.era() == Era::Legacy) else { return error };
+        tracing::warn!(%claimed, version = &*echo::name(version), "a client names two protocol versions in one request");
+        let text = format!(
+            "{}: it claims {claimed}, whose requests say no version in `_meta` and belong to a session",
+            error.message
+        );
+        ErrorObject::new(error.code, text)
     }
 
     fn check_header(
@@ -198,7 +269,14 @@ impl<'a> Unchecked<'a> {
     }
 }
 
-const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// What is no request, with the reply that it has outside a session.
+#[cold]
+fn not_admitted(body: &Bytes, params: &RawParams<'_>, refusal: Reply, revision: Revision) -> NotAdmitted {
+    if !revision.has(Feature::RequestMetadata) || says_version(params) {
+        return refusal.into();
+    }
+    NotAdmitted::Versionless(Box::new((Content::Other(body.clone()), refusal)))
+}
 
 #[cold]
 fn in_meta(error: ReadError) -> ErrorObject {

@@ -10,6 +10,7 @@ use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities
 
 use crate::error::{ProtocolError, invalid_params};
 use crate::register::parts::Parts;
+use crate::register::tool::PreparedTool;
 use crate::round::request::Request;
 
 /// One page of each list, with where the next one begins and how long it may be kept.
@@ -24,10 +25,24 @@ macro_rules! lists {
     )*};
 }
 lists! {
-    tools: ListToolsResult;
     prompts: ListPromptsResult;
     resources: ListResourcesResult;
     templates: ListResourceTemplatesResult;
+}
+
+pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
+    let revision = request.context.revision;
+    let has_tasks = revision.has(Feature::TasksExtension) || revision.has(Feature::CoreTasks);
+    let (listed, next) = if has_tasks || !parts.tools.values().any(PreparedTool::is_always_task) {
+        page(parts, request, parts.tools.values().map(|one| &one.definition))?
+    } else {
+        // What can be called as a task only is not offered where there are none.
+        let offered: Vec<_> = parts.tools.values().filter(|tool| !tool.is_always_task()).collect();
+        page(parts, request, offered.iter().map(|one| &one.definition))?
+    };
+    let mut result = ListToolsResult::new(listed);
+    (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
+    parts.identity.write(&result, revision)
 }
 
 /// One page, in the order in which things were registered, and where the next one begins.
@@ -69,14 +84,22 @@ pub(crate) fn discover(parts: &Parts, revision: Revision) -> Result<String, Erro
     parts.identity.write(&result, revision)
 }
 
+/// The response to `initialize`, in a session or without one.
+pub(crate) fn initialized(
+    parts: &Parts,
+    revision: Revision,
+    capabilities: ServerCapabilities,
+) -> Result<String, ErrorObject> {
+    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.identity.info.clone());
+    result.instructions.clone_from(&parts.instructions);
+    parts.identity.write(&result, revision)
+}
+
 /// What older revisions have for it. What the client says of itself there is the transport's to remember.
 pub(crate) fn initialize(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
     let _: InitializeParams = request.params.clone().read(revision.lenient()).map_err(invalid_params)?;
-    let capabilities = parts.capabilities(revision);
-    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.identity.info.clone());
-    result.instructions.clone_from(&parts.instructions);
-    parts.identity.write(&result, revision)
+    initialized(parts, revision, parts.capabilities(revision))
 }
 
 pub(crate) fn ping(parts: &Parts, revision: Revision) -> Result<String, ErrorObject> {
@@ -84,8 +107,21 @@ pub(crate) fn ping(parts: &Parts, revision: Revision) -> Result<String, ErrorObj
 }
 
 impl Parts {
+    /// What the server can do in a session, where it tells of changes and the client says what it wants logged.
+    pub(crate) fn session_capabilities(&self, revision: Revision) -> ServerCapabilities {
+        let mut capabilities = self.capabilities(revision);
+        for lists in [&mut capabilities.tools, &mut capabilities.prompts].into_iter().flatten() {
+            lists.list_changed = Some(true);
+        }
+        if let Some(resources) = &mut capabilities.resources {
+            (resources.list_changed, resources.subscribe) = (Some(true), Some(true));
+        }
+        capabilities.logging = Some(JsonObject::default());
+        capabilities
+    }
+
     /// What the server can do: what it has, and nothing else.
-    fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+    pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         // Older revisions tell of changes and set log levels within a session, which there is none of here.
         let changes = revision.has(Feature::Subscriptions);
         let lists = || {

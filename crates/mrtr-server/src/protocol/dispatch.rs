@@ -8,9 +8,10 @@ use futures_util::{StreamExt, stream};
 use mrtr_schema::ErrorObject;
 use tokio::sync::mpsc;
 
-use super::admit::{Admitted, OwnedAdmitted};
+use super::admit::{Admitted, NotAdmitted, OwnedAdmitted};
 use super::reply::{Reply, ReplyStream};
 use super::route::Route;
+use super::versionless::Versionless;
 use super::{catalog, extension, subscription};
 use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::contained;
@@ -20,20 +21,26 @@ use crate::register::parts::Parts;
 use crate::round::request::Request;
 use crate::round::{completion, prompt, resource, tool};
 
-/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream.
-pub(crate) async fn handle(parts: &Arc<Parts>, body: Bytes, context: Context<'_>) -> Reply {
+/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream. One that does not
+/// say its version is given back.
+pub(crate) async fn receive(parts: &Arc<Parts>, body: Bytes, context: Context<'_>) -> Result<Reply, Box<Versionless>> {
     let owned = match Admitted::read(parts, &body, &context) {
-        Err(reply) => return reply,
+        Err(NotAdmitted::Replied(reply)) => return Ok(reply),
+        Err(NotAdmitted::Versionless(message)) => {
+            let (content, refusal) = *message;
+            return Err(Box::new(Versionless { content, context: context.into_owned(), refusal }));
+        }
         Ok(admitted) if admitted.wants_notifications() => admitted.into_owned(),
-        Ok(admitted) => return respond(parts, &admitted).await,
+        Ok(admitted) => return Ok(respond(parts, &admitted).await),
     };
     match owned {
-        Ok(admitted) => Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await,
-        Err(reply) => reply,
+        Ok(admitted) => Ok(Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await),
+        Err(reply) => Ok(reply),
     }
 }
 
-async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
+/// Answers a request that was admitted.
+pub(crate) async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
     let Admitted { id, request, .. } = admitted;
     match past_middleware(parts, admitted).await {
         Ok(reply) => reply,
@@ -42,7 +49,7 @@ async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-async fn respond_streaming(parts: Arc<Parts>, mut owned: OwnedAdmitted, context: Context<'static>) -> Reply {
+pub(crate) async fn respond_streaming(parts: Arc<Parts>, mut owned: OwnedAdmitted, context: Context<'static>) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     owned.notify(sender, context.revision);
     // The stream outlives this call, so it has the request as its own.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::Timestamp;
 
+use crate::register::live::{KnownClient, LiveClient};
 use crate::support::caller::Caller;
 use crate::support::permit::{Held, Permit};
 
@@ -22,7 +23,8 @@ pub struct Context<'h> {
     pub(crate) headers: Option<Headers<'h>>,
     pub(crate) caller: Option<Caller>,
     pub(crate) tenant: Option<String>,
-    pub(crate) capabilities: Option<Arc<ClientCapabilities>>,
+    /// In one place: a request that says it all itself has nothing there.
+    pub(crate) client: Option<Arc<KnownClient>>,
     pub(crate) received: Option<Arrival>,
     permit: Option<Held<'h>>,
 }
@@ -64,7 +66,7 @@ impl<'h> Context<'h> {
     /// What the client can do, in revisions whose requests do not say so.
     #[must_use]
     pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
-        self.capabilities = Some(capabilities.into());
+        self.client = Some(Arc::new(KnownClient { capabilities: capabilities.into(), live: None }));
         self
     }
 
@@ -84,10 +86,27 @@ impl<'h> Context<'h> {
 
     /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
-        let Self { revision, headers, caller, tenant, capabilities, received, permit } = self;
+        let Self { revision, headers, caller, tenant, client, received, permit } = self;
         let headers = headers.map(Headers::into_owned);
         let permit = permit.and_then(Held::into_owned);
-        Context { revision, headers, caller, tenant, capabilities, received, permit }
+        Context { revision, headers, caller, tenant, client, received, permit }
+    }
+
+    /// The client, if it can be asked while its request waits.
+    pub(crate) fn live(&self) -> Option<&Arc<dyn LiveClient>> {
+        self.client.as_ref()?.live.as_ref()
+    }
+
+    /// Has it be one of a session, whose client is known: its headers mirror nothing.
+    pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
+        self.revision = revision;
+        self.headers = None;
+        self.client = Some(Arc::new(client));
+    }
+
+    /// Takes out what the request holds of its transport.
+    pub(crate) fn take_permit(&mut self) -> Option<Held<'h>> {
+        self.permit.take()
     }
 }
 

@@ -125,13 +125,22 @@ impl FlowOutput for ReadResourceResult {
     }
 }
 
-/// Keeps an error of a handler's for the log, and gives the caller a reference to it.
+/// Keeps an error of a handler's for the log, and gives the caller a reference to it; the error too, if the server was
+/// built to explain failures.
 pub(crate) fn internal_failure<R: FlowOutput>(
     shared: &Shared,
     name: &str,
     error: &(dyn Error + 'static),
 ) -> Result<R, ErrorObject> {
     let (what, reference) = (R::WHAT, shared.fresh_id());
-    tracing::error!(%reference, name, error = &*echo::logged(&with_causes(error)), "a {what} failed");
-    R::failed(format!("The {what} failed (reference {reference})"))
+    let cause = with_causes(error);
+    let cause = echo::logged(&cause);
+    tracing::error!(%reference, name, error = &*cause, "a {what} failed");
+    #[cfg(feature = "testing")]
+    shared.causes.keep(reference, &cause);
+    R::failed(if shared.explains_failures {
+        format!("The {what} `{name}` failed (reference {reference}): {cause}")
+    } else {
+        format!("The {what} failed (reference {reference})")
+    })
 }

@@ -1,6 +1,9 @@
 //! Handlers of every shape, made one.
 
+mod arguments;
+mod call;
 mod invalid_arguments;
+mod result;
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,14 +11,16 @@ use std::sync::Arc;
 
 use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, JsonObject, ReadError};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
 use crate::error::Failure;
 use crate::flow::Flow;
 use crate::register::flow_output::FlowOutput;
 use crate::register::output::{IntoOutput, Output};
+
+pub use arguments::HandlerArguments;
+pub use call::HandlerCall;
+pub use result::{HandlerFuture, HandlerResult};
 
 /// A handler of a tool with a name and fields of its own.
 ///
@@ -40,7 +45,7 @@ use crate::register::output::{IntoOutput, Output};
 /// ```
 pub trait ToolHandler: Send + Sync + 'static {
     /// What it takes.
-    type Arguments: DeserializeOwned + JsonSchema + Send + 'static;
+    type Arguments: HandlerArguments;
     /// What it gives.
     type Output: IntoOutput + 'static;
 
@@ -54,6 +59,9 @@ pub trait ToolHandler: Send + Sync + 'static {
 
 /// What can handle a call that ends in `R`: an async function of a flow and its arguments, or of a flow alone, a
 /// closure of the same shape, or a [`ToolHandler`]. `M` tells them apart, and is never written.
+///
+/// Implemented for every [`HandlerCall`] whose [`arguments`](HandlerArguments) can be read and whose
+/// [`future`](HandlerFuture) ends in a [`HandlerResult`]: the compiler names the one that is not.
 ///
 /// ```
 /// use mrtr_server::{Failure, Flow, Tool};
@@ -106,36 +114,63 @@ pub trait ToolHandler: Send + Sync + 'static {
 /// }
 /// let tool = Tool::new("refuse", refuse);
 /// ```
-pub trait IntoHandler<M, R = CallToolResult> {
+#[diagnostic::on_unimplemented(
+    message = "this cannot be a handler",
+    label = "not a handler",
+    note = "a handler is `async fn(Flow) -> Result<Output, Error>`, `async fn(Flow, Arguments) -> Result<Output, Error>`, a closure of that shape, or a `ToolHandler`",
+    note = "its first parameter is a `Flow`, by value; its arguments are one struct; it is `Send + Sync + 'static`"
+)]
+pub trait IntoHandler<M, R = CallToolResult>:
+    HandlerCall<M, Arguments: HandlerArguments, Future: HandlerFuture<R>> + Send + Sync + Sized + 'static
+{
     #[doc(hidden)]
-    fn erase(self) -> ErasedHandler<R>;
+    fn erase(self) -> ErasedHandler<R> {
+        let handler = Arc::new(self);
+        ErasedHandler {
+            input_schema: Self::Arguments::input_schema(),
+            output_schema: Self::Future::output_schema(),
+            arguments: std::any::type_name::<Self::Arguments>(),
+            handler: Handler(Box::new(move |flow, arguments| {
+                let arguments = Self::Arguments::read(arguments)?;
+                Ok(Self::call(&handler, flow, arguments).run())
+            })),
+        }
+    }
 }
 
-/// Marks functions of a flow and arguments.
-#[derive(Debug)]
-pub enum Arguments {}
-
-/// Marks functions of a flow alone.
-#[derive(Debug)]
-pub enum NoArguments {}
-
-/// Marks types that implement the trait.
-#[derive(Debug)]
-pub enum ByTrait {}
+// One implementation for all of them: of several, the compiler would say that none fits, and not why.
+impl<H, M, R> IntoHandler<M, R> for H where
+    H: HandlerCall<M, Arguments: HandlerArguments, Future: HandlerFuture<R>> + Send + Sync + 'static
+{
+}
 
 /// A handler of any shape.
 #[derive(Debug)]
 pub struct ErasedHandler<R> {
     pub(crate) input_schema: Result<JsonObject, ReadError>,
     pub(crate) output_schema: Result<Option<OutputSchema>, ReadError>,
+    /// What its arguments are called in the author's code.
+    pub(crate) arguments: &'static str,
     pub(crate) handler: Handler<R>,
 }
 
 #[expect(clippy::type_complexity, reason = "this is the name for it")]
-pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<HandlerFuture<R>, String> + Send + Sync>);
+pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<RunningHandler<R>, String> + Send + Sync>);
 
 /// A run of a handler.
-pub(crate) struct HandlerFuture<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
+pub struct RunningHandler<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
+
+impl<R> RunningHandler<R> {
+    fn new(running: impl Future<Output = Result<Output<R>, Failure>> + Send + 'static) -> Self {
+        Self(Box::pin(running))
+    }
+}
+
+impl<R> fmt::Debug for RunningHandler<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RunningHandler")
+    }
+}
 
 impl<R> fmt::Debug for Handler<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -146,78 +181,11 @@ impl<R> fmt::Debug for Handler<R> {
 impl<R: FlowOutput> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
-            Ok(HandlerFuture(running)) => running.await,
+            Ok(RunningHandler(running)) => running.await,
             Err(reason) => match R::invalid_arguments(&reason) {
                 Ok(result) => Ok(Output::Complete(result)),
                 Err(error) => Err(crate::error::ProtocolError::from(error).into()),
             },
-        }
-    }
-}
-
-fn parse<A: DeserializeOwned>(arguments: &RawValue) -> Result<A, String> {
-    serde_json::from_str(arguments.get()).map_err(|error| invalid_arguments::reason::<A>(arguments, error))
-}
-
-/// A result of a handler, as an output.
-fn output<R, O: IntoOutput<R>, E: Into<Failure>>(returned: Result<O, E>) -> Result<Output<R>, Failure> {
-    returned.map_err(Into::into)?.into_output()
-}
-
-/// The JSON Schema of a type, as an object.
-fn schema_of<T: JsonSchema>() -> Result<JsonObject, ReadError> {
-    JsonObject::of(&schemars::schema_for!(T))
-}
-
-impl<F, A, T, O, E, R> IntoHandler<(Arguments, A, O, E), R> for F
-where
-    F: Fn(Flow, A) -> T + Send + Sync + 'static,
-    A: DeserializeOwned + JsonSchema + 'static,
-    T: Future<Output = Result<O, E>> + Send + 'static,
-    O: IntoOutput<R> + 'static,
-    E: Into<Failure> + 'static,
-{
-    fn erase(self) -> ErasedHandler<R> {
-        ErasedHandler {
-            input_schema: schema_of::<A>(),
-            output_schema: O::output_schema(),
-            handler: Handler(Box::new(move |flow, arguments| {
-                let running = self(flow, parse(arguments)?);
-                Ok(HandlerFuture(Box::pin(async move { output(running.await) })))
-            })),
-        }
-    }
-}
-
-impl<F, T, O, E, R> IntoHandler<(NoArguments, O, E), R> for F
-where
-    F: Fn(Flow) -> T + Send + Sync + 'static,
-    T: Future<Output = Result<O, E>> + Send + 'static,
-    O: IntoOutput<R> + 'static,
-    E: Into<Failure> + 'static,
-{
-    fn erase(self) -> ErasedHandler<R> {
-        ErasedHandler {
-            input_schema: JsonObject::parse(r#"{"type": "object"}"#),
-            output_schema: O::output_schema(),
-            handler: Handler(Box::new(move |flow, _| {
-                let running = self(flow);
-                Ok(HandlerFuture(Box::pin(async move { output(running.await) })))
-            })),
-        }
-    }
-}
-
-impl<H: ToolHandler> IntoHandler<ByTrait, CallToolResult> for H {
-    fn erase(self) -> ErasedHandler<CallToolResult> {
-        let handler = Arc::new(self);
-        ErasedHandler {
-            input_schema: schema_of::<H::Arguments>(),
-            output_schema: H::Output::output_schema(),
-            handler: Handler(Box::new(move |flow, arguments| {
-                let (handler, arguments) = (Arc::clone(&handler), parse(arguments)?);
-                Ok(HandlerFuture(Box::pin(async move { output(handler.call(flow, arguments).await) })))
-            })),
         }
     }
 }

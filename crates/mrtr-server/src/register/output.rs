@@ -36,6 +36,13 @@ use crate::error::Failure;
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the output of a handler whose call ends in `{R}`",
+    label = "this handler returns a `{Self}`",
+    note = "a tool returns text, content blocks, `()`, a `CallToolResult`, or any value that derives `serde::Serialize` and `schemars::JsonSchema`, as `mrtr_server::Structured(value)`",
+    note = "a prompt returns text, messages or a `GetPromptResult`; a resource returns text, bytes, contents or a `ReadResourceResult`",
+    note = "a type of your own may implement `mrtr_server::handler::IntoOutput`"
+)]
 pub trait IntoOutput<R = CallToolResult> {
     /// Makes a result of it.
     fn into_output(self) -> Result<Output<R>, Failure>;

@@ -11,7 +11,7 @@ use super::text_members::TextMembers;
 use crate::error::{BuildError, Failure};
 use crate::flow::Flow;
 use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, IntoHandler};
+use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::settings::{FlowSettings, StatePolicy};
 
 /// A prompt that a server offers.
@@ -43,7 +43,13 @@ pub struct Prompt {
 
 impl Prompt {
     /// A prompt of this name. Its arguments are the members of the handler's type.
-    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M, GetPromptResult>) -> Self {
+    pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
+    where
+        // An `IntoHandler<M, GetPromptResult>`, said in its parts: so the compiler explains the one that does not hold.
+        H: HandlerCall<M> + Send + Sync + 'static,
+        H::Arguments: HandlerArguments,
+        H::Future: HandlerFuture<GetPromptResult>,
+    {
         let erased = handler.erase();
         Self {
             definition: mrtr_schema::prompts::Prompt::new(name),
@@ -116,7 +122,8 @@ impl Prompt {
     pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
         let Self { mut definition, schema, settings, handler, completers } = self;
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
-        let members = TextMembers::of(&schema);
+        let members = TextMembers::of(&schema)
+            .map_err(|reason| BuildError::Arguments { name: definition.name.clone(), reason })?;
         if definition.arguments.is_none() && !members.is_empty() {
             definition.arguments = Some(members.prompt_arguments());
         }

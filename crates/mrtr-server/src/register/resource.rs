@@ -13,7 +13,7 @@ use mrtr_state::Lifetimes;
 use crate::error::{BuildError, Failure};
 use crate::flow::Flow;
 use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, IntoHandler};
+use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::settings::{FlowSettings, StatePolicy};
 use crate::register::text_members::TextMembers;
 use template::UriTemplate;
@@ -32,6 +32,7 @@ use template::UriTemplate;
 pub struct Resource {
     definition: mrtr_schema::resources::Resource,
     reader: Reader,
+    schema: Result<JsonObject, ReadError>,
 }
 
 /// Resources that a server offers at all URIs of a template.
@@ -174,27 +175,44 @@ resource_settings!(Resource ResourceTemplate);
 
 impl Resource {
     /// A resource at this URI.
-    pub fn new<M>(
-        uri: impl Into<String>,
-        name: impl Into<String>,
-        handler: impl IntoHandler<M, ReadResourceResult>,
-    ) -> Self {
-        let reader = Reader::new(handler.erase().handler);
-        Self { definition: mrtr_schema::resources::Resource::new(uri, name), reader }
+    pub fn new<M, H>(uri: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold.
+        H: HandlerCall<M> + Send + Sync + 'static,
+        H::Arguments: HandlerArguments,
+        H::Future: HandlerFuture<ReadResourceResult>,
+    {
+        let erased = handler.erase();
+        Self {
+            definition: mrtr_schema::resources::Resource::new(uri, name),
+            reader: Reader::new(erased.handler),
+            schema: erased.input_schema,
+        }
     }
 
-    pub(crate) fn prepare(self) -> PreparedResource {
-        PreparedResource { definition: self.definition, reader: self.reader }
+    pub(crate) fn prepare(self) -> Result<PreparedResource, BuildError> {
+        let Self { definition, reader, schema } = self;
+        let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
+        let never = |reason| BuildError::Arguments { name: definition.uri.clone(), reason };
+        let members = TextMembers::of(&schema).map_err(never)?;
+        if let Some(member) = members.without_variable(&[]) {
+            let reason =
+                format!("its handler needs `{member}`, and one URI has no variables: make it a `ResourceTemplate`");
+            return Err(never(reason));
+        }
+        Ok(PreparedResource { definition, reader })
     }
 }
 
 impl ResourceTemplate {
     /// Resources at all URIs of this template.
-    pub fn new<M>(
-        uri_template: impl Into<String>,
-        name: impl Into<String>,
-        handler: impl IntoHandler<M, ReadResourceResult>,
-    ) -> Self {
+    pub fn new<M, H>(uri_template: impl Into<String>, name: impl Into<String>, handler: H) -> Self
+    where
+        // An `IntoHandler<M, ReadResourceResult>`, said in its parts: so the compiler explains the one that does not hold.
+        H: HandlerCall<M> + Send + Sync + 'static,
+        H::Arguments: HandlerArguments,
+        H::Future: HandlerFuture<ReadResourceResult>,
+    {
         let erased = handler.erase();
         Self {
             definition: mrtr_schema::resources::ResourceTemplate::new(uri_template, name),
@@ -222,7 +240,13 @@ impl ResourceTemplate {
         let uris = UriTemplate::parse(template)
             .map_err(|source| BuildError::UriTemplate { template: template.clone(), source })?;
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
-        Ok(PreparedTemplate { uris, members: TextMembers::of(&schema), definition, reader, completers })
+        let never = |reason| BuildError::Arguments { name: template.clone(), reason };
+        let members = TextMembers::of(&schema).map_err(never)?;
+        if let Some(member) = members.without_variable(&uris.variables()) {
+            let reason = format!("its handler needs `{member}`, and the template has no `{{{member}}}`");
+            return Err(never(reason));
+        }
+        Ok(PreparedTemplate { uris, members, definition, reader, completers })
     }
 }
 

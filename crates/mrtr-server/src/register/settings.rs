@@ -20,6 +20,8 @@ pub(crate) struct FlowSettings {
     pub(crate) run_deadline: Option<Duration>,
     /// Whether an answer to another wording of its question is refused.
     pub(crate) strict: bool,
+    /// How long a session waits for the answer to a question, if not as long as the server says.
+    pub(crate) question_timeout: Option<Duration>,
 }
 
 /// When an interim reply carries a state.

@@ -11,23 +11,43 @@ struct TextMember {
     name: String,
     description: Option<String>,
     required: bool,
+    /// Whether it is an object or a list, which no text is.
+    is_nested: bool,
     /// Whether the text is a number or a boolean, and not a string.
     is_literal: bool,
 }
 
 impl TextMembers {
-    pub(super) fn of(schema: &JsonObject) -> Self {
+    /// The members of a type, or why no texts can be read as it.
+    pub(super) fn of(schema: &JsonObject) -> Result<Self, String> {
         let schema: Value = schema.to().unwrap_or_default();
+        if schema["type"].is_string() && schema["type"] != "object" {
+            return Err("its handler's arguments are no object: take a struct with named fields".to_owned());
+        }
         let required = schema["required"].as_array().cloned().unwrap_or_default();
         let definitions = schema["$defs"].clone();
         let properties = schema["properties"].as_object().cloned().unwrap_or_default();
         let member = |(name, schema): (String, Value)| TextMember {
             required: required.iter().any(|required| *required == *name),
             description: schema["description"].as_str().map(str::to_owned),
+            is_nested: NESTED_TYPES.iter().any(|nested| resolved(&schema, &definitions)["type"] == *nested),
             is_literal: LITERAL_TYPES.iter().any(|literal| is_of_type(resolved(&schema, &definitions), literal)),
             name,
         };
-        Self(properties.into_iter().map(member).collect())
+        let members: Vec<TextMember> = properties.into_iter().map(member).collect();
+        match members.iter().find(|member| member.required && member.is_nested) {
+            Some(TextMember { name, .. }) => Err(format!(
+                "its handler needs `{name}`, an object or a list, and arguments come as texts: \
+                 take a text, a number, a boolean or an enum"
+            )),
+            None => Ok(Self(members)),
+        }
+    }
+
+    /// A member that must be there, and for which there is no such variable.
+    pub(super) fn without_variable(&self, variables: &[&str]) -> Option<&str> {
+        let needed = self.0.iter().filter(|member| member.required).map(|member| &*member.name);
+        needed.into_iter().find(|name| !variables.contains(name))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -59,6 +79,7 @@ impl TextMember {
     }
 }
 
+const NESTED_TYPES: [&str; 2] = ["object", "array"];
 const LITERAL_TYPES: [&str; 3] = ["integer", "number", "boolean"];
 
 /// What a reference leads to: a type of its own, such as a number with a name.

@@ -8,7 +8,7 @@ use std::fmt;
 use std::time::Duration;
 
 use mrtr_schema::tools::{InputSchema, ToolAnnotations};
-use mrtr_schema::{CallToolResult, ErrorObject, Icon, Json, JsonObject, ReadError};
+use mrtr_schema::{CallToolResult, ErrorObject, Icon, Json, JsonObject};
 use mrtr_state::Lifetimes;
 
 use arguments::ArgumentCheck;
@@ -21,7 +21,7 @@ use crate::engine::journal::Journal;
 use crate::error::BuildError;
 use crate::flow::run::run;
 use crate::register::context::HeaderClaim;
-use crate::register::handler::{ErasedHandler, Handler, IntoHandler};
+use crate::register::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::output::Output;
 
 /// A tool that a server offers.
@@ -39,7 +39,7 @@ use crate::register::output::Output;
 /// let tool = Tool::new("greet", greet).description("Greets a person");
 /// ```
 pub struct Tool {
-    pub(crate) definition: Result<mrtr_schema::Tool, (String, ReadError)>,
+    pub(crate) definition: Result<mrtr_schema::Tool, BuildError>,
     pub(crate) settings: FlowSettings,
     handler: Handler<CallToolResult>,
     /// The schema of the type that the handler reads its arguments as.
@@ -48,10 +48,15 @@ pub struct Tool {
 
 impl Tool {
     /// A tool of this name. Its input schema is that of the handler's arguments.
-    pub fn new<M>(name: impl Into<String>, handler: impl IntoHandler<M>) -> Self {
-        let name = name.into();
+    pub fn new<M, H>(name: impl Into<String>, handler: H) -> Self
+    where
+        // An `IntoHandler<M>`, said in its parts: so the compiler explains the one that does not hold.
+        H: HandlerCall<M> + Send + Sync + 'static,
+        H::Arguments: HandlerArguments,
+        H::Future: HandlerFuture<CallToolResult>,
+    {
         let erased = handler.erase();
-        let definition = definition(name.clone(), &erased).map_err(|error| (name, error));
+        let definition = definition(name.into(), &erased);
         let derived = definition.as_ref().ok().map(|definition| definition.input_schema.clone());
         Self { definition, settings: FlowSettings::default(), handler: erased.handler, derived }
     }
@@ -124,6 +129,22 @@ impl Tool {
         self
     }
 
+    /// Waits this long for the answer to a question in a session, where the call stays open meanwhile; as long as
+    /// [`SessionLimits`](crate::SessionLimits) says otherwise. A question may say so itself, with
+    /// [`Ask::valid_for`](crate::flow::Ask::valid_for).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_server::{Failure, Flow, Tool};
+    ///
+    /// let tool = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello")).question_timeout(Duration::from_mins(2));
+    /// ```
+    #[must_use]
+    pub fn question_timeout(mut self, limit: Duration) -> Self {
+        self.settings.question_timeout = Some(limit);
+        self
+    }
+
     /// Refuses an answer that was given to another wording of its question, rather than warn of it in the log.
     ///
     /// A flow that branches on time or chance, or names its questions by an order that changes, can put an answer to a
@@ -161,7 +182,7 @@ impl Tool {
     }
 
     pub(crate) fn prepare(self, runs_tasks: bool) -> Result<PreparedTool, BuildError> {
-        let mut definition = self.definition.map_err(|(tool, source)| BuildError::Schema { name: tool, source })?;
+        let mut definition = self.definition?;
         if let (true, Some(support)) = (runs_tasks, self.settings.tasks.support()) {
             definition.execution.get_or_insert_default().task_support.get_or_insert(support);
         }
@@ -180,10 +201,19 @@ impl fmt::Debug for Tool {
     }
 }
 
-fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, ReadError> {
-    let input = erased.input_schema.clone()?;
-    let mut tool = mrtr_schema::Tool::new(name, InputSchema::from_object(input)?);
-    tool.output_schema = erased.output_schema.clone()?;
+fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, BuildError> {
+    let not_allowed = |source| BuildError::Schema { name: name.clone(), source };
+    let input = erased.input_schema.clone().map_err(not_allowed)?;
+    let output = erased.output_schema.clone().map_err(not_allowed)?;
+    let input = InputSchema::from_object(input).map_err(|_| BuildError::Arguments {
+        name: name.clone(),
+        reason: format!(
+            "its handler takes a `{}`, and arguments are an object: take a struct with named fields",
+            erased.arguments
+        ),
+    })?;
+    let mut tool = mrtr_schema::Tool::new(name, input);
+    tool.output_schema = output;
     Ok(tool)
 }
 
@@ -204,6 +234,11 @@ impl PreparedTool {
         claims: &[(Cow<'_, str>, HeaderClaim<'_>)],
     ) -> Result<(), ErrorObject> {
         self.mirrored.check(arguments, claims)
+    }
+
+    /// Whether all of its calls run as tasks.
+    pub(crate) fn is_always_task(&self) -> bool {
+        self.settings.tasks == TaskPolicy::Required
     }
 
     pub(crate) fn name(&self) -> &str {

@@ -46,9 +46,14 @@ impl<'a> Request<'a> {
         self.info.may_ask_in(self.context.revision)
     }
 
+    /// Whether it may bring answers and a state: not from a client that is asked while its request waits.
+    pub(crate) fn brings_answers(&self) -> bool {
+        self.may_ask() && self.context.live().is_none()
+    }
+
     /// Whether it goes on with a flow.
     pub(super) fn brings_state(&self) -> bool {
-        self.may_ask() && self.params.get("requestState").is_some()
+        self.brings_answers() && self.params.get("requestState").is_some()
     }
 
     /// The name of what it is about, which must be there.
@@ -97,6 +102,21 @@ pub(crate) struct OwnedRequest {
 }
 
 impl OwnedRequest {
+    /// Whether this is its method.
+    pub(crate) fn is(&self, method: &str) -> bool {
+        self.method == method
+    }
+
+    /// Whether the flow of a handler answers it.
+    pub(crate) fn runs_flow(&self) -> bool {
+        self.info.runs_flow
+    }
+
+    /// How many bytes its message takes.
+    pub(crate) fn size(&self) -> usize {
+        self.params.message().len()
+    }
+
     pub(crate) fn request<'a>(&'a self, context: &'a Context<'a>) -> Result<Request<'a>, ErrorObject> {
         Ok(Request {
             body: self.params.message(),

@@ -112,6 +112,9 @@ impl<'a> ToolRound<'a> {
         if self.tool.settings.tasks == TaskPolicy::Never || extensions.is_empty() {
             return false;
         }
+        if self.round.request.context.live().is_some() {
+            return extensions.iter().any(|extension| extension.runs_tasks());
+        }
         let call = self.offered(journal, lazy_flow);
         !extensions.iter().any(|extension| extension.may_become_task(&call))
     }

@@ -1,6 +1,8 @@
 //! What changed on the server, on its way to subscribers.
 
-use tokio::sync::broadcast;
+use std::sync::Arc;
+
+use tokio::sync::{Notify, broadcast};
 
 /// Tells subscribers what changed. Clones tell the same ones.
 ///
@@ -11,7 +13,11 @@ use tokio::sync::broadcast;
 /// # Ok::<(), mrtr_server::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Changes(broadcast::Sender<Change>);
+pub struct Changes {
+    sender: broadcast::Sender<Change>,
+    /// For what waits and hears of no other change.
+    ended: Arc<Notify>,
+}
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +35,7 @@ const BACKLOG: usize = 1024;
 
 impl Changes {
     pub(crate) fn new() -> Self {
-        Self(broadcast::Sender::new(BACKLOG))
+        Self { sender: broadcast::Sender::new(BACKLOG), ended: Arc::default() }
     }
 
     /// The list of tools has changed.
@@ -55,14 +61,20 @@ impl Changes {
     /// Ends all subscriptions, as a server does that shuts down.
     pub fn end_subscriptions(&self) {
         self.tell(Change::End);
+        self.ended.notify_waiters();
+    }
+
+    /// Waits until subscriptions are ended the next time.
+    pub(crate) async fn ended(&self) {
+        self.ended.notified().await;
     }
 
     /// There may be no subscriber, which is fine.
     fn tell(&self, change: Change) {
-        let _ = self.0.send(change);
+        let _ = self.sender.send(change);
     }
 
     pub(crate) fn subscribe(&self) -> broadcast::Receiver<Change> {
-        self.0.subscribe()
+        self.sender.subscribe()
     }
 }

@@ -5,8 +5,12 @@ use mrtr_schema::Form;
 /// Warns of fields that are named like a secret. A name proves nothing, so the form is asked for all the same; one that
 /// is marked as a secret, with the format `password`, is never made.
 pub(crate) fn warn_of(form: &Form, type_name: &'static str) {
-    for (field, _) in form.fields().filter(|(name, _)| looks_secret(name)) {
-        tracing::warn!(form = type_name, field, "a form asks for what looks like a secret: ask for it by URL");
+    for field in form.fields().filter(|field| looks_secret(field.name)) {
+        tracing::warn!(
+            form = type_name,
+            field = field.name,
+            "a form asks for what looks like a secret: ask for it by URL"
+        );
     }
 }
 

@@ -1,14 +1,20 @@
 //! One call and its retries.
 
+use std::sync::Arc;
+
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
     CallToolResult, ContentBlock, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json, MethodResult,
-    Wire, WireObject,
+    RawMembers, RequestState, Wire, WireObject,
 };
+use mrtr_state::Binding;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Client;
+use crate::engine::context::RunContext;
+use crate::engine::journal::Journal;
+use crate::support::caller::Caller;
 
 /// A call, the last reply to it, and the answers that the next retry will bring.
 ///
@@ -32,6 +38,24 @@ use super::Client;
 /// asked.expect_asked(&["topic"]);
 /// let got = asked.accept("topic", json!({ "topic": "gravity" })).send().await;
 /// assert_eq!(got.expect_result::<GetPromptResult>().messages.len(), 1);
+/// # }
+/// ```
+///
+/// A call that failed tells its caller a reference, and a test why:
+///
+/// ```
+/// # use mrtr_server::testing::Client;
+/// # use mrtr_server::{Failure, Flow, Server, Tool};
+/// # use serde_json::json;
+/// async fn parse(_: Flow) -> Result<String, Failure> {
+///     Ok("seven".parse::<u8>()?.to_string())
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("parser", "1.0.0").tool(Tool::new("parse", parse)).build().unwrap();
+/// let failed = Client::new(&server).call_tool("parse", json!({})).await;
+/// assert!(failed.expect_tool_error().starts_with("The tool failed (reference "));
+/// assert_eq!(failed.cause().as_deref(), Some("invalid digit found in string"));
 /// # }
 /// ```
 #[derive(Debug, Clone)]
@@ -206,6 +230,60 @@ impl Conversation {
         interim.input_requests().find(|(asked, _)| *asked == key).map(|(_, request)| request.clone())
     }
 
+    /// Where a question sends the user, if it is one by URL.
+    ///
+    /// ```
+    /// # use mrtr_server::testing::Client;
+    /// # use mrtr_server::{Failure, Flow, Server, Tool};
+    /// # use serde_json::json;
+    /// async fn connect(flow: Flow) -> Result<String, Failure> {
+    ///     let url = format!("https://example.com/connect?id={}", flow.interaction_id("connect"));
+    ///     flow.elicit_url("connect", "Please connect your account", url).await?;
+    ///     Ok("connected".into())
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let server = Server::builder("accounts", "1.0.0").tool(Tool::new("connect", connect)).build().unwrap();
+    /// let call = Client::new(&server).call_tool("connect", json!({})).await;
+    /// let id = call.interaction_id("connect").unwrap();
+    /// assert_eq!(call.url("connect"), Some(format!("https://example.com/connect?id={id}")));
+    /// # }
+    /// ```
+    pub fn url(&self, key: &str) -> Option<String> {
+        let request = serde_json::to_value(self.question(key)?).ok()?;
+        request["params"]["url"].as_str().map(str::to_owned)
+    }
+
+    /// What [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last reply
+    /// carries a state. A name in a scope is another one, which this does not find.
+    pub fn interaction_id(&self, name: &str) -> Option<String> {
+        let revision = self.client.context.revision;
+        let state = RequestState::new(self.state()?);
+        let params = serde_json::to_string(&self.params).ok()?;
+        let params = RawMembers::parse(&params).ok()?;
+        let binding = Binding::new(revision, &self.method, &params).ok()?;
+        let binding = binding.principal(self.client.context.caller.as_ref().map(Caller::principal));
+        let binding = binding.tenant(self.client.context.tenant.as_deref());
+        let shared = &self.client.server.parts().shared;
+        let opened = shared.sealer.open::<Journal>(&state, &binding, shared.clock.now()).ok()?;
+        let capabilities = Arc::new(self.client.capabilities.clone());
+        let context = RunContext::new(Arc::clone(shared), revision, opened.progress().into(), capabilities);
+        Some(context.interaction_id("", name))
+    }
+
+    /// Why the call failed, if the caller was told a reference to it: what the log has under that reference.
+    pub fn cause(&self) -> Option<String> {
+        self.client.server.parts().shared.causes.named_in(&self.response.to_string())
+    }
+
+    /// The last reply, and why it is a failure, for a test that wanted another.
+    fn seen(&self) -> String {
+        match self.cause() {
+            Some(cause) => format!("the reply was {}\nbecause {cause}", self.response),
+            None => format!("the reply was {}", self.response),
+        }
+    }
+
     /// Makes sure that exactly these are asked, in this order.
     ///
     /// # Panics
@@ -213,7 +291,7 @@ impl Conversation {
     /// If the last reply is another.
     #[track_caller]
     pub fn expect_asked(&self, keys: &[&str]) {
-        assert_eq!(self.asked(), keys, "the reply was {}", self.response);
+        assert_eq!(self.asked(), keys, "{}", self.seen());
     }
 
     /// Makes sure that the call is done and did not fail, and gives its text.
@@ -223,8 +301,8 @@ impl Conversation {
     /// If the last reply is another.
     #[track_caller]
     pub fn expect_text(&self) -> String {
-        let result = self.result().unwrap_or_else(|| panic!("the reply was {}", self.response));
-        assert_ne!(result.is_error, Some(true), "the reply was {}", self.response);
+        let result = self.result().unwrap_or_else(|| panic!("{}", self.seen()));
+        assert_ne!(result.is_error, Some(true), "{}", self.seen());
         text(&result)
     }
 
@@ -235,7 +313,7 @@ impl Conversation {
     /// If the last reply is another.
     #[track_caller]
     pub fn expect_result<R: WireObject>(&self) -> R {
-        self.result_as().unwrap_or_else(|| panic!("the reply was {}", self.response))
+        self.result_as().unwrap_or_else(|| panic!("{}", self.seen()))
     }
 
     /// Makes sure that the tool failed, and gives its text.
@@ -245,8 +323,8 @@ impl Conversation {
     /// If the last reply is another.
     #[track_caller]
     pub fn expect_tool_error(&self) -> String {
-        let result = self.result().unwrap_or_else(|| panic!("the reply was {}", self.response));
-        assert_eq!(result.is_error, Some(true), "the reply was {}", self.response);
+        let result = self.result().unwrap_or_else(|| panic!("{}", self.seen()));
+        assert_eq!(result.is_error, Some(true), "{}", self.seen());
         text(&result)
     }
 
@@ -257,7 +335,7 @@ impl Conversation {
     /// If the last reply is another.
     #[track_caller]
     pub fn expect_error(&self) -> ErrorObject {
-        self.error().unwrap_or_else(|| panic!("the reply was {}", self.response))
+        self.error().unwrap_or_else(|| panic!("{}", self.seen()))
     }
 }
 

@@ -95,6 +95,10 @@ impl MemorySingleUse {
 
 #[async_trait]
 impl SingleUse for MemorySingleUse {
+    fn outlives_process(&self) -> bool {
+        false
+    }
+
     async fn reserve(
         &self,
         token_use: &TokenUse,

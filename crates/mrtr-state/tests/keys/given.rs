@@ -68,8 +68,14 @@ fn what_is_wrong_with_keys_is_said_without_the_secret() {
         (format!("tracker-eu={}:{TWOS}", "k".repeat(33)), "this one has 33 bytes"),
         // Written the wrong way round, the secret stands where the name belongs.
         (format!("tracker-eu={TWOS}:k"), "this one has 44 bytes"),
-        (format!("tracker-eu=k:{}", &TWOS[..40]), "key k has 30 bytes; at least 32 are needed"),
-        ("tracker-eu=k:".to_owned(), "key k has 0 bytes; at least 32 are needed"),
+        (
+            format!("tracker-eu=k:{}", &TWOS[..40]),
+            "key k has 30 bytes, and at least 32 are needed: `openssl rand -base64 32` makes one",
+        ),
+        (
+            "tracker-eu=k:".to_owned(),
+            "key k has 0 bytes, and at least 32 are needed: `openssl rand -base64 32` makes one",
+        ),
         (format!("tracker-eu=k:{TWOS},k:{ONES}"), "the ring has two keys named k"),
     ];
     for (text, says) in cases {
@@ -102,7 +108,13 @@ fn the_environment_has_the_same_text() {
             assert!(CALL.open(&expected, &CALL.seal(&sealer, NOON), NOON).is_ok());
         }
         Err(error) => {
-            assert_eq!(error.to_string(), format!("the environment variable {VARIABLE} is not set to text"));
+            let remedy = format!("`export {VARIABLE}=\"my-server=k1:$(openssl rand -base64 32)\"`");
+            assert_eq!(
+                error.to_string(),
+                format!(
+                    "the environment variable {VARIABLE} is not set to text: set it to AUDIENCE=ID:BASE64, as by {remedy}"
+                )
+            );
             let mut again = Command::new(std::env::current_exe().unwrap());
             let ran = again.args(["--exact", ITSELF]).env(VARIABLE, format!("{AUDIENCE}=k2:{TWOS}")).output().unwrap();
             let said = String::from_utf8_lossy(&ran.stdout);

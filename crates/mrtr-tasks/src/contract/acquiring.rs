@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 
-use super::trial::{LEASE, NOON, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
+use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
 use crate::End;
 use crate::record::Refusal;
 use crate::store::{Recorded, Wanted};
@@ -119,6 +119,31 @@ pub(super) async fn lost_runs_are_put_off_and_the_fifth_ends_the_task(trial: &Tr
     trial.expect_end(run.id, End::Stuck, None).await;
 }
 
+/// Of tasks that died together, the one that did it must not take the others with it until all are stuck.
+pub(super) async fn one_suspect_is_taken_at_a_time(trial: &Trial) {
+    for _ in 0..3 {
+        trial.create(new_task(&ann())).await;
+    }
+    for lost in 1..=2 {
+        assert_eq!(trial.acquire(9).await.tasks.len(), 3, "until two runs of each were lost, all may run together");
+        trial.clock.pass(LEASE);
+        trial.expect_nothing_due().await;
+        trial.clock.pass(Duration::from_secs(lost));
+    }
+    let mut taken = vec![trial.take().await.record];
+    trial.clock.pass(Duration::from_secs(1));
+    let wanted = Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: false };
+    let acquired = trial.store.acquire(&wanted).await.expect("a store that works gives work");
+    assert_eq!(acquired.tasks, [], "a runner that has a suspect gets no other");
+    for _ in 0..2 {
+        trial.clock.pass(Duration::from_secs(1));
+        taken.push(trial.take().await.record);
+    }
+    taken.sort_by_key(|record| record.id);
+    taken.dedup_by_key(|record| record.id);
+    assert_eq!(taken.iter().map(|record| record.lost_runs).collect::<Vec<_>>(), [2; 3], "each has its turn");
+}
+
 pub(super) async fn a_retry_forgets_lost_runs(trial: &Trial) {
     let run = trial.running().await;
     trial.clock.pass(LEASE);
@@ -140,7 +165,7 @@ pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
     let taken = trial.take().await;
     let found = (taken.record.lost_runs, taken.record.fence, taken.entries.len());
     assert_eq!(found, (0, run.fence + 1, 1), "a run that hands over is not lost, and neither is what it recorded");
-    let wanted = Wanted { tools: vec!["index".into()], lease: LEASE, most: 1 };
+    let wanted = Wanted { tools: vec!["index".into()], lease: LEASE, most: 1, may_have_suspect: true };
     trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
     let again = trial.store.acquire(&wanted).await.expect("a store that works gives work");
     assert_eq!(again.tasks.len(), 1, "without a pause it goes on at once");

@@ -49,7 +49,10 @@ impl Trial {
 
     pub(super) async fn acquire_of(&self, tools: &[&str], most: usize) -> Acquired {
         let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
-        self.store.acquire(&Wanted { tools, lease: LEASE, most }).await.expect("a store that works gives work")
+        self.store
+            .acquire(&Wanted { tools, lease: LEASE, most, may_have_suspect: true })
+            .await
+            .expect("a store that works gives work")
     }
 
     /// The one task that is due.

@@ -12,7 +12,7 @@ use super::{End, TaskRecord};
 /// use std::time::Duration;
 /// use mrtr_tasks::record::Event;
 ///
-/// let begin = Event::Acquire { lease: Duration::from_secs(30) };
+/// let begin = Event::Acquire { lease: Duration::from_secs(30), may_be_suspect: true };
 /// assert_ne!(begin, Event::Cancel);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +22,8 @@ pub enum Event<'a> {
     Acquire {
         /// For how long, unless it is renewed.
         lease: Duration,
+        /// Whether the runner takes a [suspect](TaskRecord::is_suspect) now; else one is put off.
+        may_be_suspect: bool,
     },
     /// The run that has it lives.
     Renew {
@@ -128,6 +130,10 @@ pub enum Refusal {
 const MOST_LOST_RUNS: u32 = 5;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+/// After so many lost runs in a row a task may be what its runners died of.
+const SUSPECT_FROM: u32 = 2;
+/// How long a suspect waits while a runner has another one.
+const PAUSE_OF_A_SUSPECT: Duration = Duration::from_secs(1);
 
 impl TaskRecord {
     /// What becomes of it. The record is as it was if the event is refused.
@@ -146,7 +152,7 @@ impl TaskRecord {
     /// # let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes([7; 16]));
     /// # let owner = Owner::new("tracker", None, None);
     /// # let mut record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
-    /// record.apply(Event::Acquire { lease: Duration::from_secs(30) }, noon)?;
+    /// record.apply(Event::Acquire { lease: Duration::from_secs(30), may_be_suspect: true }, noon)?;
     /// let finish = Event::Finish { fence: record.fence, end: End::Completed { is_error: false } };
     /// record.apply(Event::Cancel, noon)?;
     /// assert_eq!(record.apply(finish, noon), Err(Refusal::Ended), "whichever comes first");
@@ -165,7 +171,7 @@ impl TaskRecord {
             return Ok(());
         }
         match event {
-            Event::Acquire { lease } => return self.acquire(lease, now),
+            Event::Acquire { lease, may_be_suspect } => return self.acquire(lease, may_be_suspect, now),
             Event::Renew { fence, lease } => {
                 self.check(fence)?;
                 self.leased_until = self.leased_until.max(Some(now + lease));
@@ -214,7 +220,7 @@ impl TaskRecord {
         Ok(())
     }
 
-    fn acquire(&mut self, lease: Duration, now: Timestamp) -> Result<(), Refusal> {
+    fn acquire(&mut self, lease: Duration, may_be_suspect: bool, now: Timestamp) -> Result<(), Refusal> {
         if let Some(until) = self.leased_until {
             if until > now {
                 return Err(Refusal::NotDue);
@@ -235,9 +241,21 @@ impl TaskRecord {
         if self.due.is_none_or(|due| due > now) {
             return Err(Refusal::NotDue);
         }
+        if self.is_suspect() && !may_be_suspect {
+            self.due = Some(now + PAUSE_OF_A_SUSPECT);
+            return Ok(());
+        }
         self.fence += 1;
         (self.leased_until, self.due) = (Some(now + lease), None);
         Ok(())
+    }
+
+    /// Whether its last runs were lost one after the other, so that its handler may be what ends the processes it runs in.
+    ///
+    /// A process that dies takes all its runs with it, and each of their tasks has lost one. An instance has one suspect
+    /// at a time: so a task that was merely there twice is not there a third time, and goes on by itself.
+    pub fn is_suspect(&self) -> bool {
+        self.lost_runs >= SUSPECT_FROM
     }
 
     /// Whether this run has it. One whose lease is over has it until another takes it.

@@ -116,7 +116,7 @@ impl TaskStore for MemoryTaskStore {
                 break;
             }
             let id = tasks.change_at(place, |row| {
-                row.apply(wanted.event(), now)?;
+                row.apply(wanted.event(&acquired.tasks), now)?;
                 acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
                 Ok(row.record.id)
             })?;

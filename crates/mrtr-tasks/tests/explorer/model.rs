@@ -160,7 +160,7 @@ impl Tasks {
     }
 
     fn acquire(&self, world: &mut World, runner: usize, is_heard: bool) -> Result<(), Refusal> {
-        (self.transition)(&mut world.record, Event::Acquire { lease: TICK }, world.now)?;
+        (self.transition)(&mut world.record, Event::Acquire { lease: TICK, may_be_suspect: true }, world.now)?;
         if is_heard && world.record.leased_until.is_some() {
             world.runners[runner] = Runner::Running { fence: world.record.fence, view: world.journal, begun: None };
         }

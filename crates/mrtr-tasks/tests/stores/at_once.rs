@@ -46,7 +46,7 @@ async fn verbs_of_many_tasks_that_arrive_together_do_not_mix() {
         tokio::spawn(async move {
             let tool = TaskId::random(&ProcessRandom::new()).to_string();
             let id = create(&*store, &tool).await;
-            let wanted = Wanted { tools: vec![tool], lease: LEASE, most: 9 };
+            let wanted = Wanted { tools: vec![tool], lease: LEASE, most: 9, may_have_suspect: true };
             let run = Run { id, fence: store.acquire(&wanted).await.unwrap().tasks[0].record.fence };
             let stale = store.record(Run { fence: 9, ..run }, recorded("stale", &["name"])).await;
             assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "{stale:?}");
@@ -182,7 +182,7 @@ fn recorded(entry: &str, keys: &[&str]) -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1 }
+    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, may_have_suspect: true }
 }
 
 fn owner() -> Owner {

@@ -135,7 +135,7 @@ fn asking() -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 1 }
+    Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 1, may_have_suspect: true }
 }
 
 fn owner() -> Owner {

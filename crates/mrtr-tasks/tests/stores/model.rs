@@ -55,7 +55,10 @@ impl Model {
             if attention > now || tasks.len() == wanted.most {
                 return Acquired { tasks, next: Some(attention.since(now)) };
             }
-            row.apply(Event::Acquire { lease: wanted.lease.max(Duration::from_millis(1)) }, now).unwrap();
+            let may_be_suspect =
+                wanted.may_have_suspect && !tasks.iter().any(|task: &AcquiredTask| task.record.lost_runs >= 2);
+            let lease = wanted.lease.max(Duration::from_millis(1));
+            row.apply(Event::Acquire { lease, may_be_suspect }, now).unwrap();
             if row.record.leased_until.is_some() {
                 tasks.push(row.acquired());
             }

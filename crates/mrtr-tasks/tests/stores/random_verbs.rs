@@ -75,10 +75,10 @@ fn verb() -> impl Strategy<Value = Verb> {
     let create = (0..OWNERS.len(), 0..4_u8, 0..TOOLS.len(), option::of(duration()), duration(), 1..4_usize).prop_map(
         |(owner, flow, tool, ttl, retention, most_open)| Verb::Create { owner, flow, tool, ttl, retention, most_open },
     );
-    let acquire =
-        (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize).prop_map(|(tools, lease, most)| {
+    let acquire = (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, prop::bool::weighted(0.7))
+        .prop_map(|(tools, lease, most, may_have_suspect)| {
             let tools = tools.into_iter().map(ToOwned::to_owned).collect();
-            Verb::Acquire(Wanted { tools, lease, most })
+            Verb::Acquire(Wanted { tools, lease, most, may_have_suspect })
         });
     prop_oneof![
         3 => create,

@@ -9,7 +9,7 @@ use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
-pub(crate) const ACQUIRE: Event<'static> = Event::Acquire { lease: LEASE };
+pub(crate) const ACQUIRE: Event<'static> = Event::Acquire { lease: LEASE, may_be_suspect: true };
 pub(crate) const DONE: End = End::Completed { is_error: false };
 
 /// A task that was created at noon.

@@ -135,7 +135,8 @@ async fn a_task_whose_runs_are_lost_five_times_ends_as_stuck() {
         let creating = Site::with(std::sync::Arc::clone(&store), options, [greeting()]);
         creating.tasks.shut_down().await;
         let task = creating.start_in(revision).await;
-        let wanted = Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(3), most: 1 };
+        let wanted =
+            Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(3), most: 1, may_have_suspect: true };
         let mut pauses = Vec::new();
         let mut last = tokio::time::Instant::now();
         for _ in 0..5 {
@@ -193,7 +194,7 @@ async fn cancel_stops_a_running_step_and_what_it_finishes_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn of_cancel_and_finish_the_first_counts() {
     let store = memory();
-    let wanted = Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(30), most: 1 };
+    let wanted = Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(30), most: 1, may_have_suspect: true };
     let site = Site::with(std::sync::Arc::clone(&store), TaskOptions::default(), [greeting()]);
     site.tasks.shut_down().await;
     let task = site.start().await;
@@ -353,4 +354,44 @@ async fn declining_a_visit_reaches_the_flow_and_its_key_stays_used() {
     assert_eq!(task.asked().await, ["why"]);
     task.accept("why", json!({ "name": "later" })).await;
     assert_eq!(task.text().await, "true later");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_that_died_together_twice_run_one_at_a_time_until_each_has_lived_for_a_lease() {
+    let (lease, store) = (Duration::from_secs(3), memory());
+    let options = TaskOptions::default().lease(lease);
+    let begun = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let slow = || {
+        let begun = std::sync::Arc::clone(&begun);
+        tool(&Outside::default(), move |_, _| {
+            begun.lock().unwrap().push(tokio::time::Instant::now());
+            async {
+                tokio::time::sleep(Duration::from_secs(60)).await;
+                Ok("done".into())
+            }
+        })
+    };
+    let creating = Site::with(std::sync::Arc::clone(&store), options.clone(), [slow()]);
+    creating.tasks.shut_down().await;
+    let tasks = [creating.start().await, creating.start().await, creating.start().await];
+    let wanted = Wanted { tools: vec!["tool".into()], lease, most: 9, may_have_suspect: true };
+    for _ in 0..2 {
+        // A process that takes all of them and dies.
+        while store.acquire(&wanted).await.unwrap().tasks.is_empty() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+    let site = Site::with(std::sync::Arc::clone(&store), options, [slow()]);
+    for task in tasks {
+        let task = task.by(&site.client());
+        while task.status().await != "completed" {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    }
+    let begun = begun.lock().unwrap();
+    assert_eq!(begun.len(), 3, "each is run once more");
+    for pair in begun.windows(2) {
+        let apart = pair[1] - pair[0];
+        assert!(apart >= lease && apart < lease * 2, "{apart:?}: a lease apart, and not a run of a minute");
+    }
 }

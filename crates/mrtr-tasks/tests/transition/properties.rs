@@ -50,7 +50,7 @@ impl AnyChange {
 
 #[derive(Debug, Clone)]
 enum AnyEvent {
-    Acquire(Duration),
+    Acquire(Duration, bool),
     Renew(Writer, Duration),
     Record(Writer, AnyChange),
     Park(Writer, AnyChange, Option<Duration>),
@@ -63,7 +63,7 @@ enum AnyEvent {
 impl AnyEvent {
     fn as_event(&self, newest: u64) -> Event<'_> {
         match self {
-            &Self::Acquire(lease) => Event::Acquire { lease },
+            &Self::Acquire(lease, may_be_suspect) => Event::Acquire { lease, may_be_suspect },
             &Self::Renew(writer, lease) => Event::Renew { fence: writer.fence(newest), lease },
             Self::Record(writer, change) => Event::Record { fence: writer.fence(newest), change: change.as_change() },
             Self::Park(writer, change, look_again) => {
@@ -136,7 +136,7 @@ fn any_change() -> impl Strategy<Value = AnyChange> {
 
 fn any_event() -> impl Strategy<Value = AnyEvent> {
     prop_oneof![
-        8 => any_pause().prop_map(AnyEvent::Acquire),
+        8 => (any_pause(), prop::bool::weighted(0.8)).prop_map(|(lease, suspects)| AnyEvent::Acquire(lease, suspects)),
         2 => (any_writer(), any_pause()).prop_map(|(writer, lease)| AnyEvent::Renew(writer, lease)),
         4 => (any_writer(), any_change()).prop_map(|(writer, change)| AnyEvent::Record(writer, change)),
         3 => (any_writer(), any_change(), proptest::option::of(any_pause()))

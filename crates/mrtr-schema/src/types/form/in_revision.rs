@@ -27,10 +27,10 @@ impl Form {
         if Self::is_said_as_it_is(revision) {
             return Ok(self.clone());
         }
-        let said = self.fields().map(|(name, field)| {
-            let said = in_revision(field, revision);
-            said.map(|said| (name.to_owned(), said))
-                .ok_or_else(|| NotInRevision::Field { field: name.to_owned(), revision })
+        let said = self.fields().map(|field| {
+            let said = in_revision(field.schema, revision);
+            said.map(|said| (field.name.to_owned(), said))
+                .ok_or_else(|| NotInRevision::Field { field: field.name.to_owned(), revision })
         });
         let fields = Fields { properties: said.collect::<Result<_, _>>()?, ..self.0.fields.clone() };
         // A form that stays as it is keeps the text that it was read from.

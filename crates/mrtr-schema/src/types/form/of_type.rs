@@ -90,7 +90,7 @@ fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     options_as_select(&mut schema)?;
     bounds_of_machine_type(&mut schema);
     match schema.get("type").and_then(Value::as_str) {
-        Some("object") => return Err("it is an object, and forms are flat".to_owned()),
+        Some("object") => return Err(NESTED.to_owned()),
         Some("array") => items_as_select(&mut schema)?,
         Some(_) => {}
         None => return Err("it may be of more than one type".to_owned()),
@@ -192,6 +192,9 @@ fn bounds_of_machine_type(schema: &mut Map<String, Value>) {
     schema.entry("minimum").or_insert(range.0.into());
     schema.entry("maximum").or_insert(range.1.into());
 }
+
+const NESTED: &str = "it is an object, and forms are flat: put its fields beside the others, as `#[serde(flatten)]` \
+                      does, or ask for it in a question of its own";
 
 /// Keywords that say something about a value without limiting it; forms have no place for them.
 const ANNOTATIONS: [&str; 5] = ["examples", "deprecated", "readOnly", "writeOnly", "$comment"];

@@ -57,12 +57,12 @@ impl Form {
     ) -> Option<()> {
         let (mut names, mut count) = ([""; MOST], 0);
         scanner.members(|name, scanner| {
-            let fits = fills(self.field(name), scanner.value()?.get()) && !names[..count].contains(&name);
+            let fits = fills(self.schema_of(name), scanner.value()?.get()) && !names[..count].contains(&name);
             *names.get_mut(count)? = name;
             count += 1;
             fits.then_some(())
         })?;
-        let is_there = |name: &String| names[..count].contains(&&**name) && self.field(name).is_some();
+        let is_there = |name: &String| names[..count].contains(&&**name) && self.schema_of(name).is_some();
         self.0.fields.required.iter().flatten().all(is_there).then_some(())
     }
 }

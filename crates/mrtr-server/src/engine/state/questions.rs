@@ -34,7 +34,9 @@ impl Run {
             Admission::Closed => return Evaluation::Closed,
         }
         if *state.read.get_or_insert(key, None).get_or_insert(fingerprint) != fingerprint {
-            let text = format!("two different questions are asked as `{key}`");
+            let text = format!(
+                "two different questions are asked as `{key}`: give each a key of its own; in a loop, `flow.scope(i)` does"
+            );
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Evaluation::Park;
         }
@@ -240,7 +242,7 @@ impl Run {
     /// of which nothing is left but its steps.
     pub(crate) fn interaction_id(&self, scopes: &str, name: &str) -> String {
         self.give_key(&mut self.state());
-        self.context.derived_id("mrtr interaction id", scopes, name)
+        self.context.interaction_id(scopes, name)
     }
 
     pub(crate) fn carried(&self) -> Option<Leaf> {

@@ -29,7 +29,9 @@ impl Run {
             Admission::Closed => return StepStart::Closed,
         }
         if !state.steps.insert_new(name, false) {
-            state.ending = Some(Ending::Failed(Failure::misuse(format!("two steps are named `{name}`"))));
+            let text =
+                format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
+            state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return StepStart::Park;
         }
         if !state.checkpoint_unsealed() {

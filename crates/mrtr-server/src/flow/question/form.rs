@@ -15,6 +15,28 @@ use crate::engine::shared::KnownForm;
 use crate::flow::Answered;
 use crate::support::echo;
 
+/// What a form can ask for: every struct of plain fields that can be read from JSON and has a schema, from which the form
+/// is made. Whether its fields are plain is known when it is first asked for.
+///
+/// ```
+/// use mrtr_server::flow::FormType;
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Login { name: String }
+///
+/// fn is_form<T: FormType>() {}
+/// is_form::<Login>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for with a form",
+    label = "a form is made from this type",
+    note = "a form is a struct with `#[derive(serde::Deserialize, schemars::JsonSchema)]`, and so is every enum in it",
+    note = "its fields are texts, numbers, booleans, enums without data, lists of such enums, or `Option`s of these: forms are flat"
+)]
+pub trait FormType: DeserializeOwned + JsonSchema + Send + 'static {}
+
+impl<T: DeserializeOwned + JsonSchema + Send + 'static> FormType for T {}
+
 /// A form for a person.
 ///
 /// ```
@@ -40,7 +62,7 @@ impl<T: JsonSchema + 'static> FormQuestion<T> {
 
 impl<T> sealed::Sealed for FormQuestion<T> {}
 
-impl<T: DeserializeOwned + JsonSchema + Send + 'static> QuestionKind for FormQuestion<T> {
+impl<T: FormType> QuestionKind for FormQuestion<T> {
     type Value = T;
 
     fn request(&self, note: Option<&str>) -> Result<InputRequest, String> {

@@ -45,6 +45,15 @@ impl UriTemplate {
         Ok(Self(parts))
     }
 
+    /// The names of its variables.
+    pub(super) fn variables(&self) -> Vec<&str> {
+        let named = self.0.iter().filter_map(|part| match part {
+            Part::Variable { name, .. } => Some(&**name),
+            Part::Literal(_) => None,
+        });
+        named.collect()
+    }
+
     /// The variables' values, if the URI is one of the template's.
     pub(super) fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
         let mut values = Vec::new();

@@ -24,7 +24,7 @@ impl Tables<'_> {
             }
             for place in due {
                 let mut head = self.connection.prepare_cached(sql::HEAD_AT)?.query_row([place], Head::read)?;
-                head.record.apply(wanted.event(), now)?;
+                head.record.apply(wanted.event(&tasks), now)?;
                 let is_taken = head.record.leased_until.is_some();
                 self.keep(&head)?;
                 if is_taken {

@@ -1,0 +1,169 @@
+//! Questions on the terminal of the process: ready handlers for forms and URLs.
+//!
+//! [`Builder::terminal`](crate::Builder::terminal) gives a client both. One question is asked at a time, whatever a round
+//! asks at once, with the asking server and its message above it. A field is entered or chosen, with its default taken by
+//! Enter and the reason shown where it does not fit; one that is optional may be left empty. Esc leaves the question,
+//! declined or cancelled. Ctrl-C ends the whole call, with an error that carries it.
+//!
+//! Where standard input is no terminal, answers are read from it, a line a field: they may be piped in. A line that is
+//! empty takes the default or leaves the field empty, and one that holds Esc alone declines. Prompts go to standard
+//! error in both cases.
+//!
+//! ```no_run
+//! use mrtr_client::Client;
+//! use mrtr_client::testing::Script;
+//! use serde_json::json;
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
+//! let form = json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
+//! let server = Script::new() // yours is behind a transport
+//!     .result(json!({ "resultType": "input_required", "inputRequests": { "login": { "method": "elicitation/create",
+//!         "params": { "message": "Who are you?", "requestedSchema": form } } } }))
+//!     .result(json!({ "resultType": "complete", "content": [] }));
+//! let client = Client::builder(server).terminal().build();
+//! client.call_tool("greet", json!({})).await?;
+//! # Ok(()) }
+//! ```
+
+mod lines;
+mod prompt;
+mod screen;
+
+use std::io::{self, IsTerminal};
+use std::sync::LazyLock;
+
+use indexmap::IndexMap;
+use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr_schema::{Form, Json, Printable};
+use tokio::sync::Mutex;
+
+use crate::answer::AnswerError;
+use crate::handlers::{FormRequest, UrlRequest};
+use lines::Lines;
+use prompt::{Entered, Prompter, heading};
+use screen::Screen;
+
+/// Why a question on the terminal has no answer.
+///
+/// ```
+/// use mrtr_client::terminal::TerminalError;
+///
+/// assert_eq!(TerminalError::Interrupted.to_string(), "interrupted by Ctrl-C");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TerminalError {
+    /// The person pressed Ctrl-C.
+    #[error("interrupted by Ctrl-C")]
+    Interrupted,
+    /// Standard input is no terminal, and has come to its end.
+    #[error("the input ended before the question was answered")]
+    EndOfInput,
+    /// The terminal does not do what it should.
+    #[error("the terminal cannot be used")]
+    Broken(#[source] io::Error),
+    /// The form cannot be filled in: it demands what it has no field for, say.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+}
+
+/// Has a form filled in on the terminal: for [`on_elicit`](crate::Builder::on_elicit).
+///
+/// A prompt that is on the screen stays there until the person has answered it, even if the call has ended meanwhile.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, FormRequest, terminal};
+///
+/// let client = Client::builder(Script::new())
+///     .on_elicit(|form: FormRequest| async move {
+///         if form.context().name.as_deref() == Some("spy") { Ok(form.decline()?) } else { terminal::ask(form).await }
+///     })
+///     .build();
+/// assert!(client.capabilities().elicits_forms());
+/// ```
+pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
+    on_terminal(move |prompter| {
+        prompter.say(&heading(form.context(), form.message()))?;
+        let mut content = IndexMap::<&str, Json>::new();
+        for field in form.fields() {
+            match prompter.ask(form.form(), field)? {
+                Entered::Value(value) => {
+                    content.insert(field.name, value);
+                }
+                Entered::Nothing => {}
+                Entered::Left(action) => return Ok(ElicitResult::new(action)),
+            }
+        }
+        // A form without fields asks for a yes: it is not given in the person's place.
+        if form.fields().next().is_none() {
+            return Ok(match agree(prompter, &GO_ON)? {
+                ElicitAction::Accept => form.accept(&content)?,
+                refused => ElicitResult::new(refused),
+            });
+        }
+        Ok(form.accept(&content)?)
+    })
+    .await
+}
+
+/// Shows a URL on the terminal, all of it, and asks whether the person will go there: for
+/// [`on_url`](crate::Builder::on_url). Nothing opens it: that is for the person to do.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{Client, terminal};
+///
+/// let client = Client::builder(Script::new()).on_url(terminal::visit).build();
+/// assert!(client.capabilities().elicits_urls() && !client.capabilities().elicits_forms());
+/// ```
+pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
+    on_terminal(move |prompter| {
+        // What is agreed to is the whole of it: nothing is cut.
+        let url = Printable::line(request.url()).up_to(usize::MAX).to_string();
+        prompter.say(&format!("{}  {url}\n", heading(request.context(), request.message())))?;
+        let action = agree(prompter, &VISIT)?;
+        if action == ElicitAction::Accept {
+            prompter.say(&format!("Open this in your browser: {url}\n"))?;
+        }
+        Ok(ElicitResult::new(action))
+    })
+    .await
+}
+
+/// Asks for a yes.
+fn agree(prompter: &mut dyn Prompter, question: &Form) -> Result<ElicitAction, TerminalError> {
+    let Some(field) = question.fields().next() else { return Ok(ElicitAction::Cancel) };
+    Ok(match prompter.ask(question, field)? {
+        Entered::Value(value) if value.as_str() == "true" => ElicitAction::Accept,
+        Entered::Value(_) | Entered::Nothing => ElicitAction::Decline,
+        Entered::Left(action) => action,
+    })
+}
+
+static GO_ON: LazyLock<Form> = LazyLock::new(|| yes_or_no("Go on?"));
+static VISIT: LazyLock<Form> = LazyLock::new(|| yes_or_no("Will you visit this URL?"));
+
+fn yes_or_no(question: &str) -> Form {
+    let field = serde_json::json!({ "type": "boolean", "title": question });
+    let form = serde_json::json!({ "type": "object", "properties": { "yes": field }, "required": ["yes"] });
+    Form::parse(&form.to_string()).expect("a field of a known kind makes a form")
+}
+
+/// Has the terminal to itself for one question: a round may ask several at once, and a process has one terminal.
+async fn on_terminal<T: Send + 'static>(
+    question: impl FnOnce(&mut dyn Prompter) -> Result<T, TerminalError> + Send + 'static,
+) -> Result<T, TerminalError> {
+    static TERMINAL: Mutex<()> = Mutex::const_new(());
+    let terminal = TERMINAL.lock().await;
+    let asking = tokio::task::spawn_blocking(move || {
+        // Held until the person is done, even if the call does not wait for that any more.
+        let _terminal = terminal;
+        if io::stdin().is_terminal() {
+            question(&mut Screen)
+        } else {
+            question(&mut Lines::new(io::stdin().lock(), io::stderr()))
+        }
+    });
+    asking.await.map_err(|error| TerminalError::Broken(io::Error::other(error)))?
+}

@@ -1,0 +1,95 @@
+//! Sessions of the legacy era over HTTP: which one a request belongs to, and how each reply goes out.
+
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use mrtr_schema::Feature;
+use mrtr_server::transport::{LegacyMessage, LegacyReply, ListenError};
+
+use super::budget::BodyReservation;
+use super::endpoint::Endpoint;
+use super::head;
+use super::mirrored_headers;
+use super::permits::permit;
+use super::rejection::Rejection;
+use super::respond::{JSON, event_stream, respond, with_type};
+use super::response_body::{ResponseBody, StreamPermits};
+use super::status::status;
+
+impl Endpoint {
+    /// Answers a message that does not say its version.
+    pub(super) async fn answer_legacy(
+        &self,
+        message: LegacyMessage,
+        head: &Parts,
+    ) -> Result<Response<ResponseBody>, Rejection> {
+        let version = mirrored_headers::version(&head.headers);
+        Ok(match message.answer(session_id(&head.headers), &version).await {
+            LegacyReply::Opened { body, session } => {
+                let mut response = with_type(StatusCode::OK, ResponseBody::whole(body), JSON);
+                let id = HeaderValue::from_str(session.as_str()).map_err(|_| Rejection::Overloaded)?;
+                response.headers_mut().insert(SESSION_ID, id);
+                response
+            }
+            LegacyReply::Message { body, error, revision } => {
+                let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, revision));
+                with_type(status, ResponseBody::whole(body), JSON)
+            }
+            LegacyReply::Events(events) => {
+                event_stream(ResponseBody::session_events(events, self.config.keep_alive, StreamPermits::none()))
+            }
+            LegacyReply::Accepted => accepted(),
+            LegacyReply::NoSession { body } => with_type(StatusCode::NOT_FOUND, ResponseBody::whole(body), JSON),
+            LegacyReply::Overloaded => return Err(Rejection::Overloaded),
+            LegacyReply::Modern(reply) => respond(reply, &self.config, StreamPermits::none()),
+            _ => accepted(),
+        })
+    }
+
+    /// Answers a request that is no POST: to listen, to resume a stream, or to end a session.
+    pub(super) async fn answer_without_body(&self, head: &Parts) -> Result<Response<ResponseBody>, Rejection> {
+        let config = &self.config;
+        if !config.allowed.allow(head) {
+            return Err(Rejection::ForeignOrigin);
+        }
+        // Only the endpoint of both eras has sessions; the drafts are on paths of their own.
+        let has_sessions = config.revision.has(Feature::RequestMetadata);
+        let Some(session) = session_id(&head.headers).filter(|_| has_sessions) else { return Err(Rejection::NotPost) };
+        let listens = head.method == Method::GET;
+        if !listens && head.method != Method::DELETE {
+            return Err(Rejection::NotPost);
+        }
+        head::check_listener(&head.headers, listens)?;
+        let identity = config.authenticator.authenticate(head).await.map_err(Rejection::Unauthenticated)?;
+        let (context, sessions) = (self.context(head, identity), self.server().sessions());
+        if !listens {
+            let mut response = Response::new(ResponseBody::empty());
+            *response.status_mut() = StatusCode::NO_CONTENT;
+            return if sessions.end(session, &context) { Ok(response) } else { Err(Rejection::NoSession) };
+        }
+        let permits = StreamPermits::new(Some(permit(&config.subscription_permits)?), BodyReservation::default());
+        let version = mirrored_headers::version(&head.headers);
+        let last_event = head.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
+        let events = sessions.listen(session, &context, &version, last_event).map_err(|error| match error {
+            ListenError::NoSession => Rejection::NoSession,
+            ListenError::Nothing => Rejection::NotPost,
+            ListenError::OtherVersion => Rejection::OtherVersion,
+            _ => Rejection::StreamGone,
+        })?;
+        Ok(event_stream(ResponseBody::session_events(events, config.keep_alive, permits)))
+    }
+}
+
+/// The session that a request says it belongs to. Two that differ, or one that cannot be read, name none that exists.
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(SESSION_ID).iter();
+    let id = values.next()?;
+    Some(if values.next().is_some() { "" } else { id.to_str().unwrap_or_default() })
+}
+
+fn accepted() -> Response<ResponseBody> {
+    let mut response = Response::new(ResponseBody::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
+}
+
+const SESSION_ID: header::HeaderName = header::HeaderName::from_static("mcp-session-id");

@@ -1,0 +1,25 @@
+//! The attribute `#[data]`, which `mrtr` gives on.
+
+use proc_macro::TokenStream;
+
+/// Derives what a type needs to be asked for, taken as arguments or recorded: `Serialize`, `Deserialize` and
+/// `JsonSchema`, by way of `mrtr`, so that a program needs neither serde nor schemars among its dependencies.
+///
+/// Attributes of serde and schemars work as they do with the derives.
+#[proc_macro_attribute]
+pub fn data(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    if !arguments.is_empty() {
+        return "::core::compile_error!(\"`#[data]` takes no arguments; options go into `#[serde(…)]` on the type\");"
+            .parse()
+            .expect("it is Rust");
+    }
+    let mut output: TokenStream = "
+        #[derive(::mrtr::serde::Serialize, ::mrtr::serde::Deserialize, ::mrtr::schemars::JsonSchema)]
+        #[serde(crate = \"::mrtr::serde\")]
+        #[schemars(crate = \"::mrtr::schemars\")]
+    "
+    .parse()
+    .expect("it is Rust");
+    output.extend(item);
+    output
+}

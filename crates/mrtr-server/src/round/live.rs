@@ -1,0 +1,105 @@
+//! A call whose client waits: its handler runs again and again over a journal that stays here, until it is done.
+
+use mrtr_schema::{ErrorCode, ErrorObject, Json};
+
+use super::{Prepared, Round, RoundEnd};
+use crate::engine::{Outcome, Question, RunReport, gate};
+use crate::error::{Failure, ToolError, internal_error};
+use crate::flow::run::run;
+use crate::register::flow_output::FlowOutput;
+use crate::register::handler::Handler;
+use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::support::metrics;
+use crate::support::shed::LoadGuard;
+
+impl Round<'_> {
+    /// Runs the handler until it is done, and has the client asked in between. One meaning of a handler: each run ends
+    /// when only questions are left, as in a round, and the next one begins with their answers.
+    pub(super) async fn run_live<R: FlowOutput>(
+        &self,
+        live: &dyn LiveClient,
+        prepared: Box<Prepared<'_>>,
+        handler: &Handler<R>,
+        arguments: &Json,
+        finish: impl FnOnce(&mut R),
+    ) -> Result<RoundEnd, ErrorObject> {
+        let Prepared { mut journal, context, lazy_flow, .. } = *prepared;
+        let goes_on_in_place = context.goes_on_in_place;
+        let patience = self.settings.question_timeout;
+        let result = loop {
+            let mut context = self.run_context(&lazy_flow, self.shared.clock.now());
+            let LiveRun { stop, journal_limit } = live.run_begins();
+            (context.stop, context.journal_limit) = (Some(stop), journal_limit);
+            (context.waits, context.goes_on_in_place) = (true, goes_on_in_place);
+            let running = LoadGuard::begin(&self.shared.load);
+            // In a box, which goes with the run: a call that waits for a person takes little.
+            let ran = Box::pin(run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context)).await;
+            drop(running);
+            let RunReport { outcome, journal: left, look_again, .. } =
+                ran.resolve_manual_questions(&self.shared.inputs);
+            journal = left;
+            let ended = live.run_ended(&journal).await;
+            let waited = match outcome {
+                Outcome::Done(mut result) => {
+                    finish(&mut result);
+                    break self.complete(result, "done");
+                }
+                Outcome::Failed(failure) => break self.failed::<R>(failure),
+                Outcome::Stopped(_) => Err(NotAnswered::Stopped),
+                Outcome::IntoTask => Err(NotAnswered::Failed(no_task())),
+                Outcome::Waiting(_) | Outcome::Yielded { .. } if ended.is_err() => ended,
+                Outcome::Waiting(questions) if let Some(reason) = live.unaskable() => {
+                    let keys: Vec<_> = questions.iter().map(|question| format!("`{}`", question.key)).collect();
+                    let text = format!("This would ask for {}, and {reason}", keys.join(", "));
+                    Err(NotAnswered::Failed(ToolError::new(text).into()))
+                }
+                Outcome::Waiting(questions) => {
+                    if let Err(error) = self.check_questions(&questions) {
+                        self.concluded("missing_capability");
+                        break self.refused_question::<R>(error);
+                    }
+                    metrics::asked(questions.iter().map(|question| &question.request), 0);
+                    live.ask(questions, &mut journal, Wait { patience, look_again }).await
+                }
+                Outcome::Yielded { pause, .. } => live.pause(Wait { patience, look_again: Some(pause) }).await,
+            };
+            match waited {
+                Ok(()) => self.concluded("asked"),
+                Err(NotAnswered::Failed(failure)) => break self.failed::<R>(failure),
+                Err(NotAnswered::Stopped) => {
+                    self.concluded("abandoned");
+                    break Err(internal_error());
+                }
+            }
+        };
+        result.map(RoundEnd::Result)
+    }
+
+    /// Whether this client may be asked all of this, in the revision of its session.
+    fn check_questions(&self, questions: &[Question]) -> Result<(), ErrorObject> {
+        let (method, revision) = (&self.request.method, self.revision());
+        if !self.request.may_ask() {
+            return Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, format!("Nothing can be asked on `{method}`")));
+        }
+        let requests = || questions.iter().map(|question| &question.request);
+        gate::check(requests(), &self.request.capabilities, revision)?;
+        let unsayable = requests().find_map(|request| request.check_in(revision).err());
+        match unsayable {
+            Some(reason) => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("This cannot be asked: {reason}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// For a tool, the model reads of it; the caller of anything else gets the error.
+    fn refused_question<R: FlowOutput>(&self, error: ErrorObject) -> Result<String, ErrorObject> {
+        match R::failed(error.message.clone()) {
+            Ok(result) => self.identity.write_output(result, self.revision()),
+            Err(_) => Err(error),
+        }
+    }
+}
+
+/// Tasks are offered in the modern era only; where something here runs tasks, the flow goes on in place.
+fn no_task() -> Failure {
+    ToolError::new("This tool goes on as a task, which a client with a session cannot have").into()
+}

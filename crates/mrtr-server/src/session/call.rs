@@ -1,0 +1,297 @@
+//! A call of a session: it stays open while its client is asked, and its handler runs again with the answers.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_schema::{InputRequest, RequestId};
+use mrtr_state::Timestamp;
+use tokio::sync::Notify;
+
+use super::memory::Share;
+use super::notices;
+use super::one::Session;
+use super::open_questions::{Answer, Delivered, Difference, OpenQuestions, Standing};
+use super::stream::CallStream;
+use crate::engine::journal::Journal;
+use crate::engine::{Question, StopReason, StopSignal};
+use crate::error::{Failure, ToolError};
+use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::support::changes::Changes;
+use crate::support::notify::NotificationSink;
+use crate::support::permit::Held;
+
+/// A call that is open.
+pub(super) struct Call {
+    pub(super) id: RequestId,
+    session: Arc<Session>,
+    pub(super) stream: Arc<CallStream>,
+    pub(super) stop: StopSignal,
+    questions: Mutex<OpenQuestions>,
+    /// An answer has come.
+    arrived: Notify,
+    kept: Mutex<Kept>,
+    changes: Changes,
+}
+
+/// What a call keeps.
+struct Kept {
+    /// For its message and its journal.
+    share: Share,
+    message: usize,
+    /// What its run holds of the transport: brought by the call itself, and then by the answer that lets it go on.
+    /// Between runs it holds nothing.
+    permit: Option<Held<'static>>,
+    /// Since when it waits for what is settled elsewhere, and how often it looked.
+    pause: Option<(Timestamp, u32)>,
+}
+
+impl Call {
+    pub(super) fn new(
+        session: &Arc<Session>,
+        id: RequestId,
+        stream: Arc<CallStream>,
+        (share, message): (Share, usize),
+        permit: Option<Held<'static>>,
+        changes: Changes,
+    ) -> Self {
+        Self {
+            id,
+            session: Arc::clone(session),
+            stream,
+            stop: StopSignal::new(),
+            questions: Mutex::default(),
+            arrived: Notify::new(),
+            kept: Mutex::new(Kept { share, message, permit, pause: None }),
+            changes,
+        }
+    }
+
+    fn questions(&self) -> MutexGuard<'_, OpenQuestions> {
+        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.session.clock.now()
+    }
+
+    /// Takes in an answer to the question that was asked under this id. What the answer's request holds of its transport
+    /// is the next run's.
+    pub(super) fn deliver(&self, id: i64, answer: &Answer<'_>, permit: Option<Held<'static>>) {
+        self.stream.settled(id);
+        let mut questions = self.questions();
+        let Some(key) = questions.key_of(id) else { return };
+        match questions.deliver(id, answer, self.session.revision) {
+            None => return,
+            Some(Delivered::Settled) => {}
+            Some(Delivered::AskAgain(request)) => {
+                tracing::info!(key, "an answer is refused, and asked for again");
+                match self.send(&key, &request) {
+                    Ok(id) => return questions.asked_again(&key, id),
+                    Err(failure) => questions.fail(&key, failure),
+                }
+            }
+        }
+        drop(questions);
+        if let Some(permit) = permit {
+            self.kept().permit = Some(permit);
+        }
+        self.arrived.notify_one();
+    }
+
+    /// Sends a question under a fresh id.
+    fn send(&self, key: &str, request: &InputRequest) -> Result<i64, Failure> {
+        let id = self.session.question_id(&self.id);
+        let text = request.to_request(id, self.session.revision).map_err(|error| {
+            self.session.forget_question(id);
+            Failure::misuse(format!("the question `{key}` cannot be asked: {error}"))
+        })?;
+        self.stream.ask(id, text).map_err(|_| {
+            self.session.forget_question(id);
+            no_room()
+        })?;
+        Ok(id)
+    }
+
+    /// Asks what a run asks, as far as it is not asked already, and takes back what it does not ask any more.
+    fn put(&self, asked: Vec<Question>, patience: Duration) -> Result<(), Failure> {
+        let most = self.session.limits.questions;
+        if asked.len() > most {
+            let text = format!("This tool asks {} questions at once; a session takes {most}", asked.len());
+            return Err(ToolError::new(text).into());
+        }
+        let mut questions = self.questions();
+        let Difference { new, gone } = questions.compare(asked);
+        self.withdraw(gone);
+        for question in new {
+            let id = if questions.is_consented(&question) {
+                None
+            } else if questions.is_asked_too_often(&question.key) {
+                return Err(ToolError::new(format!("`{}` was asked too often", question.key)).into());
+            } else {
+                Some(self.send(&question.key, &question.request)?)
+            };
+            questions.opened(question, id, patience, self.now());
+        }
+        debug_assert!(questions.len() <= most);
+        Ok(())
+    }
+
+    /// Tells the client that these are asked no more. A late answer finds nothing.
+    fn withdraw(&self, ids: Vec<i64>) {
+        for id in ids {
+            self.session.forget_question(id);
+            self.stream.settled(id);
+            if let Some(notice) = notices::withdrawn(id, self.session.revision) {
+                self.stream.tell(notice);
+            }
+        }
+    }
+
+    /// Waits until something came, for so long at most.
+    async fn wait(&self, at_most: Duration) -> Result<(), NotAnswered> {
+        tokio::select! {
+            biased;
+            _ = self.stop.wait() => Err(NotAnswered::Stopped),
+            () = self.arrived.notified() => Ok(()),
+            () = self.session.clock.sleep(at_most) => Ok(()),
+            () = self.changes.ended() => {
+                let text = "The server is about to stop, and waits for no more answers; call again";
+                Err(NotAnswered::Failed(ToolError::new(text).into()))
+            }
+        }
+    }
+
+    fn patience(&self, wait: Wait) -> Duration {
+        wait.patience.unwrap_or(self.session.limits.question_timeout)
+    }
+
+    /// How long to wait before it is looked again: twice as long each time, up to a minute.
+    fn longer(&self, first: Duration, now: Timestamp) -> (Duration, Timestamp) {
+        let mut kept = self.kept();
+        let (since, looks) = kept.pause.get_or_insert((now, 0));
+        let pause = first.saturating_mul(2_u32.saturating_pow(*looks)).min(LONGEST_PAUSE.max(first));
+        *looks += 1;
+        (pause, *since)
+    }
+
+    /// The call ends: open questions are taken back, and the response goes out, unless the client does not want it any
+    /// more.
+    pub(super) fn end(&self, response: Option<String>) {
+        let open = self.questions().close();
+        self.withdraw(open);
+        self.stream.end(response.filter(|_| self.stop.raised().is_none()));
+        self.session.call_ended(self);
+        self.kept().permit = None;
+    }
+}
+
+#[async_trait]
+impl LiveClient for Call {
+    fn run_begins(&self) -> LiveRun {
+        LiveRun { stop: self.stop.clone(), journal_limit: self.session.limits.bytes_of_session / 4 }
+    }
+
+    async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered> {
+        let done = self.questions().take_done(journal);
+        for elicitation in done {
+            self.kept().pause = None;
+            if let Some(notice) = notices::visited(&elicitation, self.session.revision) {
+                self.stream.tell(notice);
+            }
+        }
+        let mut kept = self.kept();
+        kept.permit = None;
+        let size = kept.message + journal.size();
+        kept.share.resize(size).map_err(|_| NotAnswered::Failed(no_room()))
+    }
+
+    async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered> {
+        let patience = self.patience(wait);
+        self.put(questions, patience).map_err(NotAnswered::Failed)?;
+        let began = self.now();
+        let look_again = wait.look_again.map(|pause| began + self.longer(pause, began).0);
+        loop {
+            let now = self.now();
+            let (standing, late) = self.questions().stand(journal, self.session.revision, now);
+            self.withdraw(late);
+            let next = match standing {
+                Standing::Settled => return Ok(()),
+                Standing::Failed(failure) => return Err(NotAnswered::Failed(failure)),
+                Standing::Open(next) => next,
+            };
+            if look_again.is_some_and(|moment| now >= moment) {
+                self.questions().record(journal, self.session.revision);
+                return Ok(());
+            }
+            self.wait(look_again.map_or(next, |moment| moment.min(next)).since(now)).await?;
+        }
+    }
+
+    async fn pause(&self, wait: Wait) -> Result<(), NotAnswered> {
+        let (now, patience) = (self.now(), self.patience(wait));
+        let first = wait.look_again.unwrap_or_default();
+        // The engine lets the pauses of a visit grow by itself.
+        let (since, looks) = {
+            let mut kept = self.kept();
+            let (since, looks) = kept.pause.get_or_insert((now, 0));
+            *looks += 1;
+            (*since, *looks)
+        };
+        if now.since(since) >= patience {
+            let what = self.questions().waits_for();
+            return Err(NotAnswered::Failed(ToolError::new(format!("{what} was not done within {patience:?}")).into()));
+        }
+        if first.is_zero() {
+            if looks > MOST_YIELDS {
+                return Err(NotAnswered::Failed(Failure::misuse(
+                    "the handler gives way again and again, and asks nothing",
+                )));
+            }
+            tokio::task::yield_now().await;
+            return self.stop.raised().map_or(Ok(()), |_| Err(NotAnswered::Stopped));
+        }
+        let end = now + first.min(patience.saturating_sub(now.since(since)).max(SHORTEST_PAUSE));
+        while self.now() < end {
+            self.wait(end.since(self.now())).await?;
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl NotificationSink for Call {
+    async fn notify(&self, message: String) {
+        self.stream.notify(message).await;
+    }
+}
+
+impl fmt::Debug for Call {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Call").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// Ends a call when it is dropped, if it has not ended: its run was dropped, or it panicked.
+pub(super) struct OpenCall(pub(super) Arc<Call>);
+
+impl Drop for OpenCall {
+    fn drop(&mut self) {
+        self.0.stop.raise(StopReason::Shutdown);
+        self.0.end(None);
+    }
+}
+
+fn no_room() -> Failure {
+    ToolError::new("The session has no room for this call; end others first").into()
+}
+
+/// As often a handler gives way in a row, before that counts as a mistake.
+const MOST_YIELDS: u32 = 64;
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+const SHORTEST_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,68 @@
+//! How clients of the legacy era are served, and how much their sessions may take.
+
+use std::time::Duration;
+
+/// How a server deals with clients that begin with `initialize`.
+///
+/// ```
+/// use mrtr_server::{Legacy, Server};
+///
+/// let modern_only = Server::builder("tracker", "1.0.0").legacy(Legacy::Refuse);
+/// assert_eq!(Legacy::default(), Legacy::Sessions);
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Legacy {
+    /// Each has a session, in which it can be asked. A fleet of servers routes by the session's id.
+    #[default]
+    Sessions,
+    /// None has a session: plain tools work, and a tool that would ask is refused with a text that says why.
+    Stateless,
+    /// They are told which versions there are.
+    Refuse,
+}
+
+/// How much sessions may take, together and each.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_server::{Server, SessionLimits};
+///
+/// let limits = SessionLimits { idle: Duration::from_mins(5), ..SessionLimits::default() };
+/// let builder = Server::builder("tracker", "1.0.0").session_limits(limits);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "an operator sets any of them beside the defaults")]
+pub struct SessionLimits {
+    /// How many sessions there are at a time. 4096 by default.
+    pub sessions: usize,
+    /// How many of them one caller may have, where callers are known. 256 by default.
+    pub sessions_of_caller: usize,
+    /// How long a session is kept of which nothing is heard and to which no stream is open. Half an hour by default.
+    pub idle: Duration,
+    /// How much all sessions keep together: calls with their journals, and what waits to be sent. 256 MiB by default.
+    pub bytes: usize,
+    /// How much of that one session may keep. 16 MiB by default.
+    pub bytes_of_session: usize,
+    /// How many calls of a session are open at a time. 64 by default.
+    pub calls: usize,
+    /// How many questions of a call are open at a time. 64 by default.
+    pub questions: usize,
+    /// How long an answer is waited for, unless the tool or the question says otherwise. Ten minutes by default.
+    pub question_timeout: Duration,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self {
+            sessions: 4096,
+            sessions_of_caller: 256,
+            idle: Duration::from_mins(30),
+            bytes: 256 << 20,
+            bytes_of_session: 16 << 20,
+            calls: 64,
+            questions: 64,
+            question_timeout: Duration::from_mins(10),
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! A message of the legacy era, and what is answered to it.
+
+use std::fmt;
+
+use mrtr_schema::{Envelope, ErrorCode, ErrorObject, RequestId, Revision, Wire};
+
+use super::id::SessionId;
+use super::limits::Legacy;
+use super::one::Session;
+use super::open_questions::Answer;
+use super::requests;
+use super::stream::SessionStream;
+use super::table::{Sessions, is_version};
+use crate::protocol::reply::{Refused, Reply, Stage};
+use crate::protocol::versionless::{Content, Versionless};
+use crate::register::context::{Context, HeaderClaim};
+
+/// A message that does not say its version: of the legacy era, if it belongs to a session or begins one.
+///
+/// ```
+/// use mrtr_server::transport::{HeaderClaim, LegacyReply, Received};
+/// use mrtr_server::{Context, Server};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("empty", "1.0.0").build().unwrap();
+/// let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+/// let Received::Legacy(message) = server.receive(ping.into(), Context::new()).await else { panic!("no version") };
+/// let reply = message.answer(Some("no such id"), &HeaderClaim::Missing).await;
+/// assert!(matches!(reply, LegacyReply::NoSession { .. }));
+/// # }
+/// ```
+pub struct LegacyMessage {
+    sessions: Sessions,
+    message: Box<Versionless>,
+}
+
+/// What a transport sends back to a client of the legacy era.
+///
+/// ```
+/// use mrtr_server::transport::LegacyReply;
+///
+/// /// Whether the answer comes as a stream.
+/// fn is_stream(reply: &LegacyReply) -> bool {
+///     matches!(reply, LegacyReply::Events(_))
+/// }
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LegacyReply {
+    /// It is of no session: what a server without sessions replies.
+    Modern(Reply),
+    /// A session has begun.
+    Opened {
+        /// The response to `initialize`.
+        body: String,
+        /// Its id: the client sends it with every further message.
+        session: SessionId,
+    },
+    /// A JSON-RPC response.
+    Message {
+        /// Its text.
+        body: String,
+        /// The code, if it is an error, and how far the request had come.
+        error: Option<(ErrorCode, Stage)>,
+        /// The revision of the session.
+        revision: Revision,
+    },
+    /// Messages of a call, the response as the last one. Dropping them cancels nothing.
+    Events(SessionStream),
+    /// Nothing is answered.
+    Accepted,
+    /// There is no such session, or it has ended, or it is another principal's: the client begins anew.
+    NoSession {
+        /// An error that says so.
+        body: String,
+    },
+    /// There are as many sessions as there may be.
+    Overloaded,
+}
+
+impl LegacyMessage {
+    pub(crate) fn new(sessions: Sessions, message: Box<Versionless>) -> Self {
+        Self { sessions, message }
+    }
+
+    /// Answers it, in the session that its transport says it belongs to. `version` is what a header claims: it must be
+    /// the session's version, if it is there.
+    ///
+    /// When this is first polled a call has begun, and a cancellation finds it.
+    pub async fn answer(self, session: Option<&str>, version: &HeaderClaim<'_>) -> LegacyReply {
+        let Self { sessions, message } = self;
+        let Versionless { content, context, refusal } = *message;
+        match (sessions.legacy(), content) {
+            (Legacy::Refuse, _) => LegacyReply::Modern(refusal),
+            (_, Content::Request { id, request }) if request.is("initialize") => {
+                requests::initialize(&sessions, id, &request, &context)
+            }
+            (Legacy::Stateless, Content::Request { id, request }) => {
+                requests::stateless(&sessions, id, &request, context, version).await
+            }
+            (Legacy::Stateless, Content::Other(_)) => LegacyReply::Modern(refusal),
+            (Legacy::Sessions, content) => match session {
+                Some(session) => in_session(&sessions, session, content, context, version).await,
+                None => LegacyReply::Modern(outside(content, refusal)),
+            },
+        }
+    }
+}
+
+/// A message that belongs to a session.
+async fn in_session(
+    sessions: &Sessions,
+    session: &str,
+    content: Content,
+    mut context: Context<'static>,
+    version: &HeaderClaim<'_>,
+) -> LegacyReply {
+    let id = match &content {
+        Content::Request { id, .. } => Some(id.clone()),
+        Content::Other(_) => None,
+    };
+    let Some(session) = sessions.find(session, &context) else {
+        let error =
+            ErrorObject::new(ErrorCode::INVALID_REQUEST, "There is no such session; begin anew with `initialize`");
+        return LegacyReply::NoSession { body: text_of(Reply::error(id, error.into(), Revision::default())) };
+    };
+    if !is_version(version, session.revision) {
+        let text = format!("MCP-Protocol-Version is not the version of the session, {}", session.revision);
+        let error = ErrorObject::new(ErrorCode::INVALID_REQUEST, text);
+        return LegacyReply::of(Reply::error(id, Refused::early(error), session.revision), session.revision);
+    }
+    match content {
+        Content::Request { id, request } => {
+            requests::in_session(sessions.parts(), &session, id, request, context).await
+        }
+        Content::Other(body) => {
+            match Envelope::parse(&body) {
+                Ok(Envelope::Notification { method, params }) => requests::notified(&session, &method, params),
+                Ok(Envelope::Result { id, result }) => {
+                    session.answer(&id, &Answer::Result(result), context.take_permit());
+                }
+                Ok(Envelope::Error { id: Some(id), error }) => refused(&session, &id, error, &mut context),
+                // It was taken apart before; an error without an id answers nothing.
+                _ => {}
+            }
+            LegacyReply::Accepted
+        }
+    }
+}
+
+/// The client answers with an error.
+fn refused(session: &Session, id: &RequestId, error: &serde_json::value::RawValue, context: &mut Context<'static>) {
+    let (code, message) = match ErrorObject::read(error, session.revision.lenient()) {
+        Ok(error) => (error.code.as_i64(), error.message),
+        Err(_) => (ErrorCode::INTERNAL_ERROR.as_i64(), "the error cannot be read".to_owned()),
+    };
+    session.answer(id, &Answer::Error { code, message: &message }, context.take_permit());
+}
+
+/// What a message is answered that belongs to no session.
+fn outside(content: Content, refusal: Reply) -> Reply {
+    let Content::Request { id, .. } = content else { return refusal };
+    let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
+    let text = format!(
+        "`_meta` does not say a protocol version: this server has {} so, and {} in a session that begins with `initialize`",
+        Revision::default(),
+        legacy.join(" and ")
+    );
+    let error = ErrorObject::new(ErrorCode::INVALID_PARAMS, text);
+    Reply::error(Some(id), Refused::early(error), Revision::default())
+}
+
+impl LegacyReply {
+    /// A reply in a session.
+    pub(super) fn of(reply: Reply, revision: Revision) -> Self {
+        match reply {
+            Reply::Message { body, error } => Self::Message { body, error, revision },
+            Reply::Accepted => Self::Accepted,
+            stream => Self::Modern(stream),
+        }
+    }
+}
+
+fn text_of(reply: Reply) -> String {
+    match reply {
+        Reply::Message { body, .. } => body,
+        _ => String::new(),
+    }
+}
+
+impl fmt::Debug for LegacyMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LegacyMessage")
+    }
+}

@@ -1,0 +1,322 @@
+//! One session: whose it is, what was agreed in it, and its open calls.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mrtr_schema::{ClientCapabilities, LoggingLevel, RequestId, Revision};
+use mrtr_state::Timestamp;
+use tokio::sync::watch;
+
+use super::call::Call;
+use super::id::SessionId;
+use super::limits::SessionLimits;
+use super::memory::{Memory, Share};
+use super::open_questions::Answer;
+use super::stream::CallStream;
+use crate::engine::StopReason;
+use crate::register::context::Context;
+use crate::support::caller::Caller;
+use crate::support::changes::Changes;
+use crate::support::clock::Clock;
+use crate::support::permit::Held;
+
+/// Whose a session is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Owner {
+    pub(super) caller: Option<Caller>,
+    tenant: Option<String>,
+}
+
+impl Owner {
+    pub(super) fn of(context: &Context<'_>) -> Self {
+        Self { caller: context.caller.clone(), tenant: context.tenant.clone() }
+    }
+}
+
+/// A session.
+pub(super) struct Session {
+    pub(super) id: SessionId,
+    pub(super) owner: Owner,
+    pub(super) revision: Revision,
+    pub(super) capabilities: Arc<ClientCapabilities>,
+    pub(super) limits: Arc<SessionLimits>,
+    pub(super) clock: Arc<dyn Clock>,
+    memory: Memory,
+    state: Mutex<State>,
+    /// Which listener is the last one; the greatest number ends them all.
+    listener: watch::Sender<u64>,
+}
+
+struct State {
+    /// When it was last heard of.
+    seen: Timestamp,
+    level: LoggingLevel,
+    watched: HashSet<String>,
+    watched_share: Share,
+    calls: HashMap<RequestId, Arc<Call>>,
+    /// Streams of calls that have ended and may be resumed, oldest first.
+    ended: VecDeque<Arc<CallStream>>,
+    /// By which call each question was asked.
+    asked: HashMap<i64, RequestId>,
+    /// The last question, and the last stream.
+    questions: i64,
+    streams: u64,
+    listeners: usize,
+    is_over: bool,
+}
+
+/// Why a call does not begin.
+#[derive(Debug)]
+pub(super) enum NotBegun {
+    /// Its id is another open call's.
+    IdInUse,
+    TooManyCalls,
+    NoRoom,
+    /// The session has ended meanwhile.
+    Over,
+}
+
+impl Session {
+    pub(super) fn new(
+        id: SessionId,
+        owner: Owner,
+        (revision, capabilities): (Revision, ClientCapabilities),
+        limits: Arc<SessionLimits>,
+        memory: Memory,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let state = State {
+            seen: clock.now(),
+            // What a client that never says hears: the protocol leaves it to the server.
+            level: LoggingLevel::Info,
+            watched: HashSet::new(),
+            watched_share: memory.share(),
+            calls: HashMap::new(),
+            ended: VecDeque::new(),
+            asked: HashMap::new(),
+            questions: 0,
+            streams: 0,
+            listeners: 0,
+            is_over: false,
+        };
+        let capabilities = Arc::new(capabilities);
+        let (state, listener) = (Mutex::new(state), watch::Sender::new(0));
+        Self { id, owner, revision, capabilities, limits, clock, memory, state, listener }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note that the client was heard of.
+    pub(super) fn heard(&self) {
+        self.state().seen = self.clock.now();
+    }
+
+    /// When it is to be removed if nothing is heard of it. A client that reads one of its streams is heard of.
+    pub(super) fn expires(&self, now: Timestamp) -> Timestamp {
+        let mut state = self.state();
+        if state.listeners > 0 || state.calls.values().any(|call| call.stream.is_read()) {
+            state.seen = now;
+        }
+        state.seen + self.limits.idle
+    }
+
+    /// Whether nothing is under way in it.
+    pub(super) fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.calls.is_empty() && state.listeners == 0
+    }
+
+    pub(super) fn seen(&self) -> Timestamp {
+        self.state().seen
+    }
+
+    pub(super) fn level(&self) -> LoggingLevel {
+        self.state().level
+    }
+
+    pub(super) fn set_level(&self, level: LoggingLevel) {
+        self.state().level = level;
+    }
+
+    /// Watches a resource, and says whether there was room to.
+    pub(super) fn watch(&self, uri: String) -> bool {
+        let mut state = self.state();
+        if state.watched.contains(&uri) {
+            return true;
+        }
+        let size: usize = state.watched.iter().map(|uri| uri.len() + PER_WATCHED).sum();
+        if state.watched_share.resize(size + uri.len() + PER_WATCHED).is_err() || state.watched.len() >= MOST_WATCHED {
+            return false;
+        }
+        state.watched.insert(uri);
+        true
+    }
+
+    pub(super) fn unwatch(&self, uri: &str) {
+        let mut state = self.state();
+        if state.watched.remove(uri) {
+            let size = state.watched.iter().map(|uri| uri.len() + PER_WATCHED).sum();
+            // It becomes less, for which there is always room.
+            let _ = state.watched_share.resize(size);
+        }
+    }
+
+    pub(super) fn watches(&self, uri: &str) -> bool {
+        self.state().watched.contains(uri)
+    }
+
+    /// Begins a call, whose message takes so many bytes.
+    pub(super) fn begin_call(
+        self: &Arc<Self>,
+        id: RequestId,
+        message: usize,
+        permit: Option<Held<'static>>,
+        changes: Changes,
+    ) -> Result<Arc<Call>, NotBegun> {
+        let mut share = self.memory.share();
+        let mut state = self.state();
+        if state.is_over {
+            return Err(NotBegun::Over);
+        }
+        if state.calls.contains_key(&id) {
+            return Err(NotBegun::IdInUse);
+        }
+        if state.calls.len() >= self.limits.calls {
+            return Err(NotBegun::TooManyCalls);
+        }
+        while share.resize(message + PER_CALL).is_err() {
+            // What has ended may be forgotten before something new is refused.
+            state.ended.pop_front().ok_or(NotBegun::NoRoom)?;
+        }
+        state.streams += 1;
+        let stream = CallStream::new(state.streams, self.memory.share());
+        let call = Arc::new(Call::new(self, id.clone(), stream, (share, message + PER_CALL), permit, changes));
+        state.calls.insert(id, Arc::clone(&call));
+        Ok(call)
+    }
+
+    /// A call has ended. If it asked anything, its stream can still be resumed for a while.
+    pub(super) fn call_ended(&self, call: &Call) {
+        let mut state = self.state();
+        let is_it = state.calls.get(&call.id).is_some_and(|open| Arc::ptr_eq(&open.stream, &call.stream));
+        if !is_it {
+            return;
+        }
+        state.calls.remove(&call.id);
+        state.asked.retain(|_, asked_by| *asked_by != call.id);
+        if call.stream.has_asked() && !state.is_over {
+            state.ended.push_back(Arc::clone(&call.stream));
+            let excess = state.ended.len().saturating_sub(MOST_ENDED);
+            state.ended.drain(..excess);
+        }
+    }
+
+    /// A fresh id for a question of a call.
+    pub(super) fn question_id(&self, call: &RequestId) -> i64 {
+        let mut state = self.state();
+        state.questions += 1;
+        let id = state.questions;
+        state.asked.insert(id, call.clone());
+        id
+    }
+
+    pub(super) fn forget_question(&self, id: i64) {
+        self.state().asked.remove(&id);
+    }
+
+    /// Takes in an answer. One to a question that is not open, or was never asked, changes nothing.
+    pub(super) fn answer(&self, id: &RequestId, answer: &Answer<'_>, permit: Option<Held<'static>>) {
+        let RequestId::Integer(id) = *id else { return };
+        let mut state = self.state();
+        let call = state.asked.remove(&id).and_then(|call| state.calls.get(&call).map(Arc::clone));
+        drop(state);
+        match call {
+            Some(call) => call.deliver(id, answer, permit),
+            None => tracing::debug!(id, "an answer to no open question was dropped"),
+        }
+    }
+
+    /// The client does not want the response to a request any more.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        let call = self.state().calls.get(id).map(Arc::clone);
+        if let Some(call) = call {
+            call.stop.raise(StopReason::Cancelled);
+        }
+    }
+
+    /// The stream of a call that has this number, if it can be resumed.
+    pub(super) fn stream(&self, number: u64) -> Option<Arc<CallStream>> {
+        let state = self.state();
+        let open = state.calls.values().map(|call| &call.stream);
+        open.chain(&state.ended).find(|stream| stream.number == number).map(Arc::clone)
+    }
+
+    /// Listens for what changes, in the stead of an earlier listener.
+    pub(super) fn listen(self: &Arc<Self>) -> Listener {
+        let mut state = self.state();
+        state.listeners += 1;
+        let mut number = 0;
+        if !state.is_over {
+            self.listener.send_modify(|last| {
+                *last += 1;
+                number = *last;
+            });
+        }
+        Listener { session: Arc::clone(self), number, last: self.listener.subscribe() }
+    }
+
+    /// Ends it: its calls are stopped, and its streams end.
+    pub(super) fn end(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        state.ended.clear();
+        let calls: Vec<_> = state.calls.values().map(Arc::clone).collect();
+        drop(state);
+        self.listener.send_replace(u64::MAX);
+        for call in calls {
+            call.stop.raise(StopReason::Cancelled);
+            // Readers need not wait for a step that is under way.
+            call.stream.end(None);
+        }
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("id", &self.id).field("revision", &self.revision).finish_non_exhaustive()
+    }
+}
+
+/// A client that listens for what changes.
+pub(super) struct Listener {
+    pub(super) session: Arc<Session>,
+    number: u64,
+    last: watch::Receiver<u64>,
+}
+
+impl Listener {
+    /// Waits until another listens in its stead, or the session ends.
+    pub(super) async fn replaced(&mut self) {
+        // The sender lives as long as the session, which this holds.
+        let _ = self.last.wait_for(|last| *last != self.number).await;
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        let mut state = self.session.state();
+        state.listeners -= 1;
+        state.seen = self.session.clock.now();
+    }
+}
+
+/// Streams of calls that have ended, kept for a client that lost the response.
+const MOST_ENDED: usize = 8;
+/// Resources that a session watches.
+const MOST_WATCHED: usize = 1024;
+/// What a watched resource takes besides its URI, and a call besides its message and journal: about what was measured.
+const PER_WATCHED: usize = 64;
+const PER_CALL: usize = 4096;

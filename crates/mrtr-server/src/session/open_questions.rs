@@ -1,0 +1,303 @@
+//! The questions of a call that its client was asked: what became of each.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
+use mrtr_schema::{InputRequest, JsonObject, Revision, Wire};
+use mrtr_state::Timestamp;
+use serde_json::value::RawValue;
+
+use crate::engine::Question;
+use crate::engine::answer::check_answer;
+use crate::engine::journal::Journal;
+use crate::error::{Failure, FlowError, ToolError};
+use crate::support::{echo, metrics};
+
+/// The questions of a call.
+#[derive(Debug, Default)]
+pub(super) struct OpenQuestions {
+    open: Vec<OpenQuestion>,
+    /// What a person consented to visit, and was not found done.
+    visits: Vec<Visit>,
+    /// How often each was asked.
+    asked: HashMap<String, u32>,
+}
+
+#[derive(Debug)]
+struct OpenQuestion {
+    question: Question,
+    /// Under which id it was asked; none if it is only looked for, because the client consented to it before.
+    id: Option<i64>,
+    patience: Duration,
+    deadline: Timestamp,
+    /// How many answers to it would not do.
+    refused: u32,
+    settled: Option<Settled>,
+}
+
+/// What became of a question.
+#[derive(Debug)]
+enum Settled {
+    Answered(Box<RawValue>),
+    Skipped,
+    Failed(Failure),
+}
+
+/// A visit to a URL that a person consented to.
+#[derive(Debug)]
+struct Visit {
+    key: String,
+    request: InputRequest,
+    /// By which the client knows it.
+    elicitation: Option<String>,
+}
+
+/// What a client sent in answer to a question.
+#[derive(Debug)]
+pub(super) enum Answer<'a> {
+    Result(&'a RawValue),
+    Error { code: i64, message: &'a str },
+}
+
+/// What to do about an answer.
+#[derive(Debug)]
+pub(super) enum Delivered {
+    /// It settles its question.
+    Settled,
+    /// It will not do: the question is asked again, in these words.
+    AskAgain(Box<InputRequest>),
+}
+
+/// Where the questions of a call stand.
+#[derive(Debug)]
+pub(super) enum Standing {
+    /// All are settled, and what came is in the journal.
+    Settled,
+    /// One of them ends the call.
+    Failed(Failure),
+    /// Some are open, the first of them until then.
+    Open(Timestamp),
+}
+
+/// What a run asks, compared with what is open.
+pub(super) struct Difference {
+    /// To be asked.
+    pub(super) new: Vec<Question>,
+    /// Asked no more, by the ids of their requests.
+    pub(super) gone: Vec<i64>,
+}
+
+impl OpenQuestions {
+    /// Takes in what a run asks. What is open already stays open, and is not sent again.
+    pub(super) fn compare(&mut self, questions: Vec<Question>) -> Difference {
+        let mut left = std::mem::take(&mut self.open);
+        let mut new = Vec::new();
+        for question in questions {
+            let is_same =
+                |open: &OpenQuestion| open.question.key == question.key && open.question.request == question.request;
+            match left.iter().position(is_same) {
+                Some(place) => {
+                    let open = left.swap_remove(place);
+                    self.open.push(OpenQuestion { question, ..open });
+                }
+                None => new.push(question),
+            }
+        }
+        Difference { new, gone: left.into_iter().filter_map(|open| open.id).collect() }
+    }
+
+    /// Whether a question need not be sent: its client consented to it, and whether it is done is looked for.
+    pub(super) fn is_consented(&self, question: &Question) -> bool {
+        question.look_again.is_some()
+            && self.visits.iter().any(|visit| visit.key == question.key && visit.request == question.request)
+    }
+
+    /// Counts that a question is asked, and says whether that was too often.
+    pub(super) fn is_asked_too_often(&mut self, key: &str) -> bool {
+        let times = self.asked.entry(key.to_owned()).or_default();
+        *times += 1;
+        *times > MOST_ASKED
+    }
+
+    pub(super) fn opened(&mut self, question: Question, id: Option<i64>, patience: Duration, now: Timestamp) {
+        let patience = question.patience(patience);
+        let deadline = now + patience;
+        self.open.push(OpenQuestion { question, id, patience, deadline, refused: 0, settled: None });
+    }
+
+    /// Takes in the answer to the question that was asked under this id; `None` if that is not open.
+    pub(super) fn deliver(&mut self, id: i64, answer: &Answer<'_>, revision: Revision) -> Option<Delivered> {
+        let open = self.open.iter_mut().find(|open| open.id == Some(id) && open.settled.is_none())?;
+        match open.read(answer, revision) {
+            Ok(settled) => {
+                open.settled = Some(settled);
+                Some(Delivered::Settled)
+            }
+            Err(reason) => {
+                open.refused += 1;
+                if open.refused >= MOST_REFUSED {
+                    let key = &open.question.key;
+                    let text = format!("No answer to `{key}` would do: {}", echo::sentence(&reason));
+                    open.settled = Some(Settled::Failed(ToolError::new(text).into()));
+                    return Some(Delivered::Settled);
+                }
+                open.id = None;
+                Some(Delivered::AskAgain(Box::new(with_reason(&open.question.request, &reason))))
+            }
+        }
+    }
+
+    /// A question whose answer would not do was asked again, under another id.
+    pub(super) fn asked_again(&mut self, key: &str, id: i64) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key && open.settled.is_none()) {
+            open.id = Some(id);
+        }
+    }
+
+    /// A question cannot be put to the client.
+    pub(super) fn fail(&mut self, key: &str, failure: Failure) {
+        if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key) {
+            open.settled = Some(Settled::Failed(failure));
+        }
+    }
+
+    /// The question that is asked under this id.
+    pub(super) fn key_of(&self, id: i64) -> Option<String> {
+        self.open.iter().find(|open| open.id == Some(id)).map(|open| open.question.key.clone())
+    }
+
+    /// Looks where the questions stand now. Those that took too long are settled by that, and their ids given back.
+    pub(super) fn stand(&mut self, journal: &mut Journal, revision: Revision, now: Timestamp) -> (Standing, Vec<i64>) {
+        let mut late = Vec::new();
+        for open in self.open.iter_mut().filter(|open| open.settled.is_none() && now >= open.deadline) {
+            late.extend(open.id);
+            open.settled = Some(open.timed_out());
+        }
+        let failed = self.open.iter_mut().find(|open| matches!(open.settled, Some(Settled::Failed(_))));
+        if let Some(Settled::Failed(failure)) = failed.and_then(|open| open.settled.take()) {
+            return (Standing::Failed(failure), late);
+        }
+        let open = self.open.iter().filter(|open| open.settled.is_none());
+        match open.map(|open| open.deadline).min() {
+            Some(next) => (Standing::Open(next), late),
+            None => {
+                self.record(journal, revision);
+                (Standing::Settled, late)
+            }
+        }
+    }
+
+    /// Puts what came into the journal. What is still open stays so, for the next run to ask again or not.
+    pub(super) fn record(&mut self, journal: &mut Journal, revision: Revision) {
+        let (settled, open) = std::mem::take(&mut self.open).into_iter().partition(|open| open.settled.is_some());
+        let settled: Vec<OpenQuestion> = settled;
+        self.open = open;
+        for OpenQuestion { question, settled, .. } in settled {
+            match settled {
+                Some(Settled::Answered(answer)) => {
+                    metrics::answered();
+                    self.note_visit(&question, &answer, revision);
+                    journal.answer(&question.key, &answer, question.asked);
+                }
+                Some(Settled::Skipped) => journal.skip(&question.key),
+                Some(Settled::Failed(_)) | None => {}
+            }
+        }
+        journal.forget_opened();
+    }
+
+    fn note_visit(&mut self, question: &Question, answer: &RawValue, revision: Revision) {
+        let InputRequest::Elicit(request) = &question.request else { return };
+        let ElicitParams::Url(params) = &request.params else { return };
+        let read = ElicitResult::read(answer, revision.lenient());
+        if read.is_ok_and(|result| result.action == ElicitAction::Accept) {
+            self.visits.retain(|visit| visit.key != question.key);
+            self.visits.push(Visit {
+                key: question.key.clone(),
+                request: question.request.clone(),
+                elicitation: params.elicitation_id.clone(),
+            });
+        }
+    }
+
+    /// The visits that the journal says are done, by the names under which the client knows them.
+    pub(super) fn take_done(&mut self, journal: &Journal) -> Vec<String> {
+        let is_done = |visit: &Visit| journal.has_visited(&visit.key) || journal.decision(&visit.key).is_some();
+        let (done, left): (Vec<_>, Vec<_>) = std::mem::take(&mut self.visits).into_iter().partition(is_done);
+        self.visits = left;
+        done.into_iter().filter_map(|visit| visit.elicitation).collect()
+    }
+
+    /// What a person consented to and has not done, in words.
+    pub(super) fn waits_for(&self) -> String {
+        let keys: Vec<_> = self.visits.iter().map(|visit| format!("`{}`", visit.key)).collect();
+        if keys.is_empty() { "it".to_owned() } else { keys.join(" and ") }
+    }
+
+    /// Nothing is asked any more: the ids of what was.
+    pub(super) fn close(&mut self) -> Vec<i64> {
+        let open = std::mem::take(&mut self.open).into_iter();
+        open.filter(|open| open.settled.is_none()).filter_map(|open| open.id).collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.open.len()
+    }
+}
+
+impl OpenQuestion {
+    /// What an answer makes of its question, or why it will not do.
+    fn read(&self, answer: &Answer<'_>, revision: Revision) -> Result<Settled, String> {
+        let key = &self.question.key;
+        Ok(match answer {
+            Answer::Result(result) => {
+                check_answer(&self.question.request, result, revision)?;
+                // Copied, so that what is kept is the answer alone, and not the message that it came in.
+                let object = JsonObject::from_raw(result).map_err(|error| error.to_string())?;
+                Settled::Answered(object.as_raw().to_owned())
+            }
+            Answer::Error { .. } if self.question.optional => Settled::Skipped,
+            // The code by which clients say that their user refused.
+            Answer::Error { code: -1, .. } => match &self.question.request {
+                InputRequest::Elicit(_) => Settled::Answered(declined()),
+                _ => Settled::Failed(FlowError::Declined { key: key.clone() }.into()),
+            },
+            Answer::Error { code, message } => {
+                let text = format!("The client could not answer `{key}`: {} ({code})", echo::sentence(message));
+                Settled::Failed(ToolError::new(text).into())
+            }
+        })
+    }
+
+    fn timed_out(&self) -> Settled {
+        if self.question.optional {
+            return Settled::Skipped;
+        }
+        let text = format!("No answer to `{}` came within {:?}", self.question.key, self.patience);
+        Settled::Failed(ToolError::new(text).into())
+    }
+}
+
+fn declined() -> Box<RawValue> {
+    RawValue::from_string(r#"{"action":"decline"}"#.to_owned()).expect("it is JSON")
+}
+
+/// A question, with the reason why the last answer would not do where there is a place for it.
+fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
+    let mut request = request.clone();
+    if let InputRequest::Elicit(elicit) = &mut request {
+        let message = match &mut elicit.params {
+            ElicitParams::Form(params) => &mut params.message,
+            ElicitParams::Url(params) => &mut params.message,
+            _ => return request,
+        };
+        *message = format!("{message}\n\n{}", echo::sentence(reason));
+    }
+    request
+}
+
+/// As often a question is put again because its answer would not do.
+const MOST_REFUSED: u32 = 5;
+/// As often a handler asks under one name, as one does that checks answers itself: as many as a flow has rounds.
+const MOST_ASKED: u32 = 32;

@@ -1,0 +1,228 @@
+//! The requests and notifications of a session: `initialize`, what only sessions have, and calls.
+
+use std::sync::Arc;
+
+use mrtr_schema::discovery::InitializeParams;
+use mrtr_schema::notifications::{CancelledParams, SetLevelParams};
+use mrtr_schema::resources::{SubscribeParams, UnsubscribeParams};
+use mrtr_schema::{ErrorCode, ErrorObject, RawParams, RequestId, Revision};
+
+use super::call::{Call, OpenCall};
+use super::limits::Legacy;
+use super::message::LegacyReply;
+use super::one::{NotBegun, Owner, Session};
+use super::stateless::Stateless;
+use super::stream::SessionStream;
+use super::table::{Sessions, primed};
+use crate::error::{ProtocolError, invalid_params};
+use crate::protocol::admit::{Admitted, OwnedAdmitted};
+use crate::protocol::reply::Reply;
+use crate::protocol::{catalog, dispatch};
+use crate::register::context::{Context, HeaderClaim};
+use crate::register::live::{KnownClient, LiveClient};
+use crate::register::parts::Parts;
+use crate::round::request::OwnedRequest;
+use crate::support::notify::{Notifier, Receiver};
+use crate::support::shed::LoadGuard;
+
+/// Begins a session, with the version that both sides have.
+pub(super) fn initialize(
+    sessions: &Sessions,
+    id: RequestId,
+    request: &OwnedRequest,
+    context: &Context<'_>,
+) -> LegacyReply {
+    let params = match read_initialize(request, context) {
+        Ok(params) => params,
+        Err(error) => return LegacyReply::Modern(Reply::error(Some(id), error.into(), Revision::default())),
+    };
+    let revision = Revision::for_session(&params.protocol_version);
+    let parts = sessions.parts();
+    let has_session = sessions.legacy() == Legacy::Sessions;
+    let capabilities = if has_session { parts.session_capabilities(revision) } else { parts.capabilities(revision) };
+    let body = match catalog::initialized(parts, revision, capabilities) {
+        Ok(result) => Reply::result(&id, result),
+        Err(error) => Reply::error(Some(id), error.into(), revision),
+    };
+    let Reply::Message { body, error: None } = body else { return LegacyReply::of(body, revision) };
+    if !has_session {
+        return LegacyReply::Message { body, error: None, revision };
+    }
+    match sessions.begin(Owner::of(context), revision, params.capabilities) {
+        Ok(session) => LegacyReply::Opened { body, session: session.id.clone() },
+        Err(_) => {
+            tracing::warn!("a session was refused: there are as many as there may be");
+            LegacyReply::Overloaded
+        }
+    }
+}
+
+fn read_initialize(request: &OwnedRequest, context: &Context<'_>) -> Result<InitializeParams, ErrorObject> {
+    let params = request.request(context)?.params;
+    let asked = params.text("protocolVersion").map_err(invalid_params)?.unwrap_or_default();
+    let revision = Revision::for_session(&asked);
+    params.read(revision.lenient()).map_err(invalid_params)
+}
+
+/// Answers a request of a client that has no session: nothing is known of it, and nothing can be asked.
+pub(super) async fn stateless(
+    sessions: &Sessions,
+    id: RequestId,
+    request: &OwnedRequest,
+    mut context: Context<'static>,
+    version: &HeaderClaim<'_>,
+) -> LegacyReply {
+    let revision = match version {
+        HeaderClaim::Text(version) => Revision::for_session(version),
+        // A client that does not say is taken for the oldest.
+        HeaderClaim::Missing | HeaderClaim::Unreadable => Revision::LEGACY[0],
+    };
+    let live = Stateless { journal_limit: sessions.limits().bytes_of_session / 4 };
+    context.in_session(revision, KnownClient { live: Some(Arc::new(live)), ..KnownClient::default() });
+    let parts = sessions.parts();
+    let admitted = match admit(parts, id, request, &context) {
+        Ok(admitted) => admitted,
+        Err(reply) => return LegacyReply::of(reply, revision),
+    };
+    let reply = Box::pin(dispatch::respond_streaming(Arc::clone(parts), admitted, context)).await;
+    LegacyReply::of(reply, revision)
+}
+
+/// Answers a request of a session.
+pub(super) async fn in_session(
+    parts: &Arc<Parts>,
+    session: &Arc<Session>,
+    id: RequestId,
+    request: OwnedRequest,
+    context: Context<'static>,
+) -> LegacyReply {
+    if request.runs_flow() {
+        return begin_call(parts, session, id, &request, context).await;
+    }
+    let revision = session.revision;
+    let mut context = context;
+    context.in_session(revision, KnownClient { capabilities: Arc::clone(&session.capabilities), live: None });
+    let params = match request.request(&context) {
+        Ok(request) => request.params,
+        Err(error) => return LegacyReply::of(Reply::error(Some(id), error.into(), revision), revision),
+    };
+    let reply = match own_method(parts, session, &request, params) {
+        Some(Ok(())) => match catalog::ping(parts, revision) {
+            Ok(nothing) => Reply::result(&id, nothing),
+            Err(error) => Reply::error(Some(id), error.into(), revision),
+        },
+        Some(Err(error)) => Reply::error(Some(id), error.into(), revision),
+        None => match admit(parts, id, &request, &context) {
+            Ok(admitted) => Box::pin(respond(parts, &admitted, &context)).await,
+            Err(reply) => reply,
+        },
+    };
+    LegacyReply::of(reply, revision)
+}
+
+/// What only sessions have; `None` if the method is another.
+fn own_method(
+    parts: &Parts,
+    session: &Session,
+    request: &OwnedRequest,
+    params: RawParams<'_>,
+) -> Option<Result<(), ErrorObject>> {
+    let dialect = session.revision.lenient();
+    if request.is("logging/setLevel") {
+        let params = params.read::<SetLevelParams>(dialect).map_err(invalid_params);
+        return Some(params.map(|params| session.set_level(params.level)));
+    }
+    if request.is("resources/subscribe") && parts.has_resources() {
+        let params = params.read::<SubscribeParams>(dialect).map_err(invalid_params);
+        let full = || ProtocolError::invalid_params("The session watches as many resources as it may").into_object();
+        return Some(params.and_then(|params| session.watch(params.uri).then_some(()).ok_or_else(full)));
+    }
+    if request.is("resources/unsubscribe") && parts.has_resources() {
+        let params = params.read::<UnsubscribeParams>(dialect).map_err(invalid_params);
+        return Some(params.map(|params| session.unwatch(&params.uri)));
+    }
+    None
+}
+
+async fn respond(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
+    match admitted.admitted(context) {
+        Ok(admitted) => dispatch::respond(parts, &admitted).await,
+        Err(reply) => reply,
+    }
+}
+
+fn admit(parts: &Parts, id: RequestId, request: &OwnedRequest, context: &Context<'_>) -> Result<OwnedAdmitted, Reply> {
+    match request.request(context) {
+        Ok(request) => Admitted::in_session(parts, id, request)?.into_owned(),
+        Err(error) => Err(Reply::error(Some(id), error.into(), context.revision)),
+    }
+}
+
+/// Begins a call, away from its connection: in this era, a client that disconnects cancels nothing.
+async fn begin_call(
+    parts: &Arc<Parts>,
+    session: &Arc<Session>,
+    id: RequestId,
+    request: &OwnedRequest,
+    mut context: Context<'static>,
+) -> LegacyReply {
+    let revision = session.revision;
+    let (size, permit) = (request.size(), context.take_permit());
+    let call = match session.begin_call(id.clone(), size, permit, parts.shared.changes.clone()) {
+        Ok(call) => call,
+        Err(reason) => return LegacyReply::of(Reply::error(Some(id), reason.to_error().into(), revision), revision),
+    };
+    // From here on, whatever happens, the call ends.
+    let open = OpenCall(Arc::clone(&call));
+    let live = Some(Arc::clone(&call) as Arc<dyn LiveClient>);
+    context.in_session(revision, KnownClient { capabilities: Arc::clone(&session.capabilities), live });
+    let mut admitted = match admit(parts, id, request, &context) {
+        Ok(admitted) => admitted,
+        Err(reply) => return LegacyReply::of(reply, revision),
+    };
+    let (log, to) = (Some(session.level()), Receiver::Sink(Arc::clone(&call) as _));
+    admitted.hear(|progress| Notifier { progress, log, to, revision });
+    let mut reader = call.stream.read_after(0);
+    tokio::spawn(run(Arc::clone(parts), open, admitted, context));
+    drop(call);
+    match reader.next().await {
+        Some(event) if event.is_response() => {
+            LegacyReply::Message { body: event.text.as_ref().to_owned(), error: None, revision }
+        }
+        Some(event) => LegacyReply::Events(SessionStream::of(reader, Some(event), primed(revision))),
+        // It was cancelled: there is no response.
+        None => LegacyReply::Accepted,
+    }
+}
+
+/// Runs a call to its end.
+async fn run(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
+    let _counted = LoadGuard::begin(&parts.shared.detached);
+    let call: &Call = &open.0;
+    let response = respond(&parts, &admitted, &context).await.last().await;
+    call.end(response);
+}
+
+/// Takes in what a client says.
+pub(super) fn notified(session: &Session, method: &str, params: RawParams<'_>) {
+    if method != "notifications/cancelled" {
+        // That it is ready, or that its roots changed: they are asked for anew each time.
+        return;
+    }
+    let cancelled = params.read::<CancelledParams>(session.revision.lenient());
+    if let Some(id) = cancelled.ok().and_then(|params| params.request_id) {
+        session.cancel(&id);
+    }
+}
+
+impl NotBegun {
+    fn to_error(&self) -> ErrorObject {
+        let (code, text) = match self {
+            Self::IdInUse => (ErrorCode::INVALID_REQUEST, "The id is that of a request which is still open"),
+            Self::TooManyCalls => (ErrorCode::INTERNAL_ERROR, "The session has as many open calls as it may"),
+            Self::NoRoom => (ErrorCode::INTERNAL_ERROR, "The session has no room for this call; end others first"),
+            Self::Over => (ErrorCode::INVALID_REQUEST, "The session has ended"),
+        };
+        ErrorObject::new(code, text)
+    }
+}

@@ -1,0 +1,20 @@
+//! What the compiler says of handlers, arguments, outputs, forms and steps that are none: each mistake is a file.
+//!
+//! Its words change from version to version, so they are compared where the minimum supported version compiles.
+//! `TRYBUILD=overwrite` writes them anew.
+
+use std::process::Command;
+
+#[test]
+fn mistakes_that_the_compiler_finds_are_explained() {
+    let wanted = env!("CARGO_PKG_RUST_VERSION");
+    let compiler = Command::new("rustc").arg("--version").output().expect("there is a compiler");
+    let compiler = String::from_utf8(compiler.stdout).expect("it says its version in words");
+    if !compiler.starts_with(&format!("rustc {wanted}.")) {
+        let must_run = std::env::var_os("MRTR_COMPILE_FAIL").is_some();
+        assert!(!must_run, "the texts are those of Rust {wanted}, and this is {compiler}");
+        println!("skipped: the texts are those of Rust {wanted}, and this is {compiler}");
+        return;
+    }
+    trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
+}

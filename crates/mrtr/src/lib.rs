@@ -1,0 +1,50 @@
+//! The facade: the crate's front page, and the names that a first program needs.
+//!
+#![cfg_attr(all(feature = "server", feature = "client", feature = "http", feature = "testing"), doc = include_str!("../README.md"))]
+
+#[cfg(feature = "logging")]
+mod logging;
+pub mod prelude;
+
+// What `#[data]` writes begins with `::mrtr`, in this crate's own examples as in everybody's programs.
+extern crate self as mrtr;
+
+#[cfg(feature = "logging")]
+pub use logging::init_logging;
+pub use mrtr_macros::data;
+pub use {mrtr_schema as schema, schemars, serde, serde_json};
+
+#[cfg(feature = "client")]
+pub use mrtr_client::{self as client, CallError, Client, FormRequest, PendingCall, UrlRequest};
+#[cfg(feature = "http")]
+pub use mrtr_http as http;
+#[cfg(all(feature = "http", feature = "client"))]
+pub use mrtr_http::HttpTransport;
+#[cfg(all(feature = "http", feature = "server"))]
+pub use mrtr_http::{Endpoint, Serve, serve};
+#[cfg(feature = "server")]
+pub use mrtr_server::{
+    self as server, Caller, Failure, Flow, FlowError, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
+    ToolError,
+};
+#[cfg(feature = "server")]
+pub use mrtr_state::{self as state, Sealer};
+#[cfg(feature = "tasks")]
+pub use mrtr_tasks::{self as tasks, SqliteTaskStore, Tasks};
+
+/// What handlers, and programs, return: any error becomes a [`Failure`] with `?`.
+///
+/// ```
+/// use mrtr::{Failure, Flow, Result};
+///
+/// async fn read(_: Flow) -> Result<String> {
+///     Ok(std::fs::read_to_string("/etc/hostname")?)
+/// }
+///
+/// // As everywhere else, another error may be named.
+/// fn parse(text: &str) -> Result<u8, std::num::ParseIntError> {
+///     text.parse()
+/// }
+/// ```
+#[cfg(feature = "server")]
+pub type Result<T, E = Failure> = std::result::Result<T, E>;

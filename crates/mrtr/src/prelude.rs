@@ -1,0 +1,32 @@
+//! What a program takes in with one line: `use mrtr::prelude::*;`.
+//!
+//! ```
+//! use mrtr::prelude::*;
+//!
+//! #[data]
+//! struct Name { name: String }
+//!
+//! async fn greet(flow: Flow) -> Result<String> {
+//!     let Name { name } = flow.elicit("name", "Who are you?").await?;
+//!     Ok(format!("Hello, {name}"))
+//! }
+//!
+//! let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+//! # Ok::<(), Failure>(())
+//! ```
+
+pub use serde_json::{Value, json};
+
+#[cfg(all(feature = "http", feature = "client"))]
+pub use crate::HttpTransport;
+pub use crate::data;
+#[cfg(feature = "client")]
+pub use crate::{CallError, Client, FormRequest, PendingCall, UrlRequest};
+#[cfg(all(feature = "http", feature = "server"))]
+pub use crate::{Endpoint, Serve};
+#[cfg(feature = "server")]
+pub use crate::{
+    Failure, Flow, FlowError, Prompt, Resource, ResourceTemplate, Result, Sealer, Server, Structured, Tool, ToolError,
+};
+#[cfg(feature = "tasks")]
+pub use crate::{SqliteTaskStore, Tasks};

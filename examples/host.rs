@@ -1,0 +1,143 @@
+//! A host: a model's tool loop that holds several calls while they wait for a person, saves them, and goes on later.
+//!
+//! ```sh
+//! cargo run -p mrtr-examples --bin host
+//! ```
+//!
+//! The model calls three tools in one turn. One answers; two ask. The host saves the conversation and both calls to a
+//! file, which is all that its second half has, as after a restart; the server has kept nothing. The model is a script.
+//!
+//! ```text
+//! weather: Rain in Oslo
+//! book_flight asks: Which class?
+//! book_hotel asks: How many nights?
+//! saved: 2 calls
+//! loaded: 2 calls
+//! book_flight: A second class seat to Oslo is booked
+//! book_hotel: 3 nights in Oslo are booked
+//! model: You are going to Oslo. Take an umbrella.
+//! ```
+
+use std::path::{Path, PathBuf};
+
+use mrtr::client::RoundOutcome;
+use mrtr::prelude::*;
+use mrtr::schema::CallToolResult;
+
+#[rustfmt::skip] #[data] struct Place { city: String }
+#[rustfmt::skip] #[data] struct Class { class: String }
+#[rustfmt::skip] #[data] struct Nights { nights: u32 }
+
+async fn weather(_: Flow, Place { city }: Place) -> Result<String> {
+    Ok(format!("Rain in {city}"))
+}
+
+async fn book_flight(flow: Flow, Place { city }: Place) -> Result<String> {
+    let Class { class } = flow.elicit("class", "Which class?").await?;
+    Ok(format!("A {class} class seat to {city} is booked"))
+}
+
+async fn book_hotel(flow: Flow, Place { city }: Place) -> Result<String> {
+    let Nights { nights } = flow.elicit("nights", "How many nights?").await?;
+    Ok(format!("{nights} nights in {city} are booked"))
+}
+
+/// What a model does next.
+enum Turn {
+    Call(Vec<(&'static str, Value)>),
+    Say(&'static str),
+}
+
+/// Plays the model: it goes by whether its calls are answered.
+fn model(messages: &[Value]) -> Turn {
+    match messages.iter().filter(|message| message["role"] == "tool").count() {
+        0 => Turn::Call(["weather", "book_flight", "book_hotel"].map(|tool| (tool, json!({ "city": "Oslo" }))).into()),
+        _ => Turn::Say("You are going to Oslo. Take an umbrella."),
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    mrtr::init_logging();
+    let server = Server::builder("travel", "1.0.0")
+        .tool(Tool::new("weather", weather))
+        .tool(Tool::new("book_flight", book_flight))
+        .tool(Tool::new("book_hotel", book_hotel))
+        .build()?;
+    let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
+    let url = format!("http://{}/mcp", bound.address()?);
+    tokio::spawn(bound.run(std::future::pending()));
+
+    let file = std::env::args().nth(1).map_or_else(|| std::env::temp_dir().join("mrtr-host.json"), PathBuf::from);
+    before_the_restart(&url, &file).await?;
+    after_the_restart(&url, &file).await
+}
+
+async fn before_the_restart(url: &str, file: &Path) -> Result<()> {
+    let client = client(url)?;
+    let mut messages = vec![json!({ "role": "user", "text": "Book me a trip to Oslo" })];
+    let mut waiting = Vec::new();
+    let Turn::Call(calls) = model(&messages) else { return Err("the model calls nothing".into()) };
+    for (tool, arguments) in calls {
+        match settle(&client, client.call_tool_once(tool, arguments).await?).await? {
+            Ok(text) => messages.push(tool_message(tool, &text)),
+            Err(call) => waiting.push(call),
+        }
+    }
+    println!("saved: {} calls", waiting.len());
+    // It holds what the person said: keep the file as you would keep that.
+    Ok(std::fs::write(file, serde_json::to_vec(&(messages, waiting))?)?)
+}
+
+async fn after_the_restart(url: &str, file: &Path) -> Result<()> {
+    let client = client(url)?;
+    let (mut messages, waiting): (Vec<Value>, Vec<PendingCall>) = serde_json::from_slice(&std::fs::read(file)?)?;
+    println!("loaded: {} calls", waiting.len());
+    for mut call in waiting {
+        let tool = call.name().unwrap_or_default();
+        // The person's answers, which a host gets from a form.
+        let (key, answer) = match tool.as_str() {
+            "book_flight" => ("class", json!({ "class": "second" })),
+            _ => ("nights", json!({ "nights": 3 })),
+        };
+        call.accept(key, &answer)?;
+        match settle(&client, client.advance(call).await?).await? {
+            Ok(text) => messages.push(tool_message(&tool, &text)),
+            Err(call) => return Err(format!("it asks again: {call:?}").into()),
+        }
+    }
+    std::fs::remove_file(file)?;
+    let Turn::Say(text) = model(&messages) else { return Err("the model goes on calling".into()) };
+    println!("model: {text}");
+    Ok(())
+}
+
+/// Its handler says that it can be asked; what is asked, the host answers by hand.
+fn client(url: &str) -> Result<Client> {
+    Ok(Client::builder(HttpTransport::new(url)?).on_elicit(async |form: FormRequest| form.decline()).build())
+}
+
+/// Goes on until a call has its result or waits for a person.
+async fn settle(client: &Client, mut round: RoundOutcome) -> Result<Result<String, PendingCall>> {
+    loop {
+        round = match round {
+            RoundOutcome::Complete(result) => return Ok(Ok(result.to::<CallToolResult>()?.text())),
+            RoundOutcome::Asked(call) => {
+                for key in call.unanswered() {
+                    println!("{} asks: {}", call.name().unwrap_or_default(), call.message(key).unwrap_or_default());
+                }
+                return Ok(Err(call));
+            }
+            RoundOutcome::BackOff(call, pause) | RoundOutcome::Task(call, pause) => {
+                tokio::time::sleep(pause).await;
+                client.advance(call).await?
+            }
+            other => return Err(format!("this host does not know {other:?}").into()),
+        }
+    }
+}
+
+fn tool_message(tool: &str, text: &str) -> Value {
+    println!("{tool}: {text}");
+    json!({ "role": "tool", "tool": tool, "text": text })
+}

@@ -1,0 +1,34 @@
+//! The examples that end by themselves: server and client in one program, over HTTP.
+
+use std::process::{Command, Stdio};
+
+use crate::promise::assert_kept;
+
+macro_rules! ends_as_promised {
+    ($($test:ident: $name:literal)*) => {$(
+        #[test]
+        fn $test() {
+            let mut command = Command::new(env!(concat!("CARGO_BIN_EXE_", $name)));
+            assert_kept(command.stdin(Stdio::null()), include_str!(concat!("../../", $name, ".rs")));
+        }
+    )*};
+}
+
+ends_as_promised! {
+    a_handler_asks_twice_and_its_step_runs_once: "two_rounds"
+    a_new_version_asks_only_what_the_old_one_did_not: "rolling_upgrade"
+    a_call_moves_from_the_busy_instance_to_the_idle_one: "load_shedding"
+    a_step_is_tried_three_times_and_charges_once: "steps"
+    twenty_copies_of_a_state_charge_once: "single_use"
+    an_approval_is_shown_by_one_client_and_on_a_page_for_another: "approval"
+    a_sealed_state_is_good_for_its_caller_and_its_arguments_only: "sealed_without_sdk"
+}
+
+#[test]
+fn a_host_goes_on_with_the_calls_that_it_saved() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("calls.json");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_host"));
+    assert_kept(command.arg(&file).stdin(Stdio::null()), include_str!("../../host.rs"));
+    assert!(!file.exists(), "what was answered is not kept");
+}

@@ -1,0 +1,11 @@
+//! The examples, as programs: each does what its header says.
+
+#[path = "../support/program.rs"]
+mod program;
+mod promise;
+
+mod ending;
+mod listed;
+mod shortest;
+mod sign_in;
+mod testing_a_flow;

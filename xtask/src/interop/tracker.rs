@@ -1,0 +1,57 @@
+//! The server under test, over HTTP: a process on a free port that is gone when this is.
+
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+pub(super) struct Tracker {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Tracker {
+    pub(super) fn start(program: &Path) -> Result<Self> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(program);
+        command.env("TRACKER_ADDRESS", address.to_string()).env("MRTR_STATE_KEYS", KEYS);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
+        let tracker = Self { process, address };
+        let patience = Instant::now() + Duration::from_secs(10);
+        while TcpStream::connect(address).is_err() {
+            if Instant::now() > patience {
+                bail!("the server does not listen at {address}");
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Ok(tracker)
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/mcp", self.address)
+    }
+
+    /// Ends it, and gives what it said.
+    pub(super) fn end(mut self) -> Result<String> {
+        self.process.kill()?;
+        let mut said = String::new();
+        self.process.stderr.take().context("standard error is piped")?.read_to_string(&mut said)?;
+        Ok(said)
+    }
+}
+
+impl Drop for Tracker {
+    fn drop(&mut self) {
+        // It may be gone already, which is as well.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A key for tests.
+pub(super) const KEYS: &str = "tracker=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";

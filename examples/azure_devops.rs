@@ -4,22 +4,19 @@
 //! MRTR_STATE_KEYS="tracker=k1:$(openssl rand -base64 32)" cargo run -p mrtr-examples --bin azure_devops
 //! ```
 //!
-//! It serves at `http://127.0.0.1:8000/mcp`, on the crates themselves rather than on `mrtr`. A call of `update_work_item`
-//! for a duplicate asks twice, and the server prints that it links the two bugs, once.
+//! It serves at `http://127.0.0.1:8000/mcp`, and with `--stdio` on standard input and output, for clients of every era. A
+//! call of `update_work_item` for a duplicate asks twice, and the server prints that it links the two bugs, once.
 
-use anyhow::Result;
-use mrtr_server::{Flow, Sealer, Server, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::{Map, Value};
+use mrtr::prelude::*;
+use mrtr::serde_json::Map;
 
-#[rustfmt::skip] #[derive(Deserialize, JsonSchema)] #[serde(rename_all = "camelCase")]
+#[rustfmt::skip] #[data] #[serde(rename_all = "camelCase")]
 struct Update { work_item_id: u64, fields: Map<String, Value> }
-#[rustfmt::skip] #[derive(Deserialize, JsonSchema, PartialEq)]
+#[rustfmt::skip] #[data] #[derive(PartialEq)]
 enum Resolution { Fixed, #[serde(rename = "Won't Fix")] WontFix, Duplicate, #[serde(rename = "By Design")] ByDesign }
-#[rustfmt::skip] #[derive(Deserialize, JsonSchema)]
+#[rustfmt::skip] #[data]
 struct Resolved { resolution: Resolution }
-#[rustfmt::skip] #[derive(Deserialize, JsonSchema)] #[serde(rename_all = "camelCase")]
+#[rustfmt::skip] #[data] #[serde(rename_all = "camelCase")]
 struct Original { duplicate_of_id: u64 }
 
 async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
@@ -41,8 +38,11 @@ async fn main() -> Result<()> {
         .state(Tracker::default())
         .tool(Tool::new("update_work_item", update_work_item).description("Updates a work item"))
         .build()?;
+    if std::env::args().any(|argument| argument == "--stdio") {
+        return Ok(mrtr::stdio::serve(server).await?);
+    }
     let address = std::env::var("TRACKER_ADDRESS").unwrap_or("127.0.0.1:8000".into());
-    Ok(mrtr_http::serve(address, server).await?)
+    Ok(mrtr::serve(address, server).await?)
 }
 
 // ---- What plays the tracker.
@@ -61,7 +61,7 @@ impl Tracker {
 
     #[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
     async fn link(&self, duplicate: u64, original: u64) -> Result<()> {
-        let mut links = self.links.lock().map_err(|_| anyhow::anyhow!("the list of links is broken"))?;
+        let mut links = self.links.lock().map_err(|_| "the list of links is broken")?;
         links.push((duplicate, original));
         println!("tracker: #{duplicate} is linked to #{original} ({} links made)", links.len());
         Ok(())

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::workspace::print;
-use crate::{Outcome, conformance, metadata};
+use crate::{Outcome, conformance, interop, metadata};
 use report::{Ended, Row};
 use stages::{Run, STAGES, Stage};
 
@@ -23,9 +23,10 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
-    // It comes over the network, and the stages before it take minutes.
+    // They come over the network, and the stages before it take minutes.
     let suite = options.selects(&stages::CONFORMANCE).then(conformance::Installation::begin).transpose()?;
-    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten() };
+    let packages = options.selects(&stages::INTEROP).then(interop::Installation::begin).transpose()?;
+    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten(), packages: packages.flatten() };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod connection;
+mod legacy;
 mod process;
 
 use std::io;

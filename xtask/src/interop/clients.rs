@@ -164,7 +164,7 @@ impl Client {
                     command.arg("stdio");
                 }
                 let output = in_time(command.arg(tracker).arg("--stdio"))?;
-                // A client passes on what its server says on standard error.
+                // What the tracker prints goes to standard error then, which a client passes on.
                 let said = String::from_utf8_lossy(&output.stderr).into_owned();
                 Ok((output, said))
             }

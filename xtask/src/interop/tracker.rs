@@ -19,7 +19,7 @@ impl Tracker {
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let mut command = Command::new(program);
         command.env("TRACKER_ADDRESS", address.to_string()).env("MRTR_STATE_KEYS", KEYS);
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
         let tracker = Self { process, address };
         let patience = Instant::now() + Duration::from_secs(10);
@@ -36,12 +36,12 @@ impl Tracker {
         format!("http://{}/mcp", self.address)
     }
 
-    /// Ends it, and gives what it said.
+    /// Ends it, and gives what it printed.
     pub(super) fn end(mut self) -> Result<String> {
         self.process.kill()?;
-        let mut said = String::new();
-        self.process.stderr.take().context("standard error is piped")?.read_to_string(&mut said)?;
-        Ok(said)
+        let mut printed = String::new();
+        self.process.stdout.take().context("standard output is piped")?.read_to_string(&mut printed)?;
+        Ok(printed)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::build_flags::{self, AS_FOR_TESTS, CHECKED};
 use crate::metadata::Metadata;
 use crate::workspace::cargo;
 use crate::{
-    Outcome, chaos, compare_official, conformance, doc_examples, public_api, readme_projects, schema, tidy,
+    Outcome, chaos, compare_official, conformance, doc_examples, interop, public_api, readme_projects, schema, tidy,
     validate_examples,
 };
 
@@ -23,10 +23,12 @@ pub(super) struct Run {
     pub(super) metadata: Metadata,
     /// Nothing where the conformance suite cannot run.
     pub(super) suite: Option<conformance::Installation>,
+    /// Nothing where clients of other SDKs cannot be had.
+    pub(super) packages: Option<interop::Installation>,
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 17] = [
+pub(super) const STAGES: [Stage; 18] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -43,9 +45,11 @@ pub(super) const STAGES: [Stage; 17] = [
     slow("doc-examples", |_| doc_examples::run()),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
     slow("chaos", |_| chaos::run_short()),
+    INTEROP,
     CONFORMANCE,
 ];
 
+pub(super) const INTEROP: Stage = slow("interop", |run| interop::run_where_possible(run.packages.take()));
 pub(super) const CONFORMANCE: Stage = slow("conformance", |run| conformance::run_where_possible(run.suite.take()));
 
 const fn slow(name: &'static str, run: fn(&mut Run) -> Result<Outcome>) -> Stage {

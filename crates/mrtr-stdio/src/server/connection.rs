@@ -3,6 +3,7 @@
 use std::io;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,7 +11,7 @@ use futures_util::StreamExt;
 use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::notifications::CancelledParams;
 use mrtr_schema::{Envelope, ErrorCode, ErrorObject, RawParams, RequestId, Revision};
-use mrtr_server::transport::{Permit, ReplyStream};
+use mrtr_server::transport::{HeaderClaim, LegacyReply, Permit, Received, ReplyStream};
 use mrtr_server::{Context, Reply, Server};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -18,6 +19,7 @@ use tokio::task::JoinSet;
 
 use super::Options;
 use super::calls::{Calls, UnderWay};
+use super::legacy::{self, Agreed, OpenSession, says_version};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
@@ -70,8 +72,10 @@ struct Connection {
     server: Server,
     output: Output,
     calls: Calls,
-    /// Each request that runs, and each subscription.
+    /// Each request that runs, each subscription, and what a session listens with.
     tasks: JoinSet<()>,
+    /// What a client of the legacy era has agreed on.
+    agreed: Agreed,
     request_permits: Arc<Semaphore>,
     subscription_permits: Arc<Semaphore>,
     /// Whether the connection is at its end: subscriptions would not end by themselves.
@@ -86,6 +90,7 @@ impl Connection {
             output,
             calls: Calls::default(),
             tasks: JoinSet::new(),
+            agreed: Agreed::default(),
             request_permits: permits(options.concurrency),
             subscription_permits: permits(options.subscriptions),
             ending: watch::Sender::new(false),
@@ -108,25 +113,91 @@ impl Connection {
         }
     }
 
-    /// Begins to answer a message. What is answered at once waits for the output: who sends much that is refused, and
-    /// does not read why, is not read on.
+    /// Begins to answer a message: the seam between the lines of a connection and its server.
+    ///
+    /// What is answered at once waits for the output: a client that sends much that is refused, and does not read why,
+    /// is not read on.
     async fn take(&mut self, message: Bytes) {
         match Envelope::parse(&message) {
-            Ok(Envelope::Request { id, .. }) => self.begin(id, message).await,
-            Ok(Envelope::Notification { method, params }) if method == "notifications/cancelled" => {
-                self.cancel(params);
+            Ok(Envelope::Request { id, method, params }) => {
+                let is_legacy = !says_version(&params);
+                if is_legacy && method == "initialize" {
+                    self.initialize(id, message).await;
+                } else if is_legacy && self.agreed.session().is_some() {
+                    self.begin_in_session(id, message).await;
+                } else {
+                    self.begin(id, message).await;
+                }
             }
-            // The modern protocol has no requests of the server's own, so that there is nothing to respond to; and a
-            // response is never answered.
-            Ok(Envelope::Result { .. } | Envelope::Error { .. }) => {
-                tracing::debug!("a response to nothing was dropped")
+            Ok(Envelope::Notification { method, params }) => {
+                if method == "notifications/cancelled" {
+                    self.cancel(params);
+                }
+                self.tell_session(message).await;
             }
-            // Nothing runs for these: what cannot be read is refused by the server, in its words.
-            Ok(Envelope::Notification { .. }) | Err(_) => {
+            // Only a session asks its client anything; and a response is never answered.
+            Ok(Envelope::Result { .. } | Envelope::Error { .. }) => self.tell_session(message).await,
+            // What cannot be read is refused by the server, in its words.
+            Err(_) => {
                 if let Some(text) = self.server.handle(message, Context::new()).await.last().await {
                     let _ = self.output.send(text).await;
                 }
             }
+        }
+    }
+
+    /// Begins a session, or what the server has in its stead. A client that begins another one is done with the first.
+    ///
+    /// It is answered before the next line is read, which may belong to the session.
+    async fn initialize(&mut self, id: RequestId, message: Bytes) {
+        let Received::Legacy(message) = self.server.receive(message, Context::new()).await else { return };
+        let reply = message.answer(None, &HeaderClaim::Missing).await;
+        match &reply {
+            LegacyReply::Opened { session, .. } => {
+                self.agreed = Agreed::Session(OpenSession::new(&self.server, session.clone()));
+            }
+            LegacyReply::Message { error: None, revision, .. } => self.agreed = Agreed::Version(*revision),
+            LegacyReply::Overloaded => {
+                return self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many sessions at a time.").await;
+            }
+            _ => {}
+        }
+        let _ = legacy::send(reply, &self.output).await;
+        if let Some(session) = self.agreed.session() {
+            let ending = self.ending.subscribe();
+            self.tasks.spawn(legacy::listen(self.server.clone(), session.id.clone(), self.output.clone(), ending));
+        }
+    }
+
+    /// Runs a request of a session beside the others.
+    async fn begin_in_session(&mut self, id: RequestId, message: Bytes) {
+        let Ok(permit) = Arc::clone(&self.request_permits).try_acquire_owned() else {
+            return self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many requests at a time.").await;
+        };
+        let Some(session) = self.agreed.session().map(|session| session.id.clone()) else { return };
+        let permit = Permit::new(permit);
+        let context = Context::new().received(self.server.arrival()).permit(&permit);
+        let Received::Legacy(message) = self.server.receive(message, context).await else { return };
+        let output = self.output.clone();
+        let mut answering = Box::pin(async move {
+            let reply = message.answer(Some(session.as_str()), &HeaderClaim::Missing).await;
+            // If the output is closed, there is no client left to answer.
+            let _ = legacy::send(reply, &output).await;
+        });
+        // Once it was polled the call has begun, and a cancellation on the next line finds it.
+        let polled = std::future::poll_fn(|context| Poll::Ready(answering.as_mut().poll(context))).await;
+        if polled.is_pending() {
+            self.tasks.spawn(answering);
+        }
+    }
+
+    /// Hands on what a client says in its session, if it has one.
+    async fn tell_session(&self, message: Bytes) {
+        let Some(session) = self.agreed.session() else { return };
+        match Arc::clone(&self.request_permits).try_acquire_owned() {
+            Ok(permit) => session.tell(message, Context::new().permit(&Permit::new(permit))).await,
+            // An answer is not refused: the call that it is for has been taken on.
+            Err(_) => session.tell(message, Context::new()).await,
         }
     }
 
@@ -143,6 +214,7 @@ impl Connection {
             output: self.output.clone(),
             subscription_permits: Arc::clone(&self.subscription_permits),
             ending: self.ending.subscribe(),
+            version: self.agreed.version(),
             under_way,
         };
         self.tasks.spawn(answering.run(message, permit));
@@ -178,6 +250,8 @@ struct Answering {
     output: Output,
     subscription_permits: Arc<Semaphore>,
     ending: watch::Receiver<bool>,
+    /// The version that was agreed on without a session.
+    version: HeaderClaim<'static>,
     under_way: UnderWay,
 }
 
@@ -196,7 +270,15 @@ impl Answering {
     async fn answer(&mut self, message: Bytes, permit: OwnedSemaphorePermit) -> Result<(), Closed> {
         let permit = Permit::new(permit);
         let context = Context::new().received(self.server.arrival()).permit(&permit);
-        match self.server.handle(message, context).await {
+        let reply = match self.server.receive(message, context).await {
+            Received::Reply(reply) => reply,
+            Received::Legacy(message) => match message.answer(None, &self.version).await {
+                LegacyReply::Modern(reply) => reply,
+                LegacyReply::Message { body, error, .. } => Reply::Message { body, error },
+                other => return legacy::send(other, &self.output).await,
+            },
+        };
+        match reply {
             Reply::Message { body, .. } => self.send(body).await,
             Reply::Stream(messages) => self.forward(messages).await,
             Reply::Subscription(messages) => {

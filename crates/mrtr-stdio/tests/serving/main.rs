@@ -7,4 +7,5 @@ mod ending;
 mod hostile;
 mod many;
 mod peer;
+mod sessions;
 mod subscriptions;

@@ -23,20 +23,21 @@ pub(crate) fn install(locked: &str, folder: &Path) -> Result<PathBuf> {
         for file in ["package.json", LOCK] {
             fs::copy(locked.join(file), folder.join(file))?;
         }
-        ci(&folder)?;
+        install_in(&folder)?;
         fs::write(folder.join(INSTALLED), lock)?;
     }
     Ok(folder.join("node_modules"))
 }
 
-fn ci(folder: &Path) -> Result<()> {
-    eprintln!("\n=== npm ci, in {}", folder.display());
+/// Not by `npm ci`, which wants the packages of all platforms in the lock, also those that no platform of ours installs.
+fn install_in(folder: &Path) -> Result<()> {
+    eprintln!("\n=== npm install, in {}", folder.display());
     let mut npm = Command::new("npm");
-    npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
     // Its standard output is for people; ours is for the report.
     let status = npm.stdin(Stdio::null()).stdout(Stdio::null()).status().context("could not start `npm`")?;
     if !status.success() {
-        bail!("`npm ci` failed in {}", folder.display());
+        bail!("`npm install` failed in {}", folder.display());
     }
     Ok(())
 }

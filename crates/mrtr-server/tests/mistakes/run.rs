@@ -53,6 +53,20 @@ async fn expect_told(tool: impl Fn() -> Tool, words: &[&str]) {
     }
 }
 
+async fn steps(flow: Flow) -> Result<String, Failure> {
+    for _ in 0..2 {
+        flow.step("act", async { Ok::<_, Failure>(1) }).await?;
+    }
+    Ok("done".into())
+}
+
+async fn scoped(flow: Flow) -> Result<String, Failure> {
+    for i in 0..2 {
+        flow.scope(i).step("act", async { Ok::<_, Failure>(1) }).await?;
+    }
+    Ok("done".into())
+}
+
 #[tokio::test]
 async fn a_key_twice() {
     async fn questions(flow: Flow) -> Result<String, Failure> {
@@ -63,23 +77,22 @@ async fn a_key_twice() {
     let words = ["two different questions are asked as `who`", "a key of its own", "`flow.scope(i)`"];
     expect_told(|| Tool::new("tool", questions), &words).await;
 
-    async fn steps(flow: Flow) -> Result<String, Failure> {
-        for _ in 0..2 {
-            flow.step("act", async { Ok::<_, Failure>(1) }).await?;
-        }
-        Ok("done".into())
-    }
     let words = ["two steps are named `act`", "a name of its own", "`flow.scope(i)`"];
     expect_told(|| Tool::new("tool", steps), &words).await;
 
-    async fn scoped(flow: Flow) -> Result<String, Failure> {
-        for i in 0..2 {
-            flow.scope(i).step("act", async { Ok::<_, Failure>(1) }).await?;
-        }
-        Ok("done".into())
-    }
     let done = call(builder(Tool::new("tool", scoped)), json!({})).await;
     assert_eq!(done.expect_text(), "done", "the remedy is one");
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Flat {
+    #[serde(flatten)]
+    customer: Name,
+}
+
+async fn flat(flow: Flow) -> Result<String, Failure> {
+    let order: Flat = flow.elicit("order", "What?").await?;
+    Ok(order.customer.name)
 }
 
 #[tokio::test]
@@ -95,15 +108,6 @@ async fn a_nested_struct_in_a_form() {
     let words = ["the question `order`", "field `customer` of", "Order`", "forms are flat", "`#[serde(flatten)]`"];
     expect_told(|| Tool::new("tool", nested), &words).await;
 
-    #[derive(Deserialize, JsonSchema)]
-    struct Flat {
-        #[serde(flatten)]
-        customer: Name,
-    }
-    async fn flat(flow: Flow) -> Result<String, Failure> {
-        let order: Flat = flow.elicit("order", "What?").await?;
-        Ok(order.customer.name)
-    }
     let asked = call(builder(Tool::new("tool", flat)), json!({})).await;
     let answered = asked.accept("order", json!({ "name": "Ada" })).send().await;
     assert_eq!(answered.expect_text(), "Ada", "the remedy is one");

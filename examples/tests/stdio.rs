@@ -264,6 +264,29 @@ fn a_first_line_that_it_cannot_read_is_answered_and_is_not_its_end() {
     assert_eq!(process.hear()["result"]["supportedVersions"], json!(["2026-07-28"]));
 }
 
+/// A host of the legacy era: the handler that a modern client calls above asks this one by requests.
+#[test]
+fn a_client_that_begins_with_initialize_books_by_the_same_handler() {
+    let mut process = Process::start();
+    let client = json!({ "name": "host", "version": "1.0.0" });
+    let params =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": { "elicitation": {} }, "clientInfo": client });
+    process.say(&json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string());
+    assert_eq!(process.hear()["result"]["protocolVersion"], "2025-06-18");
+    process.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
+    let params = json!({ "name": "book", "arguments": { "port": "Kirkwall" } });
+    process.say(&json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string());
+    let question = process.hear();
+    assert_eq!(question["method"], "elicitation/create");
+    let result = json!({ "action": "accept", "content": { "name": "Ada" } });
+    process.say(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": result }).to_string());
+    assert_eq!(process.hear()["result"]["content"][0]["text"], "Ada is booked to Kirkwall");
+    drop(process.0.stdin.take());
+    assert!(process.ended().success());
+    let printed = BufReader::new(process.0.stderr.take().unwrap()).lines().map(Result::unwrap);
+    assert_eq!(printed.filter(|line| line == "booked to Kirkwall").count(), 1, "the step ran once");
+}
+
 /// A client that never reads does not keep the process from its end.
 #[test]
 fn a_process_whose_output_is_not_read_ends_in_time() {

@@ -31,6 +31,8 @@ pub use mrtr_server::{
 pub use mrtr_state::{self as state, Sealer};
 #[cfg(feature = "stdio")]
 pub use mrtr_stdio as stdio;
+#[cfg(all(feature = "stdio", feature = "client"))]
+pub use mrtr_stdio::StdioTransport;
 #[cfg(feature = "tasks")]
 pub use mrtr_tasks::{self as tasks, SqliteTaskStore, Tasks};
 

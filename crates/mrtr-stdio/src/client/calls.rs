@@ -184,3 +184,37 @@ impl Table {
 
 /// The most bytes of notifications that wait for a call.
 pub(super) const NOTIFICATION_BYTES: usize = 8 * 1024 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use mrtr_schema::Json;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn notifications_wait_within_a_bound_and_there_is_room_again_once_they_are_taken() {
+        let calls = Arc::new(Calls::default());
+        let mut call = calls.begin(&1.into(), None).expect("there are no others");
+        let params = Json::from(serde_json::json!({}));
+        let notification = ServerNotification { method: "notifications/message".to_owned(), params };
+        let tell = |bytes| calls.notify(&Recipient::Unnamed, notification.clone(), bytes);
+        for _ in 0..20 {
+            tell(NOTIFICATION_BYTES / 10);
+        }
+        assert_eq!(call.events.len(), 10);
+        assert!(matches!(call.next().await, Event::Notification(..)));
+        tell(NOTIFICATION_BYTES / 10);
+        assert_eq!(call.events.len(), 10);
+    }
+
+    #[test]
+    fn an_id_that_is_given_again_belongs_to_the_new_call() {
+        let calls = Arc::new(Calls::default());
+        let first = calls.begin(&1.into(), None).expect("there are no others");
+        assert!(calls.begin(&1.into(), None).is_err());
+        calls.respond(Some(&1.into()), "{}".to_owned());
+        let second = calls.begin(&1.into(), None).expect("the first one has its response");
+        drop(first);
+        assert!(second.is_open());
+    }
+}

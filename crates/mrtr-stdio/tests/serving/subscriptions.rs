@@ -75,10 +75,12 @@ async fn there_are_only_so_many_subscriptions_and_they_are_no_requests_that_run(
     assert_eq!(peer.hear().await["method"], "notifications/subscriptions/acknowledged");
 }
 
-#[tokio::test]
-async fn the_end_of_the_input_ends_them() {
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_input_ends_them_at_once() {
     let mut peer = Peer::new(server());
     peer.send(&listen(1)).await;
     peer.hear().await;
+    let begun = tokio::time::Instant::now();
     assert_eq!(peer.end().await, "");
+    assert_eq!(begun.elapsed().as_secs(), 0);
 }

@@ -34,6 +34,7 @@ pub use step::{Retry, Step, StepResult, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
+use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
 use crate::engine::{Admission, Run, StopReason, park};
 use crate::support::caller::Caller;
@@ -464,7 +465,7 @@ impl Flow {
     /// let tool = Tool::new("long", long).tasks(TaskPolicy::ByFlow);
     /// ```
     pub async fn into_task(&self) {
-        if !self.run.context.as_task && !self.run.context.goes_on_in_place {
+        if self.run.context.runner != Runner::Task && !self.run.context.goes_on_in_place {
             park::<()>(self.run.become_task(), "`into_task`").await;
         }
     }

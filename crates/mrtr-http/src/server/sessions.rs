@@ -37,10 +37,10 @@ impl Endpoint {
             LegacyReply::Events(events) => {
                 event_stream(ResponseBody::session_events(events, self.config.keep_alive, StreamPermits::none()))
             }
-            LegacyReply::Accepted => accepted(),
             LegacyReply::NoSession { body } => with_type(StatusCode::NOT_FOUND, ResponseBody::whole(body), JSON),
             LegacyReply::Overloaded => return Err(Rejection::Overloaded),
             LegacyReply::Modern(reply) => respond(reply, &self.config, StreamPermits::none()),
+            // Accepted, and nothing to say.
             _ => accepted(),
         })
     }

@@ -32,6 +32,22 @@ impl<T: AsRef<[u8]>> OwnedParams<T> {
         Some(Self { message, spans })
     }
 
+    /// The parameters in a copy of their message, which may be smaller than what the message is a part of; `None` if it is
+    /// no copy of it.
+    ///
+    /// ```
+    /// # use mrtr_schema::{Envelope, OwnedParams};
+    /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_time"}}"#.to_vec();
+    /// let Envelope::Request { params, .. } = Envelope::parse(&bytes)? else { panic!("a request") };
+    /// let owned = OwnedParams::new(&bytes[..], &params).unwrap().in_copy(bytes.clone()).unwrap();
+    /// assert_eq!(owned.params().unwrap().text("name").unwrap().as_deref(), Some("get_time"));
+    /// # Ok::<(), mrtr_schema::EnvelopeError>(())
+    /// ```
+    pub fn in_copy<C: AsRef<[u8]>>(self, copy: C) -> Option<OwnedParams<C>> {
+        let is_copy = copy.as_ref() == self.message.as_ref();
+        is_copy.then_some(OwnedParams { message: copy, spans: self.spans })
+    }
+
     /// The whole message.
     pub fn message(&self) -> &T {
         &self.message

@@ -50,15 +50,31 @@ pub struct RunContext {
     pub(crate) deadline: Duration,
     /// Whether an answer to another wording of its question is refused.
     pub(crate) strict: bool,
-    pub(crate) as_task: bool,
-    /// Whether the runner waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked
-    /// for once, and a yield point goes on.
-    pub(crate) waits: bool,
+    pub(crate) runner: Runner,
     /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
     pub(crate) goes_on_in_place: bool,
     pub(crate) notifier: Option<Notifier>,
     /// How busy the server was when the round began.
     pub(crate) load: Load,
+}
+
+/// What runs a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runner {
+    /// A round, after which nothing is kept.
+    Round,
+    /// A call of a session.
+    Session,
+    /// A task.
+    Task,
+}
+
+impl Runner {
+    /// Whether it waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked for once,
+    /// and a yield point goes on.
+    pub(crate) fn waits(self) -> bool {
+        self != Self::Round
+    }
 }
 
 /// How long a run may take, unless the server or the tool says otherwise: ten minutes.
@@ -86,8 +102,7 @@ impl RunContext {
             caller: None,
             sink: None,
             stop: None,
-            as_task: false,
-            waits: false,
+            runner: Runner::Round,
             goes_on_in_place: false,
             notifier: None,
             load: Load::default(),
@@ -142,8 +157,7 @@ impl RunContext {
     /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes.
     #[must_use]
     pub fn as_task(mut self, journal_limit: usize) -> Self {
-        self.as_task = true;
-        self.waits = true;
+        self.runner = Runner::Task;
         self.journal_limit = journal_limit;
         self
     }
@@ -152,7 +166,7 @@ impl RunContext {
     pub(crate) fn sheds(&self, sheds: u32) -> bool {
         let load = Load { running: self.shared.load.running(), ..self.load };
         let overloaded = || self.shared.shedder.as_ref().is_some_and(|shedder| shedder.sheds(&load));
-        !self.waits && sheds < MOST_SHEDS && overloaded()
+        !self.runner.waits() && sheds < MOST_SHEDS && overloaded()
     }
 
     pub(crate) fn flow_id(&self) -> FlowId {

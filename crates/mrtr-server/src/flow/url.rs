@@ -220,7 +220,7 @@ impl UrlAsk<'_> {
                 Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
                 Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),
                 // A runner that can wait asks for consent once, and then looks whether it was done.
-                Ok(Answered::Accepted(())) if run.context.waits => return self.look_again().await,
+                Ok(Answered::Accepted(())) if run.context.runner.waits() => return self.look_again().await,
                 Ok(Answered::Accepted(())) | Err(_) => {}
             }
         }

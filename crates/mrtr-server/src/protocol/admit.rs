@@ -131,7 +131,7 @@ impl<'a> Admitted<'a> {
 /// A request of which nothing was looked at.
 struct Unchecked<'a>(Request<'a>);
 
-impl<'a> Unchecked<'a> {
+impl Unchecked<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
     fn check(&mut self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;

@@ -27,8 +27,8 @@ pub(crate) async fn receive(parts: &Arc<Parts>, body: Bytes, context: Context<'_
     let owned = match Admitted::read(parts, &body, &context) {
         Err(NotAdmitted::Replied(reply)) => return Ok(reply),
         Err(NotAdmitted::Versionless(message)) => {
-            let (content, refusal) = *message;
-            return Err(Box::new(Versionless { content, context: context.into_owned(), refusal }));
+            let (message, refusal) = *message;
+            return Err(Box::new(Versionless { message, context: context.into_owned(), refusal }));
         }
         Ok(admitted) if admitted.wants_notifications() => admitted.into_owned(),
         Ok(admitted) => return Ok(respond(parts, &admitted).await),

@@ -9,7 +9,7 @@ use crate::round::request::OwnedRequest;
 
 /// A message that does not say its version in `_meta`, with what it is answered if it belongs to no session.
 pub(crate) struct Versionless {
-    pub(crate) content: Content,
+    pub(crate) message: Content,
     pub(crate) context: Context<'static>,
     /// The reply of a server that has no sessions.
     pub(crate) refusal: Reply,

@@ -112,6 +112,17 @@ impl OwnedRequest {
         self.info.runs_flow
     }
 
+    /// With a copy of its message, if that is short: a call that waits must not keep the buffer that its connection was
+    /// read into.
+    pub(crate) fn compact(self) -> Result<Self, ErrorObject> {
+        if self.size() > LONGEST_COPY {
+            return Ok(self);
+        }
+        let copy = Bytes::copy_from_slice(self.params.message());
+        let params = self.params.in_copy(copy).ok_or_else(internal_error)?;
+        Ok(Self { params, ..self })
+    }
+
     /// How many bytes its message takes.
     pub(crate) fn size(&self) -> usize {
         self.params.message().len()
@@ -130,3 +141,6 @@ impl OwnedRequest {
         })
     }
 }
+
+/// A longer message has a buffer of its own.
+const LONGEST_COPY: usize = 64 << 10;

@@ -89,19 +89,18 @@ impl LegacyMessage {
     /// When this is first polled a call has begun, and a cancellation finds it.
     pub async fn answer(self, session: Option<&str>, version: &HeaderClaim<'_>) -> LegacyReply {
         let Self { sessions, message } = self;
-        let Versionless { content, context, refusal } = *message;
-        match (sessions.legacy(), content) {
-            (Legacy::Refuse, _) => LegacyReply::Modern(refusal),
+        let Versionless { message, context, refusal } = *message;
+        match (sessions.legacy(), message) {
+            (Legacy::Refuse, _) | (Legacy::Stateless, Content::Other(_)) => LegacyReply::Modern(refusal),
             (_, Content::Request { id, request }) if request.is("initialize") => {
                 requests::initialize(&sessions, id, &request, &context)
             }
             (Legacy::Stateless, Content::Request { id, request }) => {
                 requests::stateless(&sessions, id, &request, context, version).await
             }
-            (Legacy::Stateless, Content::Other(_)) => LegacyReply::Modern(refusal),
-            (Legacy::Sessions, content) => match session {
-                Some(session) => in_session(&sessions, session, content, context, version).await,
-                None => LegacyReply::Modern(outside(content, refusal)),
+            (Legacy::Sessions, message) => match session {
+                Some(session) => in_session(&sessions, session, message, context, version).await,
+                None => LegacyReply::Modern(outside(message, refusal)),
             },
         }
     }
@@ -111,11 +110,11 @@ impl LegacyMessage {
 async fn in_session(
     sessions: &Sessions,
     session: &str,
-    content: Content,
+    message: Content,
     mut context: Context<'static>,
     version: &HeaderClaim<'_>,
 ) -> LegacyReply {
-    let id = match &content {
+    let id = match &message {
         Content::Request { id, .. } => Some(id.clone()),
         Content::Other(_) => None,
     };
@@ -129,7 +128,7 @@ async fn in_session(
         let error = ErrorObject::new(ErrorCode::INVALID_REQUEST, text);
         return LegacyReply::of(Reply::error(id, Refused::early(error), session.revision), session.revision);
     }
-    match content {
+    match message {
         Content::Request { id, request } => {
             requests::in_session(sessions.parts(), &session, id, request, context).await
         }
@@ -158,8 +157,8 @@ fn refused(session: &Session, id: &RequestId, error: &serde_json::value::RawValu
 }
 
 /// What a message is answered that belongs to no session.
-fn outside(content: Content, refusal: Reply) -> Reply {
-    let Content::Request { id, .. } = content else { return refusal };
+fn outside(message: Content, refusal: Reply) -> Reply {
+    let Content::Request { id, .. } = message else { return refusal };
     let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
     let text = format!(
         "`_meta` does not say a protocol version: this server has {} so, and {} in a session that begins with `initialize`",

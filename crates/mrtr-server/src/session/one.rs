@@ -233,10 +233,11 @@ impl Session {
         let mut state = self.state();
         let call = state.asked.remove(&id).and_then(|call| state.calls.get(&call).map(Arc::clone));
         drop(state);
-        match call {
-            Some(call) => call.deliver(id, answer, permit),
-            None => tracing::debug!(id, "an answer to no open question was dropped"),
-        }
+        let Some(call) = call else {
+            tracing::debug!(id, "an answer to no open question was dropped");
+            return;
+        };
+        call.deliver(id, answer, permit);
     }
 
     /// The client does not want the response to a request any more.
@@ -319,4 +320,4 @@ const MOST_ENDED: usize = 8;
 const MOST_WATCHED: usize = 1024;
 /// What a watched resource takes besides its URI, and a call besides its message and journal: about what was measured.
 const PER_WATCHED: usize = 64;
-const PER_CALL: usize = 4096;
+const PER_CALL: usize = 8192;

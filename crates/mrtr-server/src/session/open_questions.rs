@@ -180,13 +180,11 @@ impl OpenQuestions {
             return (Standing::Failed(failure), late);
         }
         let open = self.open.iter().filter(|open| open.settled.is_none());
-        match open.map(|open| open.deadline).min() {
-            Some(next) => (Standing::Open(next), late),
-            None => {
-                self.record(journal, revision);
-                (Standing::Settled, late)
-            }
+        if let Some(next) = open.map(|open| open.deadline).min() {
+            return (Standing::Open(next), late);
         }
+        self.record(journal, revision);
+        (Standing::Settled, late)
     }
 
     /// Puts what came into the journal. What is still open stays so, for the next run to ask again or not.

@@ -48,13 +48,11 @@ pub(super) fn initialize(
     if !has_session {
         return LegacyReply::Message { body, error: None, revision };
     }
-    match sessions.begin(Owner::of(context), revision, params.capabilities) {
-        Ok(session) => LegacyReply::Opened { body, session: session.id.clone() },
-        Err(_) => {
-            tracing::warn!("a session was refused: there are as many as there may be");
-            LegacyReply::Overloaded
-        }
-    }
+    let Ok(session) = sessions.begin(Owner::of(context), revision, params.capabilities) else {
+        tracing::warn!("a session was refused: there are as many as there may be");
+        return LegacyReply::Overloaded;
+    };
+    LegacyReply::Opened { body, session: session.id.clone() }
 }
 
 fn read_initialize(request: &OwnedRequest, context: &Context<'_>) -> Result<InitializeParams, ErrorObject> {
@@ -97,7 +95,10 @@ pub(super) async fn in_session(
     context: Context<'static>,
 ) -> LegacyReply {
     if request.runs_flow() {
-        return begin_call(parts, session, id, &request, context).await;
+        return match request.compact() {
+            Ok(request) => begin_call(parts, session, id, &request, context).await,
+            Err(error) => LegacyReply::of(Reply::error(Some(id), error.into(), session.revision), session.revision),
+        };
     }
     let revision = session.revision;
     let mut context = context;

@@ -158,7 +158,7 @@ impl Table {
         if !is_full(open) {
             return Ok(());
         }
-        self.end_idle(open, now);
+        open.end_idle(now);
         if !is_full(open) {
             return Ok(());
         }
@@ -171,11 +171,13 @@ impl Table {
 
     fn sweep(&self) {
         let now = self.clock.now();
-        self.end_idle(&mut self.open(), now);
+        self.open().end_idle(now);
     }
+}
 
-    fn end_idle(&self, open: &mut Open, now: Timestamp) {
-        open.sessions.retain(|_, session| {
+impl Open {
+    fn end_idle(&mut self, now: Timestamp) {
+        self.sessions.retain(|_, session| {
             let is_idle = session.expires(now) <= now;
             if is_idle {
                 tracing::debug!(?session, "a session ends of which nothing was heard");
@@ -202,13 +204,11 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
             table.sweep();
             let mut open = table.open();
             let now = clock.now();
-            match open.sessions.values().map(|session| session.expires(now)).min() {
-                Some(next) => next.since(now).max(SHORTEST_LOOK),
-                None => {
-                    open.is_watched = false;
-                    return;
-                }
-            }
+            let Some(next) = open.sessions.values().map(|session| session.expires(now)).min() else {
+                open.is_watched = false;
+                return;
+            };
+            next.since(now).max(SHORTEST_LOOK)
         };
         clock.sleep(pause).await;
     }

@@ -180,9 +180,9 @@ async fn a_question_that_is_not_answered_in_time_ends_the_call_or_is_skipped() {
     client.accept(&late, json!({ "name": "Ann" })).await;
     assert_eq!(outside.runs(), 1);
     // The other tool waits as long as the server says: ten minutes.
-    clock.advance(Duration::from_secs(9 * 60));
+    clock.advance(Duration::from_mins(9));
     assert_eq!(client.request("ping", json!({})).await["result"], json!({}));
-    clock.advance(Duration::from_secs(60));
+    clock.advance(Duration::from_mins(1));
     assert_eq!(optional.next().await.unwrap()["method"], "notifications/cancelled");
     assert_eq!(optional.text().await, "nobody");
 }

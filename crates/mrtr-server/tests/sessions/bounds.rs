@@ -26,8 +26,8 @@ async fn another_principal_finds_nothing() {
     let mut call = ann.call("greet", json!({})).await;
     let asked = call.question().await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-    let content = json!({ "action": "accept", "content": { "name": "Eve" } });
-    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": content });
+    let accepted = json!({ "action": "accept", "content": { "name": "Eve" } });
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": accepted });
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": call.id } });
     for stranger in [Some(caller("eve")), None] {
         for message in [&ping, &answer, &cancel] {
@@ -105,9 +105,9 @@ async fn an_idle_session_is_removed_and_one_in_use_is_not() {
     let mut lost = idle.call("greet", json!({})).await;
     lost.question().await;
     lost.disconnect();
-    clock.advance(Duration::from_secs(29 * 60));
+    clock.advance(Duration::from_mins(29));
     assert_eq!(heard.request("ping", json!({})).await["result"], json!({}));
-    clock.advance(Duration::from_secs(60));
+    clock.advance(Duration::from_mins(1));
     until("the idle one is removed", || server.sessions().open() == 2).await;
     until("its call has ended", || server.detached() == 0).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
@@ -130,7 +130,8 @@ async fn there_are_only_so_many_calls_and_questions() {
     let text = client.call("many", json!({})).await.error_text().await;
     assert_eq!(text, "This tool asks 4 questions at once; a session takes 3");
     let (mut one, mut other) = (client.call("greet", json!({})).await, client.call("greet", json!({})).await);
-    (one.question().await, other.question().await);
+    one.question().await;
+    other.question().await;
     let refused = client.call("greet", json!({})).await.response().await;
     assert!(refused["error"]["message"].as_str().unwrap().contains("as many open calls"), "{refused}");
     let params = json!({ "name": "greet", "arguments": {} });
@@ -191,12 +192,12 @@ async fn resources_that_are_watched_are_bounded() {
 
 #[tokio::test]
 async fn between_runs_a_call_holds_nothing_of_its_transport() {
-    let outside = Outside::default();
     async fn slowly(flow: Flow) -> Result<String, Failure> {
         let _: Name = flow.elicit("name", "Who?").await?;
         flow.step("wait", flow.state::<Outside>().wait()).await?;
         Ok("done".to_owned())
     }
+    let outside = Outside::default();
     let server = builder(&outside, &FixedClock::default()).tool(Tool::new("slowly", slowly)).build().unwrap();
     let client = Legacy::open(&server, "2025-11-25").await;
     let places = std::sync::Arc::new(Semaphore::new(1));
@@ -255,7 +256,7 @@ async fn a_thousand_sessions_with_an_open_question_each_are_kept_and_let_go() {
     let asked = call.question().await;
     client.accept(&asked, json!({ "name": "Bob" })).await;
     assert_eq!(call.text().await, "Ann and Bob");
-    clock.advance(Duration::from_secs(30 * 60));
+    clock.advance(Duration::from_mins(30));
     until("all are removed", || server.sessions().open() == 0 && server.detached() == 0).await;
 }
 

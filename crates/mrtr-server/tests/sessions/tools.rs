@@ -23,9 +23,12 @@ struct Inner {
 
 impl Outside {
     /// Something that is done, as a step does it.
-    pub(crate) async fn does(&self, what: impl Into<String>) -> Result<(), Failure> {
-        self.0.effects.lock().unwrap().push(what.into());
-        Ok(())
+    pub(crate) fn does(&self, what: impl Into<String>) -> impl Future<Output = Result<(), Failure>> {
+        let what = what.into();
+        async {
+            self.0.effects.lock().unwrap().push(what);
+            Ok(())
+        }
     }
 
     pub(crate) fn effects(&self) -> Vec<String> {

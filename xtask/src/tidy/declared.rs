@@ -46,11 +46,26 @@ pub(super) const LARGEST_CYCLE: [(&str, usize); 11] = [
 
 /// The members that each member depends on, its tests apart.
 pub(super) const EDGES: [(&str, &[&str]); 13] = [
-    ("mrtr", &["mrtr-client", "mrtr-http", "mrtr-macros", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"]),
+    (
+        "mrtr",
+        &[
+            "mrtr-client",
+            "mrtr-http",
+            "mrtr-macros",
+            "mrtr-schema",
+            "mrtr-server",
+            "mrtr-state",
+            "mrtr-stdio",
+            "mrtr-tasks",
+        ],
+    ),
     ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
-    ("mrtr-examples", &["mrtr", "mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"]),
+    (
+        "mrtr-examples",
+        &["mrtr", "mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"],
+    ),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-macros", &[]),
     ("mrtr-schema", &["mrtr-schema-derive"]),

@@ -1,4 +1,4 @@
-//! Sealed state without our server: plain axum and serde_json, with `mrtr-state` for the one thing that is hard to get right.
+//! Sealed state without our server: plain axum and `serde_json`, with `mrtr-state` for the one thing that is hard to get right.
 //!
 //! ```sh
 //! cargo run -p mrtr-examples --bin sealed_without_sdk

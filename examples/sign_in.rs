@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::{Form, Path, State};
-use axum::http::{StatusCode, header, request::Parts};
+use axum::http::{HeaderValue, StatusCode, header, request::Parts};
 use axum::response::Html;
 use axum::{Router, routing::get};
 use mrtr::http::{Authenticator, Challenge, Identity, router_at};
@@ -63,7 +63,7 @@ struct Tokens;
 #[async_trait::async_trait]
 impl Authenticator for Tokens {
     async fn authenticate(&self, head: &Parts) -> Result<Identity, Challenge> {
-        match head.headers.get(header::AUTHORIZATION).map(|value| value.as_bytes()) {
+        match head.headers.get(header::AUTHORIZATION).map(HeaderValue::as_bytes) {
             Some(b"Bearer token-of-ada") => Ok(Identity::of(Caller::new("https://id.example.com", "ada"))),
             Some(b"Bearer token-of-bob") => Ok(Identity::of(Caller::new("https://id.example.com", "bob"))),
             _ => Err(Challenge::new("Bearer")),

@@ -18,8 +18,9 @@
 //! <-- Bug #4522 is a duplicate of #4301
 //! ```
 
-use mrtr::client::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use mrtr::client::{AnswerError, ObservedTransport, WireMessage};
 use mrtr::prelude::*;
+use mrtr::schema::elicitation::ElicitResult;
 
 #[rustfmt::skip] #[data] struct Bug { id: u64 }
 #[rustfmt::skip] #[data] #[derive(PartialEq)] enum Resolution { Fixed, Duplicate }
@@ -36,12 +37,13 @@ async fn resolve(flow: Flow, bug: Bug) -> Result<String> {
     Ok(format!("Bug #{} is a duplicate of #{duplicate_of}", bug.id))
 }
 
+#[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(duplicate: u64, original: u64) -> Result<()> {
     println!("tracker: #{duplicate} is linked to #{original}");
     Ok(())
 }
 
-async fn answer(form: FormRequest) -> Result<mrtr::schema::elicitation::ElicitResult, mrtr::client::AnswerError> {
+async fn answer(form: FormRequest) -> Result<ElicitResult, AnswerError> {
     match form.context().key.as_str() {
         "resolution" => form.accept(&json!({ "resolution": "Duplicate" })),
         _ => form.accept(&json!({ "duplicate_of": 4301 })),
@@ -53,43 +55,26 @@ async fn main() -> Result<()> {
     mrtr::init_logging();
     let server = Server::builder("tracker", "1.0.0").tool(Tool::new("resolve", resolve)).build()?;
     let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
-    let transport = Watched(HttpTransport::new(&format!("http://{}/mcp", bound.address()?))?);
+    let transport = HttpTransport::new(&format!("http://{}/mcp", bound.address()?))?;
     tokio::spawn(bound.run(std::future::pending()));
 
-    let client = Client::builder(transport).on_elicit(answer).build();
+    let client = Client::builder(ObservedTransport::new(transport, show)).on_elicit(answer).build();
     client.call_tool("resolve", json!({ "id": 4522 })).await?;
     Ok(())
 }
 
-/// Shows each message that goes out or comes in.
-#[derive(Debug)]
-struct Watched(HttpTransport);
-
-#[async_trait::async_trait]
-impl Transport for Watched {
-    fn server(&self) -> &str {
-        self.0.server()
-    }
-
-    async fn exchange(
-        &self,
-        request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
-    ) -> Result<TransportResponse, TransportError> {
-        let sent: Value = serde_json::from_str(request.message).map_err(TransportError::new)?;
-        let (answers, state) = (keys(&sent["params"]["inputResponses"]), &sent["params"]["requestState"]);
-        println!("--> {}, answers {answers:?}, carries {} bytes", request.method, length(state));
-
-        let response = self.0.exchange(request, on_notification).await?;
-        let got: Value = serde_json::from_str(response.text()).map_err(TransportError::new)?;
-        match got["result"]["content"][0]["text"].as_str() {
-            Some(text) => println!("<-- {text}"),
-            None => {
-                let (asked, state) = (keys(&got["result"]["inputRequests"]), &got["result"]["requestState"]);
-                println!("<-- asks {asked:?}, carries {} bytes", length(state));
-            }
-        }
-        Ok(response)
+/// Shows a message that goes out or comes in.
+fn show(message: WireMessage<'_>) {
+    let (WireMessage::Request(text) | WireMessage::Response(text)) = message else { return };
+    let Ok(message) = serde_json::from_str::<Value>(text) else { return };
+    let (params, result) = (&message["params"], &message["result"]);
+    if let Some(method) = message["method"].as_str() {
+        let answers = keys(&params["inputResponses"]);
+        println!("--> {method}, answers {answers:?}, carries {} bytes", length(&params["requestState"]));
+    } else if let Some(text) = result["content"][0]["text"].as_str() {
+        println!("<-- {text}");
+    } else {
+        println!("<-- asks {:?}, carries {} bytes", keys(&result["inputRequests"]), length(&result["requestState"]));
     }
 }
 

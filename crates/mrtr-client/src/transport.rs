@@ -104,7 +104,6 @@ impl fmt::Debug for TransportRequest<'_> {
 /// use mrtr_client::TransportResponse;
 ///
 /// let response = TransportResponse::new(r#"{"jsonrpc": "2.0", "id": 1, "result": {"requestState": "sealed"}}"#);
-/// assert!(response.text().contains("sealed"));
 /// let later = response.retry_after(Duration::from_secs(5));
 /// ```
 #[derive(Clone)]
@@ -119,11 +118,6 @@ impl TransportResponse {
     /// A response with this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), retry_after: None, status: None, credentials: None }
-    }
-
-    /// The text, as it came: for a transport around another one.
-    pub fn text(&self) -> &str {
-        &self.text
     }
 
     /// It came with this HTTP status, which is shown if the text turns out to be no message.

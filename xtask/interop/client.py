@@ -5,6 +5,7 @@ Prints what it saw, as JSON. Called with `http URL` or `stdio COMMAND ARGUMENT..
 
 import asyncio
 import json
+import os
 import sys
 
 from mcp import ClientSession, StdioServerParameters, types
@@ -41,7 +42,7 @@ async def main():
         async with streamable_http_client(where) as (read, write, _):
             await talk(read, write)
     else:
-        async with stdio_client(StdioServerParameters(command=where, args=arguments)) as (read, write):
+        async with stdio_client(StdioServerParameters(command=where, args=arguments, env=dict(os.environ))) as (read, write):
             await talk(read, write)
 
 

@@ -214,9 +214,11 @@ struct Formatted {
 
 #[test]
 fn what_a_form_cannot_hold_is_named() {
-    assert_eq!(reason::<Nested>(), "inner: it is an object, and forms are flat");
+    let nested = "it is an object, and forms are flat: put its fields beside the others, as `#[serde(flatten)]` does, or \
+                  ask for it in a question of its own";
+    assert_eq!(reason::<Nested>(), format!("inner: {nested}"));
     assert_eq!(reason::<List>(), "names: it is a list, and a form has lists of options only");
-    assert_eq!(reason::<Dictionary>(), "entries: it is an object, and forms are flat");
+    assert_eq!(reason::<Dictionary>(), format!("entries: {nested}"));
     assert_eq!(reason::<Anything>(), "value: any value at all would do for it");
     assert_eq!(reason::<Recursive>(), "next: it refers to itself");
     assert_eq!(reason::<Carrier>(), "shape: a variant of it holds data, and a select has only names");

@@ -77,7 +77,7 @@ fn from_here(dependencies: &str) -> Result<String> {
         if name.starts_with("mrtr") && !line.contains(OURS) {
             bail!("`{line}`: name the crate by {OURS}");
         }
-        let path = format!("path = {:?}", root().join("crates").join(name));
+        let path = format!("path = \"{}\"", root().join("crates").join(name).display());
         block.push_str(&line.replace(OURS, &path));
         block.push('\n');
     }

@@ -14,6 +14,8 @@ mod client;
 mod eras;
 #[path = "sessions/listening.rs"]
 mod listening;
+#[path = "log/mod.rs"]
+mod log;
 #[path = "sessions/properties.rs"]
 mod properties;
 #[path = "sessions/resuming.rs"]

@@ -2,8 +2,8 @@
 
 use mrtr_client::Limits;
 use mrtr_http::{Endpoint, HttpTransport, Serve};
-use mrtr_server::Builder;
 use mrtr_server::flow::SamplingTools;
+use mrtr_server::{Builder, SessionLimits};
 use mrtr_state::{Lifetimes, MemorySingleUse};
 use mrtr_stdio::{Stdio, StdioTransport};
 use mrtr_tasks::TaskOptions;
@@ -36,12 +36,13 @@ const SECURITY: &str = "docs/SECURITY.md";
 pub(crate) const STDIO: &str = "crates/mrtr-stdio/README.md";
 const STDIO_SERVER: &str = "crates/mrtr-stdio/src/server.rs";
 const STDIO_CLIENT: &str = "crates/mrtr-stdio/src/client.rs";
+const SESSIONS: &str = "crates/mrtr-server/src/session/limits.rs";
 const TASKS: &str = "crates/mrtr-tasks/src/options.rs";
 
 /// The order is that of the table. To add one, add a line here and there.
 #[rustfmt::skip]
 pub(crate) fn rows() -> Vec<Row> {
-    let (limits, lifetimes) = (Limits::default(), Lifetimes::default());
+    let (limits, lifetimes, sessions) = (Limits::default(), Lifetimes::default(), SessionLimits::default());
     vec![
         row("mrtr_client::Limits::rounds", count(limits.rounds), &[(CLIENT, "{} rounds"), (LIMITS, "nothing new aside. {} by default")]),
         row("mrtr_client::Limits::state_only_rounds", count(limits.state_only_rounds), &[(CLIENT, "{} replies in a row that ask nothing"), (LIMITS, "the server is busy. {} by default")]),
@@ -79,6 +80,14 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
+        row("mrtr_server::SessionLimits::sessions", count(sessions.sessions), &[(SERVER, "{} sessions at a time"), (SESSIONS, "sessions there are at a time. {} by default")]),
+        row("mrtr_server::SessionLimits::sessions_of_caller", count(sessions.sessions_of_caller), &[(SESSIONS, "where callers are known. {} by default")]),
+        row("mrtr_server::SessionLimits::idle", time(sessions.idle), &[(SERVER, "{} after the client was last heard of"), (SESSIONS, "no stream is open. {} by default")]),
+        row("mrtr_server::SessionLimits::bytes", bytes(sessions.bytes), &[(SERVER, "{} for all of them"), (SESSIONS, "what waits to be sent. {} by default")]),
+        row("mrtr_server::SessionLimits::bytes_of_session", bytes(sessions.bytes_of_session), &[(SESSIONS, "one session may keep. {} by default")]),
+        row("mrtr_server::SessionLimits::calls", count(sessions.calls), &[(SESSIONS, "calls of a session are open at a time. {} by default")]),
+        row("mrtr_server::SessionLimits::questions", count(sessions.questions), &[(SESSIONS, "questions of a call are open at a time. {} by default")]),
+        row("mrtr_server::SessionLimits::question_timeout", time(sessions.question_timeout), &[(SERVER, "waited for {}, unless"), (SESSIONS, "the question says otherwise. {} by default")]),
         row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
         row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
         row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),

@@ -333,6 +333,27 @@ async fn a_call_that_waits_for_a_person_is_no_request_that_runs() {
 }
 
 #[tokio::test]
+async fn streams_without_end_are_counted_and_a_session_has_one() {
+    let server = tools::server();
+    let site = Site::start(Serve::new(Endpoint::anonymous(server).subscriptions(2)));
+    let (one, other) = (Legacy::open(&site, "2025-11-25").await, Legacy::open(&site, "2025-11-25").await);
+    let mut first = one.listen(None).await.unwrap();
+    let second = one.listen(None).await.unwrap();
+    first.event().await.unwrap();
+    assert!(first.next().await.is_none(), "the newer one has its place");
+    let third = other.listen(None).await.unwrap();
+    assert_eq!(other.listen(None).await.err().unwrap().status, 503, "there are two");
+    drop((second, third));
+    // Those that are gone give their places back, as soon as the server has noticed.
+    let listening = async {
+        while other.listen(None).await.is_err() {
+            tokio::task::yield_now().await;
+        }
+    };
+    within("a place", listening).await;
+}
+
+#[tokio::test]
 async fn too_many_sessions_are_sent_away() {
     let limits = SessionLimits { sessions: 1, ..SessionLimits::default() };
     let site = Site::of(tools::builder(&Gate::default()).session_limits(limits).build().unwrap());

@@ -134,6 +134,8 @@ impl Call {
             } else if questions.is_asked_too_often(&question.key) {
                 return Err(ToolError::new(format!("`{}` was asked too often", question.key)).into());
             } else {
+                // What is waited for from here on is another thing.
+                self.kept().pause = None;
                 Some(self.send(&question.key, &question.request)?)
             };
             questions.opened(question, id, patience, self.now());
@@ -172,12 +174,12 @@ impl Call {
     }
 
     /// How long to wait before it is looked again: twice as long each time, up to a minute.
-    fn longer(&self, first: Duration, now: Timestamp) -> (Duration, Timestamp) {
+    fn longer(&self, first: Duration, now: Timestamp) -> Duration {
         let mut kept = self.kept();
-        let (since, looks) = kept.pause.get_or_insert((now, 0));
+        let (_, looks) = kept.pause.get_or_insert((now, 0));
         let pause = first.saturating_mul(2_u32.saturating_pow(*looks)).min(LONGEST_PAUSE.max(first));
         *looks += 1;
-        (pause, *since)
+        pause
     }
 
     /// The call ends: open questions are taken back, and the response goes out, unless the client does not want it any
@@ -213,9 +215,12 @@ impl LiveClient for Call {
 
     async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered> {
         let patience = self.patience(wait);
+        // The pauses of a visit grow by themselves; those of a decision are all the same.
+        let is_decided = questions.iter().any(|question| question.look_again.is_some());
         self.put(questions, patience).map_err(NotAnswered::Failed)?;
         let began = self.now();
-        let look_again = wait.look_again.map(|pause| began + self.longer(pause, began).0);
+        let pause = wait.look_again.map(|pause| if is_decided { self.longer(pause, began) } else { pause });
+        let look_again = pause.map(|pause| began + pause);
         loop {
             let now = self.now();
             let (standing, late) = self.questions().stand(journal, self.session.revision, now);

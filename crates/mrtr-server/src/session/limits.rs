@@ -38,7 +38,7 @@ pub struct SessionLimits {
     pub sessions: usize,
     /// How many of them one caller may have, where callers are known. 256 by default.
     pub sessions_of_caller: usize,
-    /// How long a session is kept of which nothing is heard and to which no stream is open. Half an hour by default.
+    /// How long a session is kept of which nothing is heard and to which no stream is open. 30 minutes by default.
     pub idle: Duration,
     /// How much all sessions keep together: calls with their journals, and what waits to be sent. 256 MiB by default.
     pub bytes: usize,

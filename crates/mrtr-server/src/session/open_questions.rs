@@ -104,7 +104,8 @@ impl OpenQuestions {
                 None => new.push(question),
             }
         }
-        Difference { new, gone: left.into_iter().filter_map(|open| open.id).collect() }
+        let gone = left.into_iter().filter(|open| open.settled.is_none()).filter_map(|open| open.id);
+        Difference { new, gone: gone.collect() }
     }
 
     /// Whether a question need not be sent: its client consented to it, and whether it is done is looked for.

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::client::{Legacy, text};
+use crate::client::{Legacy, settle, text};
 use crate::tools::{Name, Outside, both, builder, greet, perhaps};
 
 async fn client_of(tool: Tool, outside: &Outside) -> Legacy {
@@ -42,6 +42,7 @@ async fn several_questions_of_a_run_go_out_together_and_the_next_run_waits_for_a
     let mut call = client.call("both", json!({})).await;
     let (one, other) = (call.question().await, call.question().await);
     client.accept(&other, json!({ "name": "Bob" })).await;
+    settle().await;
     assert_eq!(outside.runs(), 1, "one answer is missing");
     client.accept(&one, json!({ "name": "Ann" })).await;
     assert_eq!(call.text().await, "Ann and Bob");
@@ -126,6 +127,7 @@ async fn another_error_ends_the_call_and_names_the_question() {
     assert_eq!(withdrawn["params"]["requestId"], other["id"]);
     assert_eq!(call.error_text().await, "The client could not answer `one`: no window (-32603)");
     client.accept(&other, json!({ "name": "Bob" })).await;
+    settle().await;
     assert_eq!(outside.runs(), 1, "a late answer changes nothing");
 }
 
@@ -178,6 +180,7 @@ async fn a_question_that_is_not_answered_in_time_ends_the_call_or_is_skipped() {
     );
     assert_eq!(call.error_text().await, "No answer to `one` came within 30s");
     client.accept(&late, json!({ "name": "Ann" })).await;
+    settle().await;
     assert_eq!(outside.runs(), 1);
     // The other tool waits as long as the server says: ten minutes.
     clock.advance(Duration::from_mins(9));

@@ -4,7 +4,7 @@ use mrtr_server::testing::FixedClock;
 use mrtr_server::{Failure, Flow, Tool};
 use serde_json::json;
 
-use crate::client::{Legacy, until};
+use crate::client::{Legacy, settle, until};
 use crate::tools::{Name, Outside, builder, greet};
 
 /// Does something that takes long, and something after it.
@@ -34,6 +34,7 @@ async fn a_cancelled_call_has_no_response_and_its_question_is_taken_back() {
     );
     assert_eq!(call.next().await, None);
     client.accept(&asked, json!({ "name": "Ann" })).await;
+    settle().await;
     assert_eq!((outside.runs(), outside.effects().len()), (1, 0), "a late answer is dropped");
     client.cancel(call.id).await;
     client.cancel(4711).await;

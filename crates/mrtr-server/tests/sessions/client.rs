@@ -224,6 +224,13 @@ pub(crate) async fn within<F: Future>(what: &str, waiting: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(20), waiting).await.unwrap_or_else(|_| panic!("this never came: {what}"))
 }
 
+/// Lets everything else run until it waits for something: there is one thread, and each turn is given to all.
+pub(crate) async fn settle() {
+    for _ in 0..200 {
+        tokio::task::yield_now().await;
+    }
+}
+
 /// Waits until something is so, or fails.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let waiting = async {

@@ -1,11 +1,12 @@
 //! Which era a message is of, and which version a session gets.
 
 use mrtr_server::testing::FixedClock;
-use mrtr_server::transport::{HeaderClaim, LegacyReply};
-use mrtr_server::{Failure, Flow, Legacy as LegacyMode, Reply, Server, Tool};
+use mrtr_server::transport::{HeaderClaim, Headers, LegacyReply};
+use mrtr_server::{Context, Failure, Flow, Legacy as LegacyMode, Reply, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::client::{Legacy, everything, initialize, send, text};
+use crate::log::Log;
 use crate::tools::{Outside, builder, greet, perhaps};
 
 fn server(legacy: LegacyMode) -> Server {
@@ -98,6 +99,25 @@ async fn the_version_header_of_a_session_is_the_negotiated_one_or_absent() {
         let LegacyReply::Message { error, .. } = reply else { panic!("{reply:?}") };
         assert_eq!(error.is_none(), is_taken, "{version}");
     }
+}
+
+#[tokio::test]
+async fn two_versions_in_one_request_are_refused_explained_and_logged() {
+    let server = server(LegacyMode::Sessions);
+    let headers = Headers {
+        version: HeaderClaim::Text("2025-11-25".into()),
+        method: HeaderClaim::Text("tools/list".into()),
+        ..Headers::default()
+    };
+    let log = Log::start();
+    let body = modern("tools/list", "2026-07-28").to_string();
+    let Reply::Message { body, error } = server.handle(body.into(), Context::new().headers(headers)).await else {
+        panic!("it is refused")
+    };
+    assert_eq!(error.unwrap().0.as_i64(), -32020);
+    assert!(body.contains("claims 2025-11-25") && body.contains("session"), "{body}");
+    let logged = log.text();
+    assert!(logged.contains("two protocol versions") && logged.contains("2025-11-25"), "{logged}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::client::{Legacy, OpenCall, until};
+use crate::client::{Legacy, OpenCall, settle, until};
 use crate::tools::Name;
 
 /// What was done, and how often.
@@ -93,11 +93,6 @@ impl Watched {
     async fn read(&mut self) {
         while self.is_connected {
             // What has not come after so many turns of every other task waits for something.
-            let next = async {
-                for _ in 0..200 {
-                    tokio::task::yield_now().await;
-                }
-            };
             tokio::select! {
                 biased;
                 message = self.call.next() => match message {
@@ -111,7 +106,7 @@ impl Watched {
                     }
                     Some(message) => self.open.push(message),
                 },
-                () = next => return,
+                () = settle() => return,
             }
         }
     }
@@ -212,7 +207,7 @@ async fn play(deeds: &[(usize, Deed)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn each_effect_happens_once_and_every_call_ends_exactly_once(deeds in prop::collection::vec(deed(), 0..40)) {

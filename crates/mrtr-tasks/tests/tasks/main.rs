@@ -16,6 +16,7 @@ mod owners;
 mod published;
 mod running;
 mod sealed;
+mod sessions;
 mod shutdown;
 mod support;
 mod transcripts;

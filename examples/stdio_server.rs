@@ -1,7 +1,7 @@
 //! A server on stdin and stdout, for hosts that start their servers themselves.
 //!
 //! `cargo run -p mrtr-examples --bin stdio_server` is what such a host runs: it reads messages line by line, and ends
-//! with its input. What it logs and prints goes to stderr.
+//! with its input. What it prints goes to stderr.
 
 use std::time::Duration;
 
@@ -61,7 +61,6 @@ impl Drop for Leaving {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    mrtr::init_logging();
     let server = Server::builder("harbour", env!("CARGO_PKG_VERSION"))
         // A client that starts the server again goes on with what it asked before.
         .sealer(if std::env::var_os("MRTR_STATE_KEYS").is_some() {

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 const SERVER: &str = env!("CARGO_BIN_EXE_stdio_server");
 
 /// How long a test waits for what must come: far longer than it takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn client(transport: StdioTransport) -> Client {
     let answer = |form: FormRequest| async move { form.accept(&json!({ "name": "Ada" })) };

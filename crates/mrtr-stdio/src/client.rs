@@ -39,9 +39,14 @@ pub struct StdioTransport {
 
 enum Way {
     /// A process, which is started again if it has ended.
-    Child { launch: Launch, running: Mutex<RunningChild> },
+    Child(Box<ChildWay>),
     /// Streams of the caller's own.
     Streams(Arc<Connection>),
+}
+
+struct ChildWay {
+    launch: Launch,
+    running: Mutex<RunningChild>,
 }
 
 impl StdioTransport {
@@ -102,7 +107,7 @@ impl StdioTransport {
     /// Calls that are under way fail.
     pub async fn close(self) {
         match self.way {
-            Way::Child { running, .. } => running.into_inner().unwrap_or_else(PoisonError::into_inner).close().await,
+            Way::Child(child) => child.running.into_inner().unwrap_or_else(PoisonError::into_inner).close().await,
             Way::Streams(connection) => connection.close(),
         }
     }
@@ -111,11 +116,11 @@ impl StdioTransport {
     fn connection(&self) -> Result<Arc<Connection>, TransportError> {
         match &self.way {
             Way::Streams(connection) => Ok(Arc::clone(connection)),
-            Way::Child { launch, running } => {
-                let mut running = running.lock().unwrap_or_else(PoisonError::into_inner);
+            Way::Child(child) => {
+                let mut running = child.running.lock().unwrap_or_else(PoisonError::into_inner);
                 if running.connection.is_over() {
                     tracing::warn!(server = self.server, "the server has ended, and is started again");
-                    *running = launch.start().map_err(TransportError::new)?;
+                    *running = child.launch.start().map_err(TransportError::new)?;
                 }
                 Ok(Arc::clone(&running.connection))
             }
@@ -194,6 +199,7 @@ impl ChildServer {
     pub fn spawn(self) -> Result<StdioTransport, StdioTransportError> {
         let running = self.0.start()?;
         let server = self.0.program().to_owned();
-        Ok(StdioTransport { server, way: Way::Child { launch: self.0, running: Mutex::new(running) } })
+        let child = ChildWay { launch: self.0, running: Mutex::new(running) };
+        Ok(StdioTransport { server, way: Way::Child(Box::new(child)) })
     }
 }

@@ -81,3 +81,11 @@ async fn nobody_is_taken_for_older_than_they_say() {
     }
     assert_eq!(only.answer(&Post::of(&call("hello", json!({})))).await.status, 200);
 }
+
+#[test]
+fn a_legacy_revision_has_sessions_and_no_path_of_its_own() {
+    for revision in Revision::LEGACY {
+        let mounted = std::panic::catch_unwind(|| drop(Endpoint::anonymous(tools::server()).revision(revision)));
+        assert!(mounted.is_err(), "{revision}");
+    }
+}

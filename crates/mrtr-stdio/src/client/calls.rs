@@ -98,10 +98,8 @@ impl Calls {
             None if table.calls.len() == 1 => table.calls.drain().next().map(|(_, call)| call),
             None => None,
         };
-        match call {
-            Some(call) => drop(call.events.send(Event::Response(response))),
-            None => tracing::debug!("a response to no call was dropped"),
-        }
+        let Some(call) = call else { return tracing::debug!("a response to no call was dropped") };
+        let _ = call.events.send(Event::Response(response));
     }
 
     /// Hands a notification to its call, unless too many wait there already.

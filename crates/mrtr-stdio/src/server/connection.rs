@@ -54,13 +54,12 @@ where
     at_end();
     // The output ends when all that could send has ended.
     let finishing = async { tokio::join!(connection.drain(), writing).1 };
-    match tokio::time::timeout(options.shutdown_timeout, finishing).await {
-        Ok(written) => ended.and(if_not_gone(written)),
-        Err(_) => {
-            tracing::warn!("what still runs is dropped");
-            ended
-        }
-    }
+    let finished = tokio::time::timeout(options.shutdown_timeout, finishing).await;
+    let Ok(written) = finished else {
+        tracing::warn!("what still runs is dropped");
+        return ended;
+    };
+    ended.and(if_not_gone(written))
 }
 
 /// That the client has gone is how a connection ends, and nothing that went wrong.

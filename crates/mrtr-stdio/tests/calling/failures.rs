@@ -86,8 +86,7 @@ async fn lines_that_are_no_message_and_requests_are_passed_over() {
 #[tokio::test]
 async fn a_reply_that_is_longer_than_the_call_takes_is_refused() {
     let (mut server, client) = ScriptedServer::new();
-    let mut limits = Limits::default();
-    limits.reply_bytes = 1000;
+    let limits = Limits { reply_bytes: 1000, ..Limits::default() };
     let client = client.limits(limits).build();
     let call = tokio::spawn(async move { client.call_tool("long", json!({})).await });
     let id = server.hear().await["id"].clone();

@@ -17,9 +17,9 @@ pub(crate) struct Peer {
 impl Peer {
     /// A peer of this server, over pipes that hold so much.
     pub(crate) fn of(stdio: Stdio, pipe: usize) -> Self {
-        let (write, stdin) = tokio::io::duplex(pipe);
-        let (stdout, read) = tokio::io::duplex(pipe);
-        let serving = tokio::spawn(stdio.over(stdin, stdout));
+        let (write, input) = tokio::io::duplex(pipe);
+        let (output, read) = tokio::io::duplex(pipe);
+        let serving = tokio::spawn(stdio.over(input, output));
         Self { read: BufReader::new(read), write, serving }
     }
 
@@ -71,4 +71,4 @@ pub(crate) fn cancelled(id: impl Into<Value>) -> Value {
 }
 
 /// How long a test waits for what must come: far longer than it takes.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);

@@ -35,6 +35,7 @@ fn harbour(booked: &Arc<AtomicUsize>) -> mrtr_server::Builder {
 }
 
 /// A request as clients of the legacy era send it.
+#[expect(clippy::needless_pass_by_value, reason = "as `request` takes them")]
 fn plain(id: impl Into<Value>, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id.into(), "method": method, "params": params })
 }

@@ -36,6 +36,7 @@ async fn resolve(flow: Flow, bug: Bug) -> Result<String> {
 }
 
 /// The effect: once, however often the handler runs.
+#[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(duplicate: u64, original: u64) -> Result<()> {
     println!("  tracker: #{duplicate} is linked to #{original}");
     Ok(())
@@ -65,28 +66,21 @@ async fn main() -> Result<()> {
 fn draw(message: WireMessage<'_>) {
     let (WireMessage::Request(text) | WireMessage::Response(text)) = message else { return };
     let Ok(message) = serde_json::from_str::<Value>(text) else { return };
-    match message.get("params") {
-        Some(params) => {
-            let brings: Vec<_> = [("inputResponses", "the answer"), ("requestState", "the state")]
-                .into_iter()
-                .filter_map(|(member, name)| params.get(member).map(|_| name))
-                .collect();
-            let brings = if brings.is_empty() { String::new() } else { format!(", with {}", brings.join(" and ")) };
-            println!("\nclient → server  {} {}{brings}", text_of(&message["method"]), text_of(&params["name"]));
-        }
-        None => {
-            let result = &message["result"];
-            let asks = result["inputRequests"].as_object().into_iter().flatten();
-            let asks: Vec<_> =
-                asks.map(|(key, ask)| format!("{key}: {}", text_of(&ask["params"]["message"]))).collect();
-            let state = result["requestState"].as_str().map_or(0, str::len);
-            match &asks[..] {
-                [] => println!("server → client  {}", text_of(&result["resultType"])),
-                asks => {
-                    println!("server → client  input_required ({}), {state} bytes of sealed state", asks.join("; "))
-                }
-            }
-        }
+    if let Some(params) = message.get("params") {
+        let parts = [("inputResponses", "the answer"), ("requestState", "the state")];
+        let brings: Vec<_> = parts.into_iter().filter_map(|(member, name)| params.get(member).map(|_| name)).collect();
+        let brings = if brings.is_empty() { String::new() } else { format!(", with {}", brings.join(" and ")) };
+        println!("\nclient → server  {} {}{brings}", text_of(&message["method"]), text_of(&params["name"]));
+        return;
+    }
+    let result = &message["result"];
+    let asks = result["inputRequests"].as_object().into_iter().flatten();
+    let asks: Vec<_> = asks.map(|(key, ask)| format!("{key}: {}", text_of(&ask["params"]["message"]))).collect();
+    if asks.is_empty() {
+        println!("server → client  {}", text_of(&result["resultType"]));
+    } else {
+        let (asks, state) = (asks.join("; "), text_of(&result["requestState"]).len());
+        println!("server → client  input_required ({asks}), {state} bytes of sealed state");
     }
 }
 

@@ -33,7 +33,8 @@ pub(crate) fn install(locked: &str, folder: &Path) -> Result<PathBuf> {
 fn install_in(folder: &Path) -> Result<()> {
     eprintln!("\n=== npm install, in {}", folder.display());
     let mut npm = Command::new("npm");
-    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder);
+    npm.args(["install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"])
+        .current_dir(folder);
     // Its standard output is for people; ours is for the report.
     let status = npm.stdin(Stdio::null()).stdout(Stdio::null()).status().context("could not start `npm`")?;
     if !status.success() {

@@ -366,7 +366,7 @@ async fn tasks_that_died_together_twice_run_one_at_a_time_until_each_has_lived_f
         tool(&Outside::default(), move |_, _| {
             begun.lock().unwrap().push(tokio::time::Instant::now());
             async {
-                tokio::time::sleep(Duration::from_secs(60)).await;
+                tokio::time::sleep(Duration::from_mins(1)).await;
                 Ok("done".into())
             }
         })

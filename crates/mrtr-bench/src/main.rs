@@ -156,7 +156,7 @@ impl Part {
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
             #[cfg(feature = "peers")]
-            Self::RmcpClient(options) => peers::rmcp_client::run(options),
+            Self::RmcpClient(options) => peers::rmcp_client::run(&options),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

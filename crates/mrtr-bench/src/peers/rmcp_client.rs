@@ -26,7 +26,7 @@ pub(crate) struct Options {
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn run(options: Options) -> Result<()> {
+pub(crate) async fn run(options: &Options) -> Result<()> {
     let [kind, place, arguments @ ..] = &options.server[..] else { anyhow::bail!("no server is named") };
     let seen = if kind == "http" {
         talk(StreamableHttpClientTransport::from_uri(place.as_str()), options.modern).await?
@@ -85,7 +85,7 @@ impl ClientHandler for Person {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(message);
         let answers = json!({ "resolution": "Duplicate", "duplicateOfId": 4301 });
         let fields = requested_schema.properties.keys();
-        let content: Map<_, _> = fields.map(|field| (field.to_string(), answers[field.as_str()].clone())).collect();
+        let content: Map<_, _> = fields.map(|field| (field.clone(), answers[field.as_str()].clone())).collect();
         Ok(ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content)))
     }
 }

@@ -21,14 +21,17 @@ use connection::Connection;
 ///
 /// Many calls may go over it at once. A call that is dropped is cancelled at the server.
 ///
-/// ```no_run
+/// ```
 /// use mrtr_client::Client;
 /// use mrtr_stdio::StdioTransport;
 /// use tokio::process::Command;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = Client::builder(StdioTransport::spawn(Command::new("tracker-server"))?).build();
-/// let tools = client.list_tools().await?;
+/// # if cfg!(unix) {
+/// // `cat` stands in for a server.
+/// let client = Client::builder(StdioTransport::spawn(Command::new("cat"))?).build();
+/// # drop(client);
+/// # }
 /// # Ok(()) }
 /// ```
 pub struct StdioTransport {
@@ -151,16 +154,20 @@ impl fmt::Debug for StdioTransport {
 
 /// A server that is to be started as a child process, with settings.
 ///
-/// ```no_run
+/// ```
 /// use std::time::Duration;
 /// use mrtr_stdio::ChildServer;
 /// use tokio::process::Command;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let transport = ChildServer::new(Command::new("tracker-server"))
-///     .on_stderr(|line| eprintln!("tracker: {line}"))
+/// # if cfg!(unix) {
+/// // `cat` stands in for a server: it ends when its stdin does.
+/// let transport = ChildServer::new(Command::new("cat"))
+///     .on_stderr(|line| eprintln!("cat: {line}"))
 ///     .exit_timeout(Duration::from_secs(10))
 ///     .spawn()?;
+/// transport.close().await;
+/// # }
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]

@@ -15,17 +15,19 @@ use tokio::io::{AsyncRead, AsyncWrite};
 ///
 /// The process gives both away: see [`Stdio::run`].
 ///
-/// ```no_run
+/// ```
 /// use mrtr_server::{Failure, Flow, Server, Tool};
 ///
 /// async fn hello(_: Flow) -> Result<&'static str, Failure> {
 ///     Ok("Hello")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("hello", hello)).build()?;
-/// mrtr_stdio::serve(server).await?;
-/// # Ok(()) }
+/// async fn run() -> Result<(), Box<dyn std::error::Error>> {
+///     let server = Server::builder("greeter", "1.0.0").tool(Tool::new("hello", hello)).build()?;
+///     mrtr_stdio::serve(server).await?;
+///     Ok(())
+/// }
+/// # drop(run());
 /// ```
 pub async fn serve(server: Server) -> io::Result<()> {
     Stdio::new(server).run().await

@@ -135,7 +135,7 @@ pub struct ErasedHandler<R> {
 pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<HandlerFuture<R>, String> + Send + Sync>);
 
 /// A run of a handler.
-pub(crate) struct HandlerFuture<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
+pub(crate) struct HandlerFuture<R>(pub(crate) Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
 
 impl<R> fmt::Debug for Handler<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -147,11 +147,27 @@ impl<R: FlowOutput> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
             Ok(HandlerFuture(running)) => running.await,
-            Err(reason) => match R::invalid_arguments(&reason) {
-                Ok(result) => Ok(Output::Complete(result)),
-                Err(error) => Err(crate::error::ProtocolError::from(error).into()),
-            },
+            Err(reason) => unfit(&reason),
         }
+    }
+
+    /// As [`call`](Self::call), for a caller that is not in a hurry: a second caller of that one keeps it from being a
+    /// part of the round. Gives what is to be awaited, or what came of it already.
+    pub(crate) fn start(
+        &self,
+        flow: Flow,
+        arguments: &RawValue,
+    ) -> Result<HandlerFuture<R>, Result<Output<R>, Failure>> {
+        (self.0)(flow, arguments).map_err(|reason| unfit(&reason))
+    }
+}
+
+/// What comes of arguments that do not fit.
+#[cold]
+fn unfit<R: FlowOutput>(reason: &str) -> Result<Output<R>, Failure> {
+    match R::invalid_arguments(reason) {
+        Ok(result) => Ok(Output::Complete(result)),
+        Err(error) => Err(crate::error::ProtocolError::from(error).into()),
     }
 }
 

@@ -152,6 +152,8 @@ impl<'a> Round<'a> {
     }
 
     /// What a run has besides its journal.
+    #[expect(clippy::inline_always, reason = "what it makes is large: it is made where it is kept")]
+    #[inline(always)]
     fn run_context(&self, lazy_flow: &LazyFlow, now: Timestamp) -> RunContext {
         let capabilities = Arc::clone(&self.request.capabilities);
         let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone(), capabilities);

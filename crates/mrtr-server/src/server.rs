@@ -90,18 +90,13 @@ impl Server {
 
     /// Answers one message of the modern era: one that does not say its version is refused.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        match dispatch::receive(&self.0.parts, body, context).await {
-            Ok(reply) => reply,
-            Err(versionless) => versionless.refusal,
-        }
+        dispatch::receive(&self.0.parts, body, context, |versionless| versionless.refusal).await
     }
 
     /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
     pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
-        match dispatch::receive(&self.0.parts, body, context).await {
-            Ok(reply) => Received::Reply(reply),
-            Err(versionless) => Received::Legacy(LegacyMessage::new(self.0.sessions.clone(), versionless)),
-        }
+        let legacy = |versionless| LegacyMessage::new(self.0.sessions.clone(), Box::new(versionless));
+        dispatch::receive(&self.0.parts, body, context, |versionless| Received::Legacy(legacy(versionless))).await
     }
 
     /// The sessions of clients of the legacy era.
@@ -170,6 +165,12 @@ pub enum Received {
     Reply(Reply),
     /// A message that does not say its version: it may belong to a session.
     Legacy(LegacyMessage),
+}
+
+impl From<Reply> for Received {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
 }
 
 impl fmt::Debug for Server {

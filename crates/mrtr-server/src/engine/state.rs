@@ -239,6 +239,11 @@ impl Run {
         self.state().over = true;
     }
 
+    #[expect(
+        clippy::inline_always,
+        reason = "rounds and sessions call it: apart from them, it takes 100 instructions more"
+    )]
+    #[inline(always)]
     pub(super) fn finish<T>(&self, returned: Option<Result<T, Failure>>) -> RunReport<T> {
         let stopped = self.stopped();
         let mut state = self.state();

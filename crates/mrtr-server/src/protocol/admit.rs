@@ -133,6 +133,8 @@ struct Unchecked<'a>(Request<'a>);
 
 impl Unchecked<'_> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
+    #[expect(clippy::inline_always, reason = "sessions call it too, and apart from `read` it takes more")]
+    #[inline(always)]
     fn check(&mut self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
         let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
         let Self(request) = self;

@@ -21,21 +21,26 @@ use crate::register::parts::Parts;
 use crate::round::request::Request;
 use crate::round::{completion, prompt, resource, tool};
 
-/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream. One that does not
-/// say its version is given back.
-pub(crate) async fn receive(parts: &Arc<Parts>, body: Bytes, context: Context<'_>) -> Result<Reply, Box<Versionless>> {
+/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream. What becomes of one
+/// that does not say its version, the caller says.
+pub(crate) async fn receive<T: From<Reply>>(
+    parts: &Arc<Parts>,
+    body: Bytes,
+    context: Context<'_>,
+    versionless: impl FnOnce(Versionless) -> T,
+) -> T {
     let owned = match Admitted::read(parts, &body, &context) {
-        Err(NotAdmitted::Replied(reply)) => return Ok(reply),
+        Err(NotAdmitted::Replied(reply)) => return reply.into(),
         Err(NotAdmitted::Versionless(message)) => {
             let (message, refusal) = *message;
-            return Err(Box::new(Versionless { message, context: context.into_owned(), refusal }));
+            return versionless(Versionless { message, context: context.into_owned(), refusal });
         }
         Ok(admitted) if admitted.wants_notifications() => admitted.into_owned(),
-        Ok(admitted) => return Ok(respond(parts, &admitted).await),
+        Ok(admitted) => return respond(parts, &admitted).await.into(),
     };
     match owned {
-        Ok(admitted) => Ok(Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await),
-        Err(reply) => Ok(reply),
+        Ok(admitted) => Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await.into(),
+        Err(reply) => reply.into(),
     }
 }
 

@@ -158,7 +158,7 @@ pub struct ErasedHandler<R> {
 pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<RunningHandler<R>, String> + Send + Sync>);
 
 /// A run of a handler.
-pub struct RunningHandler<R>(Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
+pub struct RunningHandler<R>(pub(crate) Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
 
 impl<R> RunningHandler<R> {
     fn new(running: impl Future<Output = Result<Output<R>, Failure>> + Send + 'static) -> Self {
@@ -182,10 +182,26 @@ impl<R: FlowOutput> Handler<R> {
     pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
         match (self.0)(flow, arguments) {
             Ok(RunningHandler(running)) => running.await,
-            Err(reason) => match R::invalid_arguments(&reason) {
-                Ok(result) => Ok(Output::Complete(result)),
-                Err(error) => Err(crate::error::ProtocolError::from(error).into()),
-            },
+            Err(reason) => unfit(&reason),
         }
+    }
+
+    /// As [`call`](Self::call), for a caller that is not in a hurry: a second caller of that one keeps it from being a
+    /// part of the round. Gives what is to be awaited, or what came of it already.
+    pub(crate) fn start(
+        &self,
+        flow: Flow,
+        arguments: &RawValue,
+    ) -> Result<RunningHandler<R>, Result<Output<R>, Failure>> {
+        (self.0)(flow, arguments).map_err(|reason| unfit(&reason))
+    }
+}
+
+/// What comes of arguments that do not fit.
+#[cold]
+fn unfit<R: FlowOutput>(reason: &str) -> Result<Output<R>, Failure> {
+    match R::invalid_arguments(reason) {
+        Ok(result) => Ok(Output::Complete(result)),
+        Err(error) => Err(crate::error::ProtocolError::from(error).into()),
     }
 }

@@ -9,6 +9,8 @@ use crate::error::Failure;
 
 impl<R> RunReport<Output<R>> {
     /// Makes questions by hand ordinary ones: the runner need not know in which way a handler asks.
+    #[expect(clippy::inline_always, reason = "apart from its callers, it moves the whole report twice")]
+    #[inline(always)]
     pub(crate) fn resolve_manual_questions(self, inputs: &Inputs) -> RunReport<R> {
         let Self { outcome, mut journal, mut must_carry, look_again, seen } = self;
         let outcome = match outcome {

@@ -8,7 +8,7 @@ use crate::engine::{Outcome, Question, RunReport, gate};
 use crate::error::{Failure, ToolError, internal_error};
 use crate::flow::run::run;
 use crate::register::flow_output::FlowOutput;
-use crate::register::handler::Handler;
+use crate::register::handler::{Handler, RunningHandler};
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
@@ -34,7 +34,11 @@ impl Round<'_> {
             (context.runner, context.goes_on_in_place) = (Runner::Session, goes_on_in_place);
             let running = LoadGuard::begin(&self.shared.load);
             // In a box, which goes with the run: a call that waits for a person takes little.
-            let ran = Box::pin(run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context)).await;
+            let started = async |flow| match handler.start(flow, arguments.as_raw()) {
+                Ok(RunningHandler(running)) => running.await,
+                Err(ended) => ended,
+            };
+            let ran = Box::pin(run(started, journal, context)).await;
             drop(running);
             let RunReport { outcome, journal: left, look_again, .. } =
                 ran.resolve_manual_questions(&self.shared.inputs);

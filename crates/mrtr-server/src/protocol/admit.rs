@@ -180,6 +180,8 @@ impl Unchecked<'_> {
     }
 
     /// What the request declares of its client; on the way, everything that comes before the method is looked at.
+    #[expect(clippy::inline_always, reason = "as for `check`, which calls it")]
+    #[inline(always)]
     fn declared(&self) -> Result<ClientMeta, ErrorObject> {
         let revision = self.0.context.revision;
         if !revision.has(Feature::RequestMetadata) {

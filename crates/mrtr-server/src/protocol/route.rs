@@ -25,6 +25,8 @@ pub(super) enum Route {
 
 impl Route {
     /// What answers a method of this revision, if this server has it at all.
+    #[expect(clippy::inline_always, reason = "as for the check of a request, which calls it")]
+    #[inline(always)]
     pub(super) fn of(method: &str, info: &MethodInfo, parts: &Parts, revision: Revision) -> Option<Self> {
         let (route, is_offered) = match method {
             "tools/call" => (Self::CallTool, !parts.tools.is_empty()),

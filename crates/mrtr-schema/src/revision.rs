@@ -111,15 +111,14 @@ impl Revision {
     }
 
     /// Whether it has a feature.
+    #[inline]
     pub const fn has(self, feature: Feature) -> bool {
-        let [june_2025, november_2025, draft, sep, published] = feature.row();
-        match self {
-            Self::V20250618 => june_2025,
-            Self::V20251125 => november_2025,
-            Self::Draft202602 => draft,
-            Self::Sep2322 => sep,
-            Self::Published => published,
-        }
+        feature.revisions() & self.bit() != 0
+    }
+
+    /// Stands for it in a set of revisions.
+    pub(crate) const fn bit(self) -> u8 {
+        1 << self as u8
     }
 
     /// What this revision calls a type that the published one calls `name`.
@@ -320,6 +319,19 @@ pub enum Feature {
 }
 
 impl Feature {
+    /// The set of revisions that have it. Where the feature is known, so is the set, and asking is one instruction.
+    pub(crate) const fn revisions(self) -> u8 {
+        let row = self.row();
+        let (mut revisions, mut at) = (0, 0);
+        while at < row.len() {
+            if row[at] {
+                revisions |= Revision::ALL[at].bit();
+            }
+            at += 1;
+        }
+        revisions
+    }
+
     #[expect(clippy::match_same_arms, reason = "one row a feature")]
     #[rustfmt::skip] // a table is read by its columns
     const fn row(self) -> [bool; 5] {

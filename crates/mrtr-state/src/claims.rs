@@ -1,6 +1,6 @@
 //! What a token says of itself, and how that is laid out in bytes. `docs/STATE_FORMAT.md` describes the same.
 
-use mrtr_schema::Revision;
+use mrtr_schema::{Era, Revision};
 
 use crate::digest::ParamsDigest;
 use crate::flow::FlowProgress;
@@ -70,7 +70,8 @@ impl<'a> Claims<'a> {
             return None;
         }
         let presence = revision;
-        let revision = Revision::from_number(revision & REVISION)?;
+        // A legacy session has no states.
+        let revision = Revision::from_number(revision & REVISION).filter(|revision| revision.era() == Era::Modern)?;
         let flow = FlowId(reader.array()?);
         let params = ParamsDigest::from_bytes(reader.array()?);
         let issued = reader.array::<6>()?.into_iter().fold(0, |millis, byte| millis << 8 | u64::from(byte));

@@ -161,6 +161,7 @@ pub(crate) struct Handler<R>(Box<dyn Fn(Flow, &RawValue) -> Result<RunningHandle
 pub struct RunningHandler<R>(pub(crate) Pin<Box<dyn Future<Output = Result<Output<R>, Failure>> + Send>>);
 
 impl<R> RunningHandler<R> {
+    #[inline]
     fn new(running: impl Future<Output = Result<Output<R>, Failure>> + Send + 'static) -> Self {
         Self(Box::pin(running))
     }

@@ -29,8 +29,8 @@ pub struct MethodInfo {
     /// Whether the flow of a handler answers it.
     pub runs_flow: bool,
     pub(super) may_ask: MayAsk,
-    /// It is in revisions with any of these; `None` is in all of them.
-    pub(super) when: &'static [Option<Feature>],
+    /// The set of revisions that have it.
+    pub(super) revisions: u8,
 }
 
 /// Whether a server may ask while it answers, in revisions that have the method (SV-1).
@@ -60,13 +60,29 @@ impl MethodInfo {
             only_reads: method.ends_with("/list"),
             runs_flow: false,
             may_ask: MayAsk::Never,
-            when: &[],
+            revisions: 0,
         })
     }
 
-    /// A method of which nothing is known but where it exists.
-    pub(super) const fn plain(name: &'static str, when: &'static [Option<Feature>]) -> Self {
-        Self { name: Some(name), named_by: None, only_reads: false, runs_flow: false, may_ask: MayAsk::Never, when }
+    /// A method of which nothing is known but where it exists: in revisions with any of these features, `None` being in
+    /// all of them.
+    pub(super) const fn plain(name: &'static str, when: &[Option<Feature>]) -> Self {
+        let (mut revisions, mut at) = (0, 0);
+        while at < when.len() {
+            revisions |= match when[at] {
+                Some(feature) => feature.revisions(),
+                None => u8::MAX,
+            };
+            at += 1;
+        }
+        Self {
+            name: Some(name),
+            named_by: None,
+            only_reads: false,
+            runs_flow: false,
+            may_ask: MayAsk::Never,
+            revisions,
+        }
     }
 
     /// Whether a revision has it.
@@ -77,13 +93,15 @@ impl MethodInfo {
     /// assert!(MethodInfo::of("initialize").exists_in(Revision::Sep2322));
     /// assert!(!MethodInfo::of("initialize").exists_in(Revision::Published));
     /// ```
+    #[inline]
     pub fn exists_in(&self, revision: Revision) -> bool {
-        self.when.iter().any(|when| when.is_none_or(|feature| revision.has(feature)))
+        self.revisions & revision.bit() != 0
     }
 
     /// Whether a server may ask on it there: by an interim result (SV-1), or in a session by requests of its own.
     ///
     /// The draft says "any client-initiated request"; these are the ones for which it makes sense there.
+    #[inline]
     pub fn may_ask_in(&self, revision: Revision) -> bool {
         let may_ask = match self.may_ask {
             MayAsk::Never => false,

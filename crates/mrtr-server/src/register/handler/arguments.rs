@@ -43,6 +43,7 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> HandlerArguments for A {
         JsonObject::of(&schemars::schema_for!(A))
     }
 
+    #[inline]
     fn read(arguments: &RawValue) -> Result<Self, String> {
         serde_json::from_str(arguments.get()).map_err(|error| invalid_arguments::reason::<A>(arguments, error))
     }

@@ -41,6 +41,7 @@ impl<T, R> HandlerFuture<R> for T
 where
     T: Future<Output: HandlerResult<R>> + Send + 'static,
 {
+    #[inline]
     fn run(self) -> RunningHandler<R> {
         RunningHandler::new(async move { self.await.into_output() })
     }
@@ -98,6 +99,7 @@ pub trait HandlerResult<R> {
 }
 
 impl<O: IntoOutput<R>, E: Into<Failure>, R> HandlerResult<R> for Result<O, E> {
+    #[inline]
     fn into_output(self) -> Result<Output<R>, Failure> {
         self.map_err(Into::into)?.into_output()
     }

@@ -19,6 +19,8 @@ mod prompts;
 mod resources;
 #[path = "conformance_server/samples.rs"]
 mod samples;
+#[path = "conformance_server/sessions.rs"]
+mod sessions;
 #[path = "conformance_server/states.rs"]
 mod states;
 #[path = "conformance_server/tasks.rs"]
@@ -78,7 +80,7 @@ fn server(sealer: Sealer) -> Result<Server> {
     let builder = Server::builder("mrtr-conformance", env!("CARGO_PKG_VERSION")).sealer(sealer);
     // The content comes first: the suite calls the first tool of the list without arguments, and expects no question.
     let builder = diagnostics::offer(content::offer(builder))?;
-    let builder = inputs::offer(states::offer(input_required::offer(builder)));
+    let builder = inputs::offer(states::offer(sessions::offer(input_required::offer(builder))));
     let kept = TaskOptions::default().poll_interval(Duration::from_millis(100));
     let runner = Tasks::with_options(Arc::new(MemoryTaskStore::default()), kept);
     let builder = tasks::offer(builder).extension(runner);

@@ -17,9 +17,9 @@ use crate::workspace::print;
 use crate::{Outcome, build_flags, metadata, npm};
 use checks::Tally;
 use report::Row;
-use scenarios::{CLIENT, SERVER, SKIPPED};
+use scenarios::{CLIENT, LEGACY_SERVER, SERVER, SKIPPED};
 use server::Server;
-use suite::Suite;
+use suite::{LEGACY_REVISION, REVISION, Suite};
 
 /// The suite, on its way from npm while something else is done.
 pub(crate) struct Installation(JoinHandle<Result<Suite>>);
@@ -75,13 +75,16 @@ fn is_possible(has_npm: bool, is_ci: bool) -> bool {
 
 fn server_rows(suite: &Suite, program: &Path, results: &Path) -> Result<Vec<Row>> {
     let server = Server::start(program)?;
-    suite.test_server(server.url(), results)?;
+    let (modern, legacy) = (results.join(REVISION), results.join(LEGACY_REVISION));
+    suite.test_server(server.url(), REVISION, &modern)?;
+    suite.test_server(server.url(), LEGACY_REVISION, &legacy)?;
     drop(server);
-    let row = |scenario: &&'static str| match Tally::of(results, scenario)? {
+    let row = |scenario: &&'static str| match Tally::of(&modern, scenario)? {
         tally if tally.was_skipped() && SKIPPED.contains(scenario) => Ok(Row::skipped("server", scenario)),
         tally => Ok(Row::expected("server", scenario, tally)),
     };
-    SERVER.iter().map(row).collect()
+    let legacy_row = |scenario: &&'static str| Ok(Row::expected("session", scenario, Tally::of(&legacy, scenario)?));
+    SERVER.iter().map(row).chain(LEGACY_SERVER.iter().map(legacy_row)).collect()
 }
 
 /// One at a time: each brings a server of its own, and watches how its client takes time.

@@ -1,4 +1,5 @@
-//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks.
+//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and ours calls a
+//! server of another SDK.
 //!
 //! The server is `examples/azure_devops.rs`, unchanged, in a process of its own for each call: what it did is counted by
 //! what it printed.
@@ -6,6 +7,7 @@
 mod clients;
 mod python;
 mod report;
+mod servers;
 mod tracker;
 
 use std::path::{Path, PathBuf};
@@ -26,7 +28,10 @@ pub(crate) struct Installation(JoinHandle<Result<Packages>>);
 struct Packages {
     node: PathBuf,
     npm: PathBuf,
+    /// That of the 1.x line.
     python: PathBuf,
+    /// That of the 2.x line.
+    python_2: PathBuf,
 }
 
 impl Installation {
@@ -44,7 +49,8 @@ impl Installation {
         Ok(Self(thread::spawn(move || {
             let npm = npm::install("interop/node", &folder)?;
             let python = python::install("interop/python-1", &folder)?;
-            Ok(Packages { node: npm::node(&conformance)?, npm, python })
+            let python_2 = python::install("interop/python-2", &folder)?;
+            Ok(Packages { node: npm::node(&conformance)?, npm, python, python_2 })
         })))
     }
 
@@ -64,19 +70,20 @@ pub(crate) fn run_where_possible(packages: Option<Installation>) -> Result<Outco
 
 fn run_with(packages: Installation) -> Result<Outcome> {
     let metadata = metadata::read()?;
-    build_flags::programs(&metadata, &["azure_devops"])?;
+    build_flags::programs(&metadata, &["azure_devops", "interop-client"])?;
     build_flags::peers(&metadata)?;
     let packages = packages.finish()?;
     let programs = metadata.target_directory.join("debug");
     let clients = clients::all(&packages, &programs);
-    let rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
+    let mut rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
+    rows.push(Row { who: servers::PYTHON.to_owned(), seen: servers::python(&packages, &programs) });
     print(&report::as_table(&rows))?;
     Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
 }
 
 fn row(client: &Client, programs: &Path) -> Row {
     eprintln!("=== {client}");
-    Row { client: client.to_string(), seen: client.call(&programs.join("azure_devops")) }
+    Row { who: client.to_string(), seen: client.call(&programs.join("azure_devops")) }
 }
 
 /// Where packages are kept.

@@ -1,4 +1,4 @@
-//! The scenarios of the pinned suite at 2026-07-28. They are listed so that one that does not run is noticed.
+//! The scenarios of the pinned suite at 2026-07-28, and at 2025-11-25 for a server. They are listed so that one that does not run is noticed.
 
 /// Against a server: those that count in the suite's own score, the three that it has as pending,
 /// and the ten about tasks.
@@ -53,6 +53,44 @@ pub(super) const SERVER: [&str; 50] = [
     "tasks-status-notifications",
     "tasks-required-task-error",
     "tasks-mrtr-composition",
+];
+
+/// Against a server, at 2025-11-25: those that count in the suite's own score, and two that it has as pending or added
+/// after its release. The third of those, `server-sse-polling`, asks for a tool whose server hangs up in the middle of a
+/// call, which no handler of ours can do.
+pub(super) const LEGACY_SERVER: [&str; 32] = [
+    "server-initialize",
+    "logging-set-level",
+    "ping",
+    "completion-complete",
+    "tools-list",
+    "tools-call-simple-text",
+    "tools-call-image",
+    "tools-call-audio",
+    "tools-call-embedded-resource",
+    "tools-call-mixed-content",
+    "tools-call-with-logging",
+    "tools-call-error",
+    "tools-call-with-progress",
+    "tools-call-sampling",
+    "tools-call-elicitation",
+    "elicitation-sep1034-defaults",
+    "server-sse-multiple-streams",
+    "elicitation-sep1330-enums",
+    "resources-list",
+    "resources-read-text",
+    "resources-read-binary",
+    "resources-templates-read",
+    "resources-subscribe",
+    "resources-unsubscribe",
+    "prompts-list",
+    "prompts-get-simple",
+    "prompts-get-with-args",
+    "prompts-get-embedded-resource",
+    "prompts-get-with-image",
+    "dns-rebinding-protection",
+    "server-session-lifecycle",
+    "json-schema-2020-12",
 ];
 
 /// What the suite skips, whatever the server does: it has no check for it yet.

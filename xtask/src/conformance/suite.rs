@@ -20,9 +20,9 @@ impl Suite {
     }
 
     /// Runs every scenario against a server. How they went is in the results; the exit code tells of some only.
-    pub(super) fn test_server(&self, url: &str, results: &Path) -> Result<()> {
-        eprintln!("\n=== the suite, against {url}");
-        let output = self.run(&["server", "--url", url, "--requirements", REVISION], results)?;
+    pub(super) fn test_server(&self, url: &str, revision: &str, results: &Path) -> Result<()> {
+        eprintln!("\n=== the suite at {revision}, against {url}");
+        let output = self.run(&["server", "--url", url, "--requirements", revision], results)?;
         if !results.is_dir() {
             bail!("the suite left no results:\n{}", said(&output));
         }
@@ -53,4 +53,5 @@ fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
-const REVISION: &str = "2026-07-28";
+pub(super) const REVISION: &str = "2026-07-28";
+pub(super) const LEGACY_REVISION: &str = "2025-11-25";

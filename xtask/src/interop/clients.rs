@@ -52,11 +52,18 @@ pub(super) struct Seen {
 
 /// What our client programs print.
 #[derive(Deserialize)]
-struct Printed {
-    version: Option<String>,
-    tools: Vec<String>,
-    asked: Vec<String>,
-    text: String,
+pub(super) struct Printed {
+    pub(super) version: Option<String>,
+    pub(super) tools: Vec<String>,
+    pub(super) asked: Vec<String>,
+    pub(super) text: String,
+}
+
+impl Printed {
+    pub(super) fn of(output: &Output) -> Result<Self> {
+        serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("it did not say what it saw: {}", all_of(output)))
+    }
 }
 
 /// All of them, each over each transport that it has.
@@ -112,7 +119,7 @@ fn inspector(packages: &Packages, transport: Transport) -> Client {
     }
 }
 
-fn script(name: &str) -> String {
+pub(super) fn script(name: &str) -> String {
     root().join("xtask/interop").join(name).display().to_string()
 }
 
@@ -123,8 +130,7 @@ impl Client {
             return self.inspect(tracker);
         }
         let (output, said) = self.run(tracker, &[])?;
-        let printed: Printed = serde_json::from_slice(&output.stdout)
-            .with_context(|| format!("it did not say what it saw: {}", all_of(&output)))?;
+        let printed = Printed::of(&output)?;
         ensure!(printed.tools == ["update_work_item"], "it lists {:?}", printed.tools);
         ensure!(printed.asked == ASKED, "it was asked {:?}", printed.asked);
         ensure!(printed.text == RESOLVED, "it got {:?}", printed.text);
@@ -173,7 +179,7 @@ impl Client {
 }
 
 /// Runs a client. One that hangs has failed.
-fn in_time(client: &Command) -> Result<Output> {
+pub(super) fn in_time(client: &Command) -> Result<Output> {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=5", "60"]).arg(client.get_program()).args(client.get_args());
     command.envs(client.get_envs().filter_map(|(name, value)| Some((name, value?))));
@@ -184,7 +190,7 @@ fn in_time(client: &Command) -> Result<Output> {
     Ok(output)
 }
 
-fn all_of(output: &Output) -> String {
+pub(super) fn all_of(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 

@@ -1,4 +1,4 @@
-//! What each client came to, as a table.
+//! What each came to, as a table.
 
 use anyhow::Result;
 use comfy_table::{Table, presets};
@@ -6,7 +6,8 @@ use comfy_table::{Table, presets};
 use super::clients::Seen;
 
 pub(super) struct Row {
-    pub(super) client: String,
+    /// The client or server of another SDK.
+    pub(super) who: String,
     pub(super) seen: Result<Seen>,
 }
 
@@ -19,14 +20,14 @@ impl Row {
 pub(super) fn as_table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(["client", "version", "outcome", "what happened"]);
-    for Row { client, seen } in rows {
+    table.set_header(["who", "version", "outcome", "what happened"]);
+    for Row { who, seen } in rows {
         let (version, outcome, what) = match seen {
             Ok(seen) => (seen.version.as_str(), "passed", seen.what.to_owned()),
             Err(error) => ("", "FAILED", format!("{error:#}")),
         };
-        table.add_row([client.as_str(), version, outcome, &what]);
+        table.add_row([who.as_str(), version, outcome, &what]);
     }
     let failed = rows.iter().filter(|row| row.has_failed()).count();
-    format!("{table}\n\n{} clients passed, {failed} failed.", rows.len() - failed)
+    format!("{table}\n\n{} passed, {failed} failed.", rows.len() - failed)
 }

@@ -1,0 +1,28 @@
+//! A client over stdio: starts the server that it is told, calls `greet`, answers what is asked, and prints what it saw.
+//!
+//! `cargo xtask interop` runs it against servers of other SDKs.
+
+use std::sync::{Arc, Mutex};
+
+use mrtr::prelude::*;
+use mrtr::stdio::StdioTransport;
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let mut command = std::process::Command::new(arguments.next().ok_or("say which server to start")?);
+    command.args(arguments);
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let note = Arc::clone(&asked);
+    let client = Client::builder(StdioTransport::spawn(command)?)
+        .on_elicit(move |form: FormRequest| {
+            note.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(form.message().to_owned());
+            async move { form.accept(&json!({ "name": "Ada" })) }
+        })
+        .build();
+    let tools = client.list_tools().await?;
+    let result = client.call_tool("greet", json!({})).await?;
+    let tools: Vec<_> = tools.into_iter().map(|tool| tool.name).collect();
+    println!("{}", json!({ "version": "2026-07-28", "tools": tools, "asked": *asked, "text": result.text() }));
+    Ok(())
+}

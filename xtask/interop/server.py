@@ -1,0 +1,24 @@
+"""A server of the official Python SDK, 2.x, as its documentation shows one: a tool that asks before it answers."""
+
+from typing import Annotated
+
+from mcp.server.mcpserver import Elicit, MCPServer, Resolve
+from pydantic import BaseModel
+
+server = MCPServer("greeter")
+
+
+class Name(BaseModel):
+    name: str
+
+
+def ask() -> Elicit[Name]:
+    return Elicit("Who are you?", Name)
+
+
+@server.tool()
+async def greet(name: Annotated[Name, Resolve(ask)]) -> str:
+    return f"Hello, {name.name}"
+
+
+server.run("stdio")

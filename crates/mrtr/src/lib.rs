@@ -6,7 +6,7 @@
 mod logging;
 pub mod prelude;
 
-// What `#[data]` writes begins with `::mrtr`, in this crate's own examples as in everybody's programs.
+// What `#[data]` writes begins with `::mrtr`, in this crate's own examples as in a user's programs.
 extern crate self as mrtr;
 
 #[cfg(feature = "logging")]

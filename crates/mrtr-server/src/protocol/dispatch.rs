@@ -97,7 +97,8 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
         caller: request.context.caller.as_ref(),
         tenant: request.context.tenant.as_deref(),
         revision: request.context.revision,
-        is_retry: request.params.get("requestState").is_some(),
+        // Looked for where there is middleware to tell it to.
+        is_retry: !parts.middleware.is_empty() && request.params.get("requestState").is_some(),
     };
     let (passed, refused) = pass(&parts.middleware, &info).await;
     let answered = match refused {

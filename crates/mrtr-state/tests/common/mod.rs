@@ -115,7 +115,7 @@ pub(crate) fn member_names() -> Vec<String> {
         }
     }
     let mut names = BTreeSet::new();
-    for revision in Revision::ALL {
+    for revision in Revision::MODERN {
         collect(&json_schema::document(revision.strict()), &mut names);
     }
     names.into_iter().collect()

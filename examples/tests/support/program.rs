@@ -13,25 +13,38 @@ pub(crate) struct Program {
 
 impl Program {
     /// Starts it where `with_address` tells it to, and waits until it listens there.
-    pub(crate) fn start(path: &str, with_address: impl FnOnce(&mut Command, SocketAddr)) -> Self {
-        let address = free_address();
-        let mut command = Command::new(path);
-        with_address(&mut command, address);
-        Self::start_at(address, command)
+    pub(crate) fn start(path: &str, with_address: impl Fn(&mut Command, SocketAddr)) -> Self {
+        let start = || {
+            let address = free_address();
+            let mut command = Command::new(path);
+            with_address(&mut command, address);
+            Self::try_at(address, command)
+        };
+        // An address that was free may be taken when the program gets there.
+        (0..5).find_map(|_| start()).expect("the example does not listen")
     }
 
     /// Starts it, and waits until it listens at the address that it was told or has in it.
-    pub(crate) fn start_at(address: SocketAddr, mut command: Command) -> Self {
+    #[allow(dead_code, reason = "not every test has an address")]
+    pub(crate) fn start_at(address: SocketAddr, command: Command) -> Self {
+        Self::try_at(address, command).expect("the example does not listen")
+    }
+
+    /// Nothing if it ends before it listens.
+    fn try_at(address: SocketAddr, mut command: Command) -> Option<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         let process = command.spawn().expect("the example is built");
-        let program = Self { process, address };
+        let mut program = Self { process, address };
         for _ in 0..1000 {
-            if TcpStream::connect(address).is_ok() {
-                return program;
+            if listens(address) {
+                return Some(program);
+            }
+            if program.process.try_wait().expect("it can be asked").is_some() {
+                return None;
             }
             sleep(Duration::from_millis(10));
         }
-        panic!("the example does not listen");
+        None
     }
 
     #[allow(dead_code, reason = "not every test starts another in its place")]
@@ -75,6 +88,12 @@ impl Drop for Program {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Whether there is a listener. Where there is none yet, a connection may be made from the very port that it goes to, and
+/// meet itself.
+fn listens(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }
 
 /// An address that was free just now.

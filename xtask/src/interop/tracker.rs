@@ -23,7 +23,7 @@ impl Tracker {
         let process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
         let tracker = Self { process, address };
         let patience = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(address).is_err() {
+        while !listens(address) {
             if Instant::now() > patience {
                 bail!("the server does not listen at {address}");
             }
@@ -51,6 +51,11 @@ impl Drop for Tracker {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Whether there is a listener: not so if a connection was made from the very port that it goes to, and met itself.
+fn listens(address: SocketAddr) -> bool {
+    TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }
 
 /// A key for tests.

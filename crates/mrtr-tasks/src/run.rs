@@ -64,6 +64,12 @@ async fn look_for_work(inner: &Arc<Inner>) {
             let may_have_suspect = suspect.available_permits() > 0;
             let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect };
             match inner.store.acquire(&wanted).await {
+                // The store was asked before the shutdown, and answered after it: another instance goes on at once.
+                Ok(acquired) if inner.is_shutting_down() => {
+                    for AcquiredTask { record, .. } in acquired.tasks {
+                        conclude::hand_over(inner, Run { id: record.id, fence: record.fence }, Duration::ZERO).await;
+                    }
+                }
                 Ok(acquired) => {
                     pause = acquired.next.map_or(pause, |next| next.min(pause));
                     for task in acquired.tasks {

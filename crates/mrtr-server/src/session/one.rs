@@ -43,6 +43,8 @@ pub(super) struct Session {
     pub(super) limits: Arc<SessionLimits>,
     pub(super) clock: Arc<dyn Clock>,
     memory: Memory,
+    /// For what the client declared.
+    _declared: Share,
     state: Mutex<State>,
     /// Which listener is the last one; the greatest number ends them all.
     listener: watch::Sender<u64>,
@@ -81,7 +83,7 @@ impl Session {
     pub(super) fn new(
         id: SessionId,
         owner: Owner,
-        (revision, capabilities): (Revision, ClientCapabilities),
+        (revision, capabilities, declared): (Revision, ClientCapabilities, Share),
         limits: Arc<SessionLimits>,
         memory: Memory,
         clock: Arc<dyn Clock>,
@@ -102,7 +104,7 @@ impl Session {
         };
         let capabilities = Arc::new(capabilities);
         let (state, listener) = (Mutex::new(state), watch::Sender::new(0));
-        Self { id, owner, revision, capabilities, limits, clock, memory, state, listener }
+        Self { id, owner, revision, capabilities, limits, clock, memory, _declared: declared, state, listener }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -148,7 +150,7 @@ impl Session {
             return true;
         }
         let size: usize = state.watched.iter().map(|uri| uri.len() + PER_WATCHED).sum();
-        if state.watched_share.resize(size + uri.len() + PER_WATCHED).is_err() || state.watched.len() >= MOST_WATCHED {
+        if state.watched.len() >= MOST_WATCHED || state.watched_share.resize(size + uri.len() + PER_WATCHED).is_err() {
             return false;
         }
         state.watched.insert(uri);

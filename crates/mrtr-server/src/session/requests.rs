@@ -48,8 +48,8 @@ pub(super) fn initialize(
     if !has_session {
         return LegacyReply::Message { body, error: None, revision };
     }
-    let Ok(session) = sessions.begin(Owner::of(context), revision, params.capabilities) else {
-        tracing::warn!("a session was refused: there are as many as there may be");
+    let Ok(session) = sessions.begin(Owner::of(context), revision, params.capabilities, request.size()) else {
+        tracing::warn!("a session was refused: there are as many as there may be, or as they may keep");
         return LegacyReply::Overloaded;
     };
     LegacyReply::Opened { body, session: session.id.clone() }

@@ -49,7 +49,7 @@ struct Open {
     is_watched: bool,
 }
 
-/// There are as many sessions as there may be.
+/// There are as many sessions as there may be, or as they may keep.
 #[derive(Debug)]
 pub(super) struct TooMany;
 
@@ -78,12 +78,13 @@ impl Sessions {
         self.table.open().sessions.len()
     }
 
-    /// Begins one.
+    /// Begins one, for a client whose `initialize` took so many bytes: what it declared is kept as long as the session.
     pub(super) fn begin(
         &self,
         owner: Owner,
         revision: Revision,
         capabilities: ClientCapabilities,
+        size: usize,
     ) -> Result<Arc<Session>, TooMany> {
         let table = &self.table;
         let now = table.clock.now();
@@ -91,8 +92,11 @@ impl Sessions {
         table.make_room(&mut open, &owner, now)?;
         let id = SessionId::random(&table.random);
         let memory = Memory::new(table.limits.bytes_of_session, Arc::clone(&table.bytes));
+        let mut declared = memory.share();
+        declared.resize(size).map_err(|_| TooMany)?;
         let (limits, clock) = (Arc::clone(&table.limits), Arc::clone(&table.clock));
-        let session = Arc::new(Session::new(id.clone(), owner, (revision, capabilities), limits, memory, clock));
+        let session =
+            Arc::new(Session::new(id.clone(), owner, (revision, capabilities, declared), limits, memory, clock));
         open.sessions.insert(id, Arc::clone(&session));
         if !open.is_watched && tokio::runtime::Handle::try_current().is_ok() {
             open.is_watched = true;

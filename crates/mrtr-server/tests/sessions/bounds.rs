@@ -267,3 +267,22 @@ async fn an_initialize_is_refused_for_want_of_room_without_a_word_about_others()
     let reply = send(&server, None, None, HeaderClaim::Missing, &initialize("2025-11-25", &everything())).await;
     assert!(matches!(reply, LegacyReply::Overloaded));
 }
+
+#[tokio::test]
+async fn what_clients_declare_counts_against_what_sessions_keep() {
+    let limits = SessionLimits { bytes: 64 << 10, ..SessionLimits::default() };
+    let server = server(limits, &FixedClock::default());
+    let much = json!({ "experimental": { "x": { "y": "z".repeat(20 << 10) } } });
+    let mut opened = Vec::new();
+    for _ in 0..5 {
+        match send(&server, None, None, HeaderClaim::Missing, &initialize("2025-11-25", &much)).await {
+            LegacyReply::Opened { session, .. } => opened.push(session),
+            LegacyReply::Overloaded => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((opened.len(), server.sessions().open()), (3, 3), "there is room for what three declare");
+    assert!(server.sessions().end(opened[0].as_str(), &Context::new()));
+    let reply = send(&server, None, None, HeaderClaim::Missing, &initialize("2025-11-25", &much)).await;
+    assert!(matches!(reply, LegacyReply::Opened { .. }), "what a session kept is given back: {reply:?}");
+}

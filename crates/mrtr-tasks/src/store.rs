@@ -188,8 +188,18 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// What happens to a task that is due, after these were taken.
-    pub(crate) fn event(&self, taken: &[AcquiredTask]) -> Event<'static> {
+    /// For stores: what happens to a task that is due, after these were taken.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_tasks::record::Event;
+    /// use mrtr_tasks::store::Wanted;
+    ///
+    /// let lease = Duration::from_secs(30);
+    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true };
+    /// assert_eq!(wanted.event(&[]), Event::Acquire { lease, may_be_suspect: true });
+    /// ```
+    pub fn event(&self, taken: &[AcquiredTask]) -> Event<'static> {
         let may_be_suspect = self.may_have_suspect && !taken.iter().any(|task| task.record.is_suspect());
         Event::Acquire { lease: self.lease.max(Duration::from_millis(1)), may_be_suspect }
     }
@@ -448,6 +458,9 @@ pub enum StoreError {
     /// The task has used this key before.
     #[error("the task has used the key `{0}` before")]
     KeyUsed(String),
+    /// The store has more to do than it can, and has not begun with this: it is worth another try soon.
+    #[error("the store of tasks is busy")]
+    Busy(#[source] Box<dyn Error + Send + Sync>),
     /// The store itself failed. Whether the verb was carried out is not known.
     #[error("the store of tasks failed")]
     Store(#[source] Box<dyn Error + Send + Sync>),

@@ -41,6 +41,9 @@ pub enum SingleUseError {
     /// The caller mixed up the order: a step that was recorded does not start after that.
     #[error("step {0:?} was started after it had been recorded")]
     OutOfTurn(String),
+    /// The store has more to do than it can, and has not begun with this: it is worth another try soon.
+    #[error("the store for single use is busy")]
+    Busy(#[source] Box<dyn Error + Send + Sync>),
     /// The store itself failed.
     #[error("the store for single use failed")]
     Store(#[source] Box<dyn Error + Send + Sync>),

@@ -1,0 +1,68 @@
+//! Why a database could not be used as a store.
+
+use std::error::Error;
+
+use crate::Schema;
+
+/// Why a database could not be used as a store.
+///
+/// ```
+/// use mrtr_postgres::{ConnectError, PostgresOptions};
+///
+/// let refused = PostgresOptions::new("postgres://db:no-port").unwrap_err();
+/// assert!(matches!(refused, ConnectError::Address(_)));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The address is none, or asks for something that is not there.
+    #[error("the address of the database cannot be used")]
+    Address(#[source] Box<dyn Error + Send + Sync>),
+    /// There was no connection within the time for it.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] Box<dyn Error + Send + Sync>),
+    /// It is older than those that this crate is tested with.
+    #[error("the database is PostgreSQL {found}; 15 or newer is needed")]
+    OldServer {
+        /// Its version.
+        found: String,
+    },
+    /// It is a replica, or takes no writes for another reason.
+    #[error("the database takes no writes: it is a replica, or read-only by its settings")]
+    ReadOnly,
+    /// Its tables are older than this program, which was told not to change them.
+    #[error(
+        "the schema `{schema}` has version {found}, and this program needs {needed}: run `mrtr postgres migrate`, or let \
+         the program migrate at its start"
+    )]
+    OlderSchema {
+        /// Which schema.
+        schema: Schema,
+        /// Its version; 0 if it is not there.
+        found: i32,
+        /// The version that we need.
+        needed: i32,
+    },
+    /// A later version of this crate made its tables.
+    #[error("the schema `{schema}` has version {found}; this program knows versions up to {known}")]
+    NewerSchema {
+        /// Which schema.
+        schema: Schema,
+        /// Its version.
+        found: i32,
+        /// The latest that we know.
+        known: i32,
+    },
+    /// The tables could not be made.
+    #[error("the schema `{schema}` could not be migrated")]
+    Migration {
+        /// Which schema.
+        schema: Schema,
+        /// What the database said.
+        #[source]
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// The database failed otherwise.
+    #[error("the database failed")]
+    Database(#[source] Box<dyn Error + Send + Sync>),
+}

@@ -1,0 +1,248 @@
+//! How a database is reached and used, with defaults.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_server::extend::Clock;
+use tokio_postgres::Config;
+
+use crate::tls::Tls;
+use crate::{ConnectError, PostgresStore, Schema};
+
+/// How a database is reached and used.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use mrtr_postgres::PostgresOptions;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = PostgresOptions::new("postgres://mrtr@db.example.com/mrtr")?
+///     .connections(32)
+///     .wait_for_connection(Duration::from_secs(1))
+///     .connect()
+///     .await?;
+/// # drop(store);
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct PostgresOptions {
+    pub(crate) address: Config,
+    pub(crate) listener: Option<Config>,
+    pub(crate) schema: Schema,
+    pub(crate) connections: usize,
+    pub(crate) wait: Duration,
+    pub(crate) patience: Duration,
+    pub(crate) poll: Duration,
+    pub(crate) is_behind_pgbouncer: bool,
+    pub(crate) migrates: bool,
+    pub(crate) tls: Tls,
+    pub(crate) clock: Option<Arc<dyn Clock>>,
+}
+
+impl PostgresOptions {
+    /// The database at this address: `postgres://user:password@host/database`, or `key=value` pairs, as libpq takes them.
+    ///
+    /// ```
+    /// use mrtr_postgres::PostgresOptions;
+    ///
+    /// assert!(PostgresOptions::new("host=/run/postgresql dbname=mrtr").is_ok());
+    /// ```
+    pub fn new(address: &str) -> Result<Self, ConnectError> {
+        Ok(Self {
+            address: config(address)?,
+            listener: None,
+            schema: Schema::default(),
+            connections: 16,
+            wait: Duration::from_secs(2),
+            patience: Duration::from_secs(10),
+            poll: Duration::from_secs(1),
+            is_behind_pgbouncer: false,
+            migrates: true,
+            tls: Tls::None,
+            clock: None,
+        })
+    }
+
+    /// The schema that holds the tables: `mrtr` by default.
+    ///
+    /// ```
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.schema("mrtr_staging".parse()?);
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn schema(self, schema: Schema) -> Self {
+        Self { schema, ..self }
+    }
+
+    /// How many connections it keeps at most, the listener apart: 16 by default.
+    ///
+    /// ```
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.connections(4);
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn connections(self, connections: usize) -> Self {
+        Self { connections: connections.max(1), ..self }
+    }
+
+    /// How long a verb waits for one of them to be free before it is told that the store is busy: 2 s by default.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.wait_for_connection(Duration::from_millis(500));
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn wait_for_connection(self, wait: Duration) -> Self {
+        Self { wait, ..self }
+    }
+
+    /// How long a statement may take before its connection counts as lost: 10 s by default.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.statement_timeout(Duration::from_secs(3));
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn statement_timeout(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// How often it looks for changes while a caller waits for some, though no notification came: every second by
+    /// default, give or take a quarter. Notifications make it sooner; this is what is relied on.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.poll(Duration::from_millis(250));
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn poll(self, poll: Duration) -> Self {
+        Self { poll: poll.max(Duration::from_millis(10)), ..self }
+    }
+
+    /// Whether the address is a pgbouncer that shares connections between transactions. Nothing is prepared then, and no
+    /// notification is heard there: give [`listener`](Self::listener) too, or changes by other instances are seen by
+    /// [polling](Self::poll).
+    ///
+    /// ```
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=pgbouncer port=6432")?.pgbouncer(true).listener("host=db")?;
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn pgbouncer(self, is_behind_pgbouncer: bool) -> Self {
+        Self { is_behind_pgbouncer, ..self }
+    }
+
+    /// Where notifications are heard: PostgreSQL itself, where the address is not.
+    ///
+    /// ```
+    /// # use mrtr_postgres::PostgresOptions;
+    /// assert!(PostgresOptions::new("host=pgbouncer")?.listener("not an address").is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn listener(self, address: &str) -> Result<Self, ConnectError> {
+        Ok(Self { listener: Some(config(address)?), ..self })
+    }
+
+    /// Whether connecting brings an older schema to the newest version, which takes the right to create tables: it does
+    /// by default. Without, an older schema is refused, and the operator runs [`migrations::sql`](crate::migrations::sql).
+    ///
+    /// ```
+    /// # use mrtr_postgres::PostgresOptions;
+    /// let options = PostgresOptions::new("host=localhost")?.migrate_at_start(false);
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn migrate_at_start(self, migrates: bool) -> Self {
+        Self { migrates, ..self }
+    }
+
+    /// Secures connections where the address says so (`sslmode=require`).
+    ///
+    /// ```
+    /// use mrtr_postgres::PostgresOptions;
+    ///
+    /// fn secured(certificates: rustls::ClientConfig) -> Result<PostgresOptions, mrtr_postgres::ConnectError> {
+    ///     Ok(PostgresOptions::new("postgres://mrtr@db.example.com/mrtr?sslmode=require")?.tls(certificates))
+    /// }
+    /// ```
+    #[cfg(feature = "tls")]
+    #[must_use]
+    pub fn tls(self, config: rustls::ClientConfig) -> Self {
+        Self { tls: Tls::Rustls(tokio_postgres_rustls::MakeRustlsConnect::new(config)), ..self }
+    }
+
+    /// Goes by this clock and by the times that verbs are told, rather than by the database's clock: for tests. Instances
+    /// that share a database must not.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mrtr_postgres::PostgresOptions;
+    /// use mrtr_server::extend::SystemClock;
+    ///
+    /// let options = PostgresOptions::new("host=localhost")?.clock(Arc::new(SystemClock::default()));
+    /// # drop(options);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock: Some(clock), ..self }
+    }
+
+    /// Connects, and finds or makes the tables.
+    ///
+    /// ```no_run
+    /// # use mrtr_postgres::PostgresOptions;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
+    /// let store = PostgresOptions::new("host=localhost dbname=mrtr")?.connect().await?;
+    /// # drop(store);
+    /// # Ok(()) }
+    /// ```
+    pub async fn connect(self) -> Result<PostgresStore, ConnectError> {
+        PostgresStore::open(self).await
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The address shows no password.
+        f.debug_struct("PostgresOptions")
+            .field("address", &self.address)
+            .field("schema", &self.schema)
+            .field("connections", &self.connections)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A connection whose other end is gone is noticed, though neither end says so.
+fn config(address: &str) -> Result<Config, ConnectError> {
+    let mut config: Config =
+        address.parse().map_err(|error: tokio_postgres::Error| ConnectError::Address(error.into()))?;
+    if config.get_application_name().is_none() {
+        config.application_name("mrtr");
+    }
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(Duration::from_secs(5));
+    }
+    config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5)).keepalives_retries(3);
+    if config.get_tcp_user_timeout().is_none() {
+        config.tcp_user_timeout(Duration::from_secs(20));
+    }
+    Ok(config)
+}

@@ -1,0 +1,187 @@
+//! The store: tasks and single use over one pool of connections.
+
+mod listening;
+mod single_use;
+mod tasks;
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use deadpool_postgres::{Pool, Runtime, Timeouts};
+use mrtr_server::extend::Clock;
+use mrtr_state::{ProcessRandom, Random, Timestamp};
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+use tokio_postgres::Config;
+
+use crate::database::Database;
+use crate::failure::Failure;
+use crate::tls::Tls;
+use crate::values::millis;
+use crate::{ConnectError, PostgresOptions, Schema, migrations};
+use single_use::{TokenStatements, Waiting};
+use tasks::{Tail, TaskStatements};
+
+/// Tasks and single use in a PostgreSQL database, which any number of instances share.
+///
+/// What a verb has done is durable, as the database has it, when it returns. Times are the database's: instances whose
+/// clocks differ agree on leases, lapses and what is purged.
+///
+/// A verb whose connection is lost is tried again for a few seconds where it can be known whether it was carried out; if
+/// not, the caller is told that it is not known. A verb whose future is dropped may still be carried out.
+///
+/// Tasks run beside the verbs: they listen to other instances, tell them of changes, and look now and then in any case.
+/// They belong to the runtime on which the store was connected, and end when it is dropped.
+///
+/// ```no_run
+/// use std::sync::Arc;
+/// use mrtr_postgres::PostgresStore;
+/// use mrtr_state::SingleUse;
+/// use mrtr_tasks::TaskStore;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
+/// let store = Arc::new(PostgresStore::connect("postgres://mrtr@db.example.com/mrtr").await?);
+/// let (tasks, single_use): (Arc<dyn TaskStore>, Arc<dyn SingleUse>) = (store.clone(), store);
+/// # drop((tasks, single_use));
+/// # Ok(()) }
+/// ```
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+    beside: Vec<AbortHandle>,
+}
+
+/// What verbs and the tasks beside them share.
+pub(crate) struct Inner {
+    database: Database,
+    schema: Schema,
+    tls: Tls,
+    /// Where notifications are heard; nowhere, if there is only a pgbouncer.
+    listener: Option<Config>,
+    /// Instead of the database's, in tests.
+    clock: Option<Arc<dyn Clock>>,
+    random: ProcessRandom,
+    tasks: TaskStatements,
+    tokens: TokenStatements,
+    tail: Tail,
+    waiting: Waiting,
+    last_purge: Mutex<Option<Instant>>,
+    /// The number of the last verb under a reservation, in this process.
+    last_number: AtomicI64,
+    /// Something may have changed: look.
+    look: Arc<Notify>,
+    /// Something was changed here: tell others.
+    tell: Arc<Notify>,
+}
+
+impl PostgresStore {
+    /// Connects to the database at this address, with [defaults](PostgresOptions) for everything else.
+    ///
+    /// ```no_run
+    /// use mrtr_postgres::PostgresStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
+    /// let store = PostgresStore::connect("postgres://mrtr@db.example.com/mrtr").await?;
+    /// # drop(store);
+    /// # Ok(()) }
+    /// ```
+    pub async fn connect(address: &str) -> Result<Self, ConnectError> {
+        PostgresOptions::new(address)?.connect().await
+    }
+
+    pub(crate) async fn open(options: PostgresOptions) -> Result<Self, ConnectError> {
+        let PostgresOptions { address, schema, tls, clock, .. } = &options;
+        let timeouts =
+            Timeouts { wait: Some(options.wait), create: Some(options.patience), recycle: Some(options.patience) };
+        let pool = Pool::builder(tls.manager(address.clone()))
+            .max_size(options.connections)
+            .runtime(Runtime::Tokio1)
+            .timeouts(timeouts)
+            .build()
+            .map_err(|error| ConnectError::Address(error.into()))?;
+        let is_shared = options.is_behind_pgbouncer;
+        let database = Database { pool, is_shared, patience: options.patience };
+        migrations::find_or_make(&database, schema, options.migrates).await?;
+        let direct = options.listener.clone().or_else(|| (!is_shared).then(|| address.clone()));
+        let inner = Arc::new(Inner {
+            tasks: TaskStatements::new(schema),
+            tokens: TokenStatements::new(schema),
+            database,
+            schema: schema.clone(),
+            tls: tls.clone(),
+            listener: direct,
+            clock: clock.clone(),
+            random: ProcessRandom::new(),
+            tail: Tail::new(),
+            waiting: Waiting::default(),
+            last_purge: Mutex::new(None),
+            last_number: AtomicI64::new(0),
+            look: Arc::new(Notify::new()),
+            tell: Arc::new(Notify::new()),
+        });
+        inner.begin_to_remember().await.map_err(|error| ConnectError::Database(error.into()))?;
+        let mut beside = vec![
+            tokio::spawn(listening::tell(Arc::clone(&inner))).abort_handle(),
+            tokio::spawn(listening::look(Arc::clone(&inner), options.poll)).abort_handle(),
+        ];
+        if let Some(address) = &inner.listener {
+            let first = listening::connect(&inner, address).await;
+            let first = first.map_err(|error| ConnectError::Unreachable(error.into()))?;
+            beside.push(tokio::spawn(listening::listen(Arc::clone(&inner), address.clone(), first)).abort_handle());
+        }
+        Ok(Self { inner, beside })
+    }
+}
+
+impl Inner {
+    /// The time of a test; nothing where the database's counts.
+    fn told_now(&self) -> Option<i64> {
+        self.clock.as_ref().map(|clock| millis(clock.now()))
+    }
+
+    /// The time that a verb was told, in a test; nothing where the database's counts.
+    fn told(&self, now: Timestamp) -> Option<i64> {
+        self.clock.as_ref().map(|_| millis(now))
+    }
+
+    /// The time: that of a test, or the database's as it was read.
+    fn now_or(&self, read: Timestamp) -> Timestamp {
+        self.clock.as_ref().map_or(read, |clock| clock.now())
+    }
+
+    /// By which an attempt knows its own writes again.
+    fn stamp(&self) -> i64 {
+        let mut bytes = [0; 8];
+        self.random.fill(&mut bytes);
+        i64::from_le_bytes(bytes)
+    }
+
+    /// The number of a verb under a reservation, higher than those of all verbs that were begun before.
+    fn next_number(&self) -> i64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Something has changed: those who wait look, here and elsewhere.
+    fn signal(&self) {
+        self.look.notify_one();
+        self.tell.notify_one();
+    }
+
+    async fn begin_to_remember(&self) -> Result<(), Failure> {
+        self.database.connection().await?.execute(&self.tokens.begin_to_remember, &[&self.told_now()]).await?;
+        Ok(())
+    }
+}
+
+impl Drop for PostgresStore {
+    fn drop(&mut self) {
+        self.beside.iter().for_each(AbortHandle::abort);
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresStore").field("schema", &self.inner.schema).finish_non_exhaustive()
+    }
+}

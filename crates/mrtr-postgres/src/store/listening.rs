@@ -1,0 +1,94 @@
+//! What runs beside the verbs: hearing from other instances, telling them, and looking for what changed.
+//!
+//! A notification is a hint. It is sent after the commit, in a transaction of its own, and once for many writes, since
+//! PostgreSQL lets those who notify commit only one after the other. What is relied on is the look that comes every
+//! second or so in any case.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use tokio_postgres::Config;
+
+use super::Inner;
+use crate::database::jittered;
+use crate::failure::Failure;
+use crate::tls::Listening;
+
+/// Tells other instances that something has changed.
+pub(super) async fn tell(inner: Arc<Inner>) {
+    // Nothing is waited for but the network: a hint need not be on the disk.
+    let sql = format!("BEGIN; SET LOCAL synchronous_commit = off; NOTIFY {}; COMMIT", inner.schema.channel());
+    loop {
+        inner.tell.notified().await;
+        let told = async {
+            let connection = inner.database.connection().await?;
+            connection.begins();
+            connection.batch(&sql).await?;
+            connection.is_done();
+            Ok::<_, Failure>(())
+        };
+        if let Err(error) = told.await {
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "other instances were not told; they look anyway"
+            );
+        }
+        sleep(BETWEEN_HINTS).await;
+    }
+}
+
+/// Looks for what changed when there is a hint, and now and then without one.
+pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
+    loop {
+        // Without a hint when the time is over.
+        drop(timeout(jittered(poll), inner.look.notified()).await);
+        if inner.tail.is_watched()
+            && let Err(error) = inner.tail.look(&inner.database, &inner.tasks).await
+        {
+            tracing::warn!(error = &error as &dyn std::error::Error, "changes of tasks cannot be looked for");
+        }
+        inner.look_for_ends().await;
+        sleep(BETWEEN_LOOKS).await;
+    }
+}
+
+/// A connection of its own on which notifications are heard.
+pub(super) async fn connect(inner: &Inner, address: &Config) -> Result<Listening, tokio_postgres::Error> {
+    let listening = inner.tls.listen(address, Arc::clone(&inner.look)).await?;
+    listening.client.batch_execute(&format!("LISTEN {}", inner.schema.channel())).await?;
+    Ok(listening)
+}
+
+/// Listens for as long as the store is there. A connection that was lost is made anew, and what was missed meanwhile is
+/// looked for before notifications are trusted again.
+pub(super) async fn listen(inner: Arc<Inner>, address: Config, first: Listening) {
+    let mut listening = first;
+    loop {
+        // Until the connection is lost.
+        drop((&mut listening.driver).await);
+        tracing::warn!("the connection on which other instances are heard was lost");
+        listening = reconnect(&inner, &address).await;
+        inner.tail.distrust().await;
+        inner.look.notify_one();
+    }
+}
+
+async fn reconnect(inner: &Inner, address: &Config) -> Listening {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match connect(inner, address).await {
+            Ok(listening) => return listening,
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "other instances cannot be heard; looking on");
+            }
+        }
+        sleep(jittered(pause)).await;
+        pause = (2 * pause).min(LONGEST_PAUSE);
+    }
+}
+
+const BETWEEN_HINTS: Duration = Duration::from_millis(5);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);

@@ -1,0 +1,279 @@
+//! Work across tasks: those whose runs are due, whose time is over, and which are not kept any longer.
+//!
+//! Rows are locked here, for tasks that another instance is at are to be left out rather than waited for. A transaction
+//! takes two trips; if the instance stops between them, the database ends the session, and the locks with it.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::{join, join5};
+use mrtr_tasks::TaskRecord;
+use mrtr_tasks::record::Event;
+use mrtr_tasks::store::{Acquired, AcquiredTask, KeptQuestion, Run, Swept, Wanted};
+use tokio::time::Instant;
+use tokio_postgres::Row;
+use tokio_postgres::types::ToSql;
+
+use super::super::Inner;
+use super::head::{Columns, Head, value};
+use super::sort_as_opened;
+use super::write::Write;
+use crate::database::{Attempts, Connection, Params};
+use crate::failure::{Failure, VerbFailure};
+use crate::statement::Statement;
+use crate::values::{Id, duration, limit};
+
+impl Inner {
+    pub(crate) async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, VerbFailure> {
+        let mut attempts = Attempts::new();
+        loop {
+            let mut runs = Vec::new();
+            match self.try_to_acquire(wanted, &mut runs).await {
+                Ok(acquired) => return Ok(acquired),
+                Err(VerbFailure::Statement(failure)) => {
+                    if matches!(failure, Failure::Unsure(_)) {
+                        self.give_back(&runs).await;
+                    }
+                    attempts.after(failure).await?;
+                }
+                Err(refused) => return Err(refused),
+            }
+        }
+    }
+
+    /// The commit may have come through though its connection was lost: no run of ours has these tasks, which is better
+    /// said than found out when the lease ends. The fence tells whether it came through.
+    async fn give_back(&self, runs: &[Run]) {
+        for run in runs {
+            let handed_over = self.change(run.id, None, |record, now| {
+                record.apply(Event::HandOver { fence: run.fence, pause: Duration::ZERO }, now)?;
+                Ok((Write::Record, ()))
+            });
+            match handed_over.await {
+                Ok(()) => tracing::info!(id = %run.id, "a task that was taken on a lost connection was given back"),
+                Err(VerbFailure::Verb(_)) => {}
+                Err(VerbFailure::Statement(_)) => return,
+            }
+        }
+    }
+
+    async fn try_to_acquire(&self, wanted: &Wanted, runs: &mut Vec<Run>) -> Result<Acquired, VerbFailure> {
+        let mut tools: Vec<&str> = wanted.tools.iter().map(String::as_str).collect();
+        tools.sort_unstable();
+        tools.dedup();
+        let sql = &self.tasks;
+        let connection = self.database.connection().await?;
+        connection.prepare(&[&sql.due, &sql.keep_many, &sql.entries, &sql.questions, &sql.next]).await?;
+        let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
+        let (mut places, mut tasks) = (Vec::new(), Vec::new());
+        // More than once only if some that were due are put off or ended by that: those are not due any more.
+        loop {
+            let missing = limit(wanted.most - tasks.len());
+            let mut heads = work.lock(&sql.due, &[&tools, &self.told_now(), &missing]).await?;
+            for head in &mut heads {
+                head.record.apply(wanted.event(&tasks), self.now_or(head.now))?;
+                if head.record.leased_until.is_some() {
+                    runs.push(Run { id: head.record.id, fence: head.record.fence });
+                    places.push(head.place);
+                    tasks.push(bare(head.record.clone()));
+                }
+            }
+            if heads.is_empty() || tasks.len() == wanted.most {
+                return Ok(work.commit(&heads, &places, tasks, &tools).await?);
+            }
+            work.keep(&heads).await?;
+        }
+    }
+
+    pub(crate) async fn sweep(&self, most: usize) -> Result<Swept, VerbFailure> {
+        let (expired, removed) = (self.expire(most).await?, self.remove(most).await?);
+        self.forget_changes().await?;
+        Ok(Swept { expired, removed })
+    }
+
+    async fn expire(&self, most: usize) -> Result<usize, VerbFailure> {
+        let connection = self.database.connection().await?;
+        connection.prepare(&[&self.tasks.expired]).await?;
+        let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
+        let mut heads = work.lock(&self.tasks.expired, &[&self.told_now(), &limit(most)]).await?;
+        for head in &mut heads {
+            head.record.apply(Event::Expire, self.now_or(head.now))?;
+        }
+        work.keep(&heads).await?;
+        connection.batch("COMMIT").await?;
+        connection.is_done();
+        if !heads.is_empty() {
+            self.signal();
+        }
+        Ok(heads.len())
+    }
+
+    async fn remove(&self, most: usize) -> Result<usize, VerbFailure> {
+        let connection = self.database.connection().await?;
+        let rows = connection.query(&self.tasks.remove, &[&self.told_now(), &limit(most)]).await?;
+        let removed: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
+        Ok(usize::try_from(removed).unwrap_or(0))
+    }
+
+    /// Forgets changes that every instance has had the time to see.
+    async fn forget_changes(&self) -> Result<(), VerbFailure> {
+        let rows = self.database.read(&self.tasks.snapshot, &[]).await?;
+        let Some(row) = rows.first() else { return Ok(()) };
+        let Some(old) = self.tail.seen_by_all(Instant::now(), value(row, 0)?) else { return Ok(()) };
+        let connection = self.database.connection().await?;
+        for _ in 0..MOST_BATCHES {
+            let forgotten = connection.execute(&self.tasks.forget_changes, &[&old, &FORGOTTEN_AT_ONCE]).await?;
+            if forgotten < FORGOTTEN_AT_ONCE.cast_unsigned() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A transaction on rows that it has locked.
+struct Work<'a> {
+    connection: &'a Connection<'a>,
+    inner: &'a Inner,
+    stamp: i64,
+    has_begun: bool,
+}
+
+impl Work<'_> {
+    /// Begins, with the first statement in the same trip, and reads rows that others leave alone from then on.
+    async fn lock(&mut self, statement: &Statement, params: &Params<'_>) -> Result<Vec<Head>, Failure> {
+        let rows = if self.has_begun {
+            self.connection.query(statement, params).await?
+        } else {
+            self.connection.begins();
+            self.has_begun = true;
+            let (begun, rows) = join(self.connection.batch(BEGIN), self.connection.query(statement, params)).await;
+            begun?;
+            rows?
+        };
+        rows.iter().map(Head::read).collect()
+    }
+
+    /// Writes records of rows that it has locked. What a task holds that has ended is erased.
+    async fn keep(&self, heads: &[Head]) -> Result<(), Failure> {
+        if heads.is_empty() {
+            return Ok(());
+        }
+        self.keep_many(heads).await?;
+        self.erase(heads).await
+    }
+
+    async fn keep_many(&self, heads: &[Head]) -> Result<(), Failure> {
+        let columns: Vec<_> = heads.iter().map(|head| Columns::of(&head.record)).collect();
+        let places: Vec<_> = heads.iter().map(|head| head.place).collect();
+        let ids: Vec<_> = heads.iter().map(|head| Id(*head.record.id.as_bytes())).collect();
+        let params: [&(dyn ToSql + Sync); 15] = [
+            &places,
+            &each(&columns, |row| row.updated),
+            &each(&columns, |row| row.fence),
+            &each(&columns, |row| row.leased_until),
+            &each(&columns, |row| row.due),
+            &each(&columns, |row| row.run_again),
+            &each(&columns, |row| row.progressed),
+            &each(&columns, |row| row.lost_runs),
+            &each(&columns, |row| row.ended_as),
+            &each(&columns, |row| row.ended),
+            &each(&columns, |row| row.attention),
+            &each(&columns, |row| row.expires),
+            &each(&columns, |row| row.removable),
+            &self.stamp,
+            &ids,
+        ];
+        self.connection.execute(&self.inner.tasks.keep_many, &params).await?;
+        Ok(())
+    }
+
+    async fn erase(&self, heads: &[Head]) -> Result<(), Failure> {
+        let ended: Vec<_> = heads.iter().filter(|head| head.record.ended.is_some()).collect();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        let places: Vec<_> = ended.iter().map(|head| head.place).collect();
+        let owners: Vec<_> = ended.iter().map(|head| Id::of_owner(&head.record.owner)).collect();
+        let shards: Vec<_> = ended.iter().map(|head| head.shard).collect();
+        self.connection.execute(&self.inner.tasks.erase_many, &[&places, &owners, &shards]).await?;
+        Ok(())
+    }
+
+    /// The last trip: what is left to write, what runners need, and the end of the transaction, one behind the other.
+    ///
+    /// Entries and questions are read by statements of their own, after the lock: a statement that locks may lock a row
+    /// that is newer than what it sees of other tables.
+    async fn commit(
+        &self,
+        heads: &[Head],
+        places: &[i64],
+        mut tasks: Vec<AcquiredTask>,
+        tools: &[&str],
+    ) -> Result<Acquired, Failure> {
+        let (connection, sql, now) = (self.connection, &self.inner.tasks, self.inner.told_now());
+        self.erase(heads).await?;
+        let keep = async { if heads.is_empty() { Ok(()) } else { self.keep_many(heads).await } };
+        let of_taken = async |statement: &Statement| {
+            if places.is_empty() { Ok(Vec::new()) } else { connection.query(statement, &[&places]).await }
+        };
+        let (kept, entries, questions, next, committed) = join5(
+            keep,
+            of_taken(&sql.entries),
+            of_taken(&sql.questions),
+            connection.query(&sql.next, &[&tools, &now]),
+            connection.batch("COMMIT"),
+        )
+        .await;
+        kept?;
+        let (entries, questions, next) = (entries?, questions?, next?);
+        committed?;
+        connection.is_done();
+        if !heads.is_empty() || !tasks.is_empty() {
+            self.inner.signal();
+        }
+        let mut entries = by_task(&entries, |row| value::<Vec<u8>>(row, 1))?;
+        let mut questions = by_task(&questions, |row| Ok((value(row, 1)?, value(row, 2)?)))?;
+        for (task, place) in tasks.iter_mut().zip(places) {
+            let mut entries = entries.remove(place).unwrap_or_default().into_iter();
+            task.call = entries.next().unwrap_or_default();
+            task.entries = entries.collect();
+            fill(task, questions.remove(place).unwrap_or_default());
+        }
+        let next: Option<i64> = next.first().map(|row| value(row, 0)).transpose()?.flatten();
+        Ok(Acquired { tasks, next: next.map(duration) })
+    }
+}
+
+/// A task of which only the record is known yet.
+fn bare(record: TaskRecord) -> AcquiredTask {
+    AcquiredTask { record, call: Vec::new(), entries: Vec::new(), open: Vec::new(), used: Vec::new() }
+}
+
+fn fill(task: &mut AcquiredTask, questions: Vec<(String, Option<Vec<u8>>)>) {
+    for (key, body) in questions {
+        match body {
+            Some(body) => task.open.push(KeptQuestion { key, body }),
+            None => task.used.push(key),
+        }
+    }
+    sort_as_opened(&mut task.open, &task.record.open);
+}
+
+/// Rows by the place of their task, which is their first column.
+fn by_task<T>(rows: &[Row], read: impl Fn(&Row) -> Result<T, Failure>) -> Result<HashMap<i64, Vec<T>>, Failure> {
+    let mut by_task: HashMap<i64, Vec<T>> = HashMap::new();
+    for row in rows {
+        by_task.entry(value(row, 0)?).or_default().push(read(row)?);
+    }
+    Ok(by_task)
+}
+
+fn each<T>(columns: &[Columns<'_>], column: impl Fn(&Columns<'_>) -> T) -> Vec<T> {
+    columns.iter().map(column).collect()
+}
+
+/// If the instance stops half way, others need not wait for its locks.
+const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+const FORGOTTEN_AT_ONCE: i64 = 10_000;
+const MOST_BATCHES: usize = 50;

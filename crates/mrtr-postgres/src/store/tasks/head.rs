@@ -1,0 +1,151 @@
+//! A record as a row: how it is read, and what is written of it.
+
+use mrtr_schema::Revision;
+use mrtr_state::{FlowId, Timestamp};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+use tokio_postgres::Row;
+use tokio_postgres::types::{FromSql, ToSql};
+
+use crate::failure::Failure;
+use crate::values::{Id, duration, length, millis, moment};
+
+/// A task as it stands: its record, and where the tables have it.
+pub(crate) struct Head {
+    pub(crate) place: i64,
+    pub(crate) version: i64,
+    pub(crate) stamp: i64,
+    pub(crate) shard: i16,
+    pub(crate) last_entry: i64,
+    pub(crate) record: TaskRecord,
+    /// The database's time at which it was read.
+    pub(crate) now: Timestamp,
+}
+
+impl Head {
+    /// From the columns that `record!` names, in their order.
+    pub(crate) fn read(row: &Row) -> Result<Self, Failure> {
+        let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
+        let revision = u8::try_from(value::<i32>(row, 5)?).ok().and_then(Revision::from_number);
+        let record = TaskRecord {
+            id: TaskId::from_bytes(value::<Id>(row, 1)?.0),
+            owner: Owner::from_kept(value::<String>(row, 2)?),
+            flow: FlowId::from_bytes(value::<Id>(row, 3)?.0),
+            tool: value(row, 4)?,
+            revision: revision.ok_or_else(unreadable)?,
+            created: moment(value(row, 6)?),
+            poll_interval: duration(value(row, 7)?),
+            retention: duration(value(row, 8)?),
+            updated: moment(value(row, 12)?),
+            ttl: value::<Option<i64>>(row, 13)?.map(duration),
+            fence: value::<i64>(row, 14)?.cast_unsigned(),
+            leased_until: moment_at(15)?,
+            due: moment_at(16)?,
+            run_again: value(row, 17)?,
+            progressed: value(row, 18)?,
+            lost_runs: value::<i32>(row, 19)?.cast_unsigned(),
+            open: value(row, 20)?,
+            ended: ended(row)?,
+        };
+        Ok(Self {
+            place: value(row, 0)?,
+            version: value(row, 9)?,
+            stamp: value(row, 10)?,
+            shard: value(row, 11)?,
+            last_entry: value(row, 23)?,
+            record,
+            now: moment(value(row, 24)?),
+        })
+    }
+}
+
+fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
+    let Some(word) = value::<Option<&str>>(row, 21)? else { return Ok(None) };
+    let end = End::ALL.into_iter().find(|end| end.as_str() == word).ok_or_else(unreadable)?;
+    Ok(Some((end, moment(value(row, 22)?))))
+}
+
+/// How many columns a record and the time have, before those that stand beside them.
+pub(crate) const COLUMNS: usize = 25;
+
+/// A value of a row.
+pub(crate) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
+    row.try_get(column).map_err(|error| Failure::Unreadable(error.into()))
+}
+
+fn unreadable() -> Failure {
+    Failure::Unreadable("a value that no version of this store has written".into())
+}
+
+/// What events can change of a record, as the columns have it.
+pub(crate) struct Columns<'a> {
+    pub(crate) updated: i64,
+    pub(crate) ttl: Option<i64>,
+    pub(crate) fence: i64,
+    pub(crate) leased_until: Option<i64>,
+    pub(crate) due: Option<i64>,
+    pub(crate) run_again: bool,
+    pub(crate) progressed: bool,
+    pub(crate) lost_runs: i32,
+    pub(crate) open: &'a [String],
+    pub(crate) ended_as: Option<&'static str>,
+    pub(crate) ended: Option<i64>,
+    pub(crate) attention: Option<i64>,
+    pub(crate) expires: Option<i64>,
+    pub(crate) removable: Option<i64>,
+}
+
+impl<'a> Columns<'a> {
+    pub(crate) fn of(record: &'a TaskRecord) -> Self {
+        let (ended_as, ended) = record.ended.map(|(end, at)| (end.as_str(), millis(at))).unzip();
+        let expires = if record.ended.is_some() { None } else { record.expires() };
+        Self {
+            updated: millis(record.updated),
+            ttl: record.ttl.map(length),
+            fence: record.fence.cast_signed(),
+            leased_until: record.leased_until.map(millis),
+            due: record.due.map(millis),
+            run_again: record.run_again,
+            progressed: record.progressed,
+            lost_runs: record.lost_runs.cast_signed(),
+            open: &record.open,
+            ended_as,
+            ended,
+            attention: record.attention().map(millis),
+            expires: expires.map(millis),
+            removable: record.removable().map(millis),
+        }
+    }
+
+    /// The parameters with which every statement begins that writes one record.
+    pub(crate) fn params<'p>(&'p self, target: &'p Target) -> Vec<&'p (dyn ToSql + Sync)> {
+        vec![
+            &target.place,
+            &target.version,
+            &target.stamp,
+            &self.updated,
+            &self.ttl,
+            &self.fence,
+            &self.leased_until,
+            &self.due,
+            &self.run_again,
+            &self.progressed,
+            &self.lost_runs,
+            &self.open,
+            &self.ended_as,
+            &self.ended,
+            &target.last_entry,
+            &self.attention,
+            &self.expires,
+            &self.removable,
+        ]
+    }
+}
+
+/// The row that is written: where it stands, and the attempt that writes it.
+pub(crate) struct Target {
+    pub(crate) place: i64,
+    pub(crate) version: i64,
+    pub(crate) stamp: i64,
+    /// After the write.
+    pub(crate) last_entry: i64,
+}

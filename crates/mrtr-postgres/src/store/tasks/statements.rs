@@ -1,0 +1,180 @@
+//! Every statement on tasks. Each finds its rows by an index, however many there are; a test reads their plans.
+
+use crate::statement::{clock, statements};
+
+/// The columns of a record, in the order in which `Head::read` reads them; behind them the time.
+macro_rules! record {
+    () => {
+        concat!(
+            "task.place, task.id, task.owner, task.flow, task.tool, task.revision, task.created, task.poll_interval, \
+             task.retention, state.version, state.stamp, state.shard, state.updated, state.ttl, state.fence, \
+             state.leased_until, state.due, state.run_again, state.progressed, state.lost_runs, state.open, \
+             state.ended_as, state.ended, state.last_entry, ",
+            clock!()
+        )
+    };
+}
+
+/// Writes a record where it stands as it was read. What else a verb writes depends on it, in the same statement.
+macro_rules! keep {
+    () => {
+        "UPDATE @state SET version = version + 1, stamp = $3, updated = $4, ttl = $5, fence = $6, leased_until = $7, \
+         due = $8, run_again = $9, progressed = $10, lost_runs = $11, open = $12, ended_as = $13, ended = $14, \
+         last_entry = $15, attention = $16, expires = $17, removable = $18 WHERE place = $1 AND version = $2"
+    };
+}
+
+/// The time: that of a test, or the database's.
+macro_rules! time {
+    ($told:literal) => {
+        concat!("time AS MATERIALIZED (SELECT coalesce(", $told, ", ", clock!(), ") AS now)")
+    };
+}
+
+macro_rules! add_entries {
+    () => {
+        "added AS (INSERT INTO @entry (task, number, bytes) \
+         SELECT $1, $21 + entry.number, entry.bytes FROM unnest($20) WITH ORDINALITY AS entry (bytes, number) \
+         WHERE EXISTS (SELECT FROM kept)), \
+         closed AS (UPDATE @question SET body = NULL \
+         WHERE task = $1 AND key = ANY ($22) AND EXISTS (SELECT FROM kept))"
+    };
+}
+
+statements! { TaskStatements:
+    now() = "SELECT ", clock!();
+
+    head(UUID) = "SELECT ", record!(), " FROM @task AS task JOIN @state AS state ON state.place = task.place \
+        WHERE task.id = $1";
+    head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
+        JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
+
+    /// Says the time, whether the task was added, whether its flow has one, and how many the owner had open.
+    create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8) = "WITH ", time!("$13"),
+        ", same AS (SELECT place FROM @task WHERE owner_key = $2 AND flow = $4), \
+        taken AS (SELECT coalesce(sum(open), 0)::bigint AS open FROM @open_count WHERE owner_key = $2), \
+        added AS (INSERT INTO @task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention) \
+            SELECT $1, $2, $3, $4, $5, $6, time.now, $7, $8 FROM time, taken \
+            WHERE taken.open < $12 AND NOT EXISTS (SELECT FROM same) \
+            ON CONFLICT DO NOTHING RETURNING place, created, (pg_backend_pid() % 16)::smallint AS shard), \
+        stated AS (INSERT INTO @state (place, version, stamp, shard, tool, updated, ttl, fence, due, run_again, \
+            progressed, lost_runs, open, last_entry, attention, expires) \
+            SELECT place, 0, $14, shard, $5, created, $9, 0, created, false, false, 0, '{}', \
+                CASE WHEN $11 IS NULL THEN 0 ELSE 1 END, created, least(created, 9223372036854775807 - $9) + $9 \
+            FROM added), \
+        called AS (INSERT INTO @entry (task, number, bytes) SELECT place, 0, $10 FROM added \
+            UNION ALL SELECT place, 1, $11 FROM added WHERE $11 IS NOT NULL), \
+        counted AS (INSERT INTO @open_count AS count (owner_key, shard, open) SELECT $2, shard, 1 FROM added \
+            ON CONFLICT (owner_key, shard) DO UPDATE SET open = count.open + 1), \
+        told AS (INSERT INTO @change (task) SELECT $1 FROM added) \
+        SELECT time.now, EXISTS (SELECT FROM added), EXISTS (SELECT FROM same), taken.open FROM time, taken";
+
+    keep(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
+        INT8) = keep!();
+    /// And notes that the task has changed.
+    tell(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
+        INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $19 FROM kept";
+    /// And adds entries, and closes questions.
+    journal(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
+        INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
+        " INSERT INTO @change (task) SELECT $19 FROM kept";
+    /// And opens questions, and says something of the progress.
+    record(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
+        INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA) =
+        "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
+        ", opened AS (INSERT INTO @question (task, key, body) \
+            SELECT $1, opened.key, opened.body FROM unnest($23, $24) AS opened (key, body) \
+            WHERE EXISTS (SELECT FROM kept)), \
+        said AS (INSERT INTO @shown (task, message) SELECT $1, $25 WHERE $25 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+            ON CONFLICT (task) DO UPDATE SET message = excluded.message) \
+        INSERT INTO @change (task) SELECT $19 FROM kept";
+    /// The task has ended: what it holds is erased, and what came of it is kept.
+    end(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
+        INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
+        entries AS (DELETE FROM @entry WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
+        questions AS (DELETE FROM @question WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
+        counted AS (UPDATE @open_count SET open = open - 1 \
+            WHERE owner_key = $20 AND shard = $21 AND EXISTS (SELECT FROM kept)), \
+        came AS (INSERT INTO @shown (task, result) SELECT $1, $22 WHERE $22 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+            ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
+        INSERT INTO @change (task) SELECT $19 FROM kept";
+    /// The record stays as it is but for its version: of two that fold, or of one that is sent twice, one does.
+    compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH kept AS (UPDATE @state SET version = version + 1, stamp = $3 \
+            WHERE place = $1 AND version = $2 RETURNING place), \
+        last AS (SELECT max(number) AS number FROM (SELECT number FROM @entry WHERE task = $1 AND number > 0 \
+            ORDER BY number LIMIT $4) AS first), \
+        erased AS (DELETE FROM @entry WHERE task = $1 AND number > 0 AND number < (SELECT number FROM last) \
+            AND EXISTS (SELECT FROM kept)), \
+        put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
+            AND EXISTS (SELECT FROM kept)) \
+        SELECT place FROM kept";
+    used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
+
+    /// Locks what it gives, and leaves out what another instance has locked. Each tool has its end of the index.
+    due(TEXT_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS wanted (tool) \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.tool = wanted.tool \
+            AND state.attention <= (SELECT now FROM time) \
+            AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            ORDER BY state.attention, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
+        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
+        ORDER BY state.attention, state.place LIMIT $3";
+    next(TEXT_ARRAY, INT8) = "WITH ", time!("$2"), " SELECT min(first.attention) - (SELECT now FROM time) \
+        FROM unnest($1) AS wanted (tool) \
+        CROSS JOIN LATERAL (SELECT attention FROM @state AS state WHERE state.tool = wanted.tool \
+            AND state.attention IS NOT NULL AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            ORDER BY state.attention LIMIT 1) AS first";
+    /// Of tasks that are locked.
+    keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,
+        TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY) = "WITH kept AS (\
+        UPDATE @state AS state SET version = version + 1, stamp = $14, updated = next.updated, fence = next.fence, \
+            leased_until = next.leased_until, due = next.due, run_again = next.run_again, \
+            progressed = next.progressed, lost_runs = next.lost_runs, \
+            open = CASE WHEN next.ended IS NULL THEN state.open ELSE '{}' END, ended_as = next.ended_as, \
+            ended = next.ended, attention = next.attention, expires = next.expires, removable = next.removable \
+        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS next (place, updated, fence, \
+            leased_until, due, run_again, progressed, lost_runs, ended_as, ended, attention, expires, removable) \
+        WHERE state.place = next.place) \
+        INSERT INTO @change (task) SELECT unnest($15)";
+    erase_many(INT8_ARRAY, UUID_ARRAY, INT2_ARRAY) = "WITH entries AS (DELETE FROM @entry WHERE task = ANY ($1)), \
+        questions AS (DELETE FROM @question WHERE task = ANY ($1)), \
+        ended AS (SELECT owner_key, shard, count(*) AS number FROM unnest($2, $3) AS task (owner_key, shard) \
+            GROUP BY owner_key, shard ORDER BY owner_key, shard) \
+        UPDATE @open_count AS count SET open = count.open - ended.number FROM ended \
+        WHERE count.owner_key = ended.owner_key AND count.shard = ended.shard";
+    entries(INT8_ARRAY) = "SELECT task, bytes FROM @entry WHERE task = ANY ($1) ORDER BY task, number";
+    questions(INT8_ARRAY) = "SELECT task, key, body FROM @question WHERE task = ANY ($1)";
+
+    expired(INT8, INT8) = "WITH ", time!("$1"), " SELECT ", record!(), " FROM (SELECT * FROM @state \
+            WHERE expires <= (SELECT now FROM time) ORDER BY expires, place LIMIT $2 FOR UPDATE SKIP LOCKED) AS state \
+        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
+        ORDER BY state.expires, state.place";
+    remove(INT8, INT8) = "WITH ", time!("$1"), ", old AS MATERIALIZED (SELECT place FROM @state \
+            WHERE removable <= (SELECT now FROM time) ORDER BY removable, place LIMIT $2 FOR UPDATE SKIP LOCKED), \
+        states AS (DELETE FROM @state WHERE place = ANY (ARRAY(SELECT place FROM old))), \
+        shown AS (DELETE FROM @shown WHERE task = ANY (ARRAY(SELECT place FROM old))), \
+        tasks AS (DELETE FROM @task WHERE place = ANY (ARRAY(SELECT place FROM old)) RETURNING owner_key), \
+        counts AS (DELETE FROM @open_count WHERE owner_key = ANY (ARRAY(SELECT owner_key FROM tasks)) AND open = 0) \
+        SELECT count(*) FROM old";
+
+    task(UUID) = "SELECT ", record!(), ", shown.message, shown.result, \
+        (SELECT array_agg(key ORDER BY key) FROM @question WHERE task = state.place AND body IS NOT NULL), \
+        (SELECT array_agg(body ORDER BY key) FROM @question WHERE task = state.place AND body IS NOT NULL) \
+        FROM @task AS task JOIN @state AS state ON state.place = task.place \
+        LEFT JOIN @shown AS shown ON shown.task = task.place WHERE task.id = $1";
+    list(INT8, INT8) = "SELECT ", record!(), " FROM \
+        (SELECT * FROM @task WHERE place > $1 ORDER BY place LIMIT $2) AS task \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state \
+        ORDER BY task.place";
+    list_of_owner(INT8, INT8, UUID) = "SELECT ", record!(), " FROM \
+        (SELECT * FROM @task WHERE owner_key = $3 AND place > $1 ORDER BY place LIMIT $2) AS task \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state \
+        ORDER BY task.place";
+
+    snapshot() = "SELECT pg_current_snapshot()::text";
+    /// What was committed between two snapshots: one that was taken before, and that of this statement.
+    changes(TEXT, INT8) = "SELECT pg_current_snapshot()::text, ARRAY(SELECT task FROM @change \
+        WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot) LIMIT $2)";
+    forget_changes(TEXT, INT8) = "DELETE FROM @change WHERE ctid = ANY (ARRAY(SELECT ctid FROM @change \
+        WHERE xid < pg_snapshot_xmax($1::pg_snapshot) AND pg_visible_in_snapshot(xid, $1::pg_snapshot) \
+        ORDER BY xid LIMIT $2 FOR UPDATE SKIP LOCKED))";
+}

@@ -1,0 +1,174 @@
+//! Verbs on one task: read it, apply the event, and write where it still stands so.
+//!
+//! No lock is held while we think, and every write is one statement, which is one transaction: an instance that stops in
+//! between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read again.
+
+use mrtr_state::Timestamp;
+use mrtr_tasks::store::{KeptQuestion, StoreError};
+use mrtr_tasks::{Owner, TaskId, TaskRecord};
+use tokio_postgres::types::ToSql;
+
+use super::super::Inner;
+use super::head::{Columns, Head, Target};
+use crate::database::{Attempts, Connection};
+use crate::failure::{Failure, VerbFailure};
+use crate::values::{Id, limit};
+
+/// What a verb writes besides the record.
+pub(crate) enum Write<'a> {
+    /// Nothing, not even the record.
+    Nothing,
+    /// Nothing, and no caller is told.
+    Silently,
+    /// Nothing.
+    Record,
+    /// Entries in their order, and keys of questions that are not open any more.
+    Journal { entries: Vec<&'a [u8]>, closed: &'a [String] },
+    /// What a run has recorded.
+    Recorded { entries: Vec<&'a [u8]>, closed: &'a [String], opened: &'a [KeptQuestion], message: Option<&'a [u8]> },
+    /// What came of the task.
+    End { result: Option<&'a [u8]> },
+    /// These entries in the place of the first so many. The record stays.
+    Folded { first: usize, entries: &'a [u8] },
+}
+
+impl Inner {
+    /// Applies an event to a task. `plan` does so to the record at hand, as often as it takes, and says what else there
+    /// is to write and what the caller is told.
+    pub(crate) async fn change<'a, T>(
+        &self,
+        id: TaskId,
+        owner: Option<&Owner>,
+        mut plan: impl FnMut(&mut TaskRecord, Timestamp) -> Result<(Write<'a>, T), StoreError>,
+    ) -> Result<T, VerbFailure> {
+        let (mut attempts, stamp) = (Attempts::new(), self.stamp());
+        // The version from which a write of ours started whose connection was lost.
+        let mut unsure: Option<(i64, T, Failure)> = None;
+        loop {
+            let outcome = async {
+                let connection = self.database.connection().await?;
+                let head = self.head(&connection, id).await?;
+                Ok::<_, Failure>((connection, head))
+            };
+            let (connection, head) = match outcome.await {
+                Ok(found) => found,
+                Err(failure) => {
+                    attempts.after(failure).await?;
+                    continue;
+                }
+            };
+            let head = head.filter(|head| owner.is_none_or(|owner| *owner == head.record.owner));
+            let Some(mut head) = head else {
+                return Err(unsure.map_or(StoreError::NotFound.into(), |(_, _, failure)| failure.into()));
+            };
+            if let Some((version, told, failure)) = unsure.take() {
+                match head.version - version {
+                    // It was not written so far, and of it and the next attempt one will be.
+                    0 => unsure = Some((version, told, failure)),
+                    1 if head.stamp == stamp => {
+                        self.signal();
+                        return Ok(told);
+                    }
+                    // Another write came first, so that ours never will.
+                    1 => {}
+                    _ => return Err(failure.into()),
+                }
+            }
+            let now = self.now_or(head.now);
+            let (write, told) = plan(&mut head.record, now)?;
+            if matches!(write, Write::Nothing) {
+                return Ok(told);
+            }
+            match self.write(&connection, &head, &write, stamp).await {
+                Ok(true) => {
+                    if !matches!(write, Write::Silently | Write::Folded { .. }) {
+                        self.signal();
+                    }
+                    return Ok(told);
+                }
+                Ok(false) => {}
+                Err(failure) if failure.broken_constraint() == Some("question_pkey") => {
+                    let used = self.used_key(&connection, &head, &write).await?;
+                    return Err(used.map_or(failure.into(), |key| StoreError::KeyUsed(key).into()));
+                }
+                Err(failure) => {
+                    drop(connection);
+                    if let Failure::Unsure(error) = failure {
+                        let pause = attempts.after(Failure::Unsure("the connection was lost".into())).await;
+                        unsure = Some((head.version, told, Failure::Unsure(error)));
+                        pause?;
+                    } else {
+                        attempts.after(failure).await?;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn head(&self, connection: &Connection<'_>, id: TaskId) -> Result<Option<Head>, Failure> {
+        let rows = connection.query(&self.tasks.head, &[&Id(*id.as_bytes())]).await?;
+        rows.first().map(Head::read).transpose()
+    }
+
+    /// Says whether the task still stood as it was read.
+    async fn write(
+        &self,
+        connection: &Connection<'_>,
+        head: &Head,
+        write: &Write<'_>,
+        stamp: i64,
+    ) -> Result<bool, Failure> {
+        let (sql, columns, id) = (&self.tasks, Columns::of(&head.record), Id(*head.record.id.as_bytes()));
+        let added = match write {
+            Write::Journal { entries, .. } | Write::Recorded { entries, .. } => limit(entries.len()),
+            _ => 0,
+        };
+        let Head { place, version, last_entry, shard, .. } = *head;
+        let target = Target { place, version, stamp, last_entry: last_entry + added };
+        let mut params = columns.params(&target);
+        let written = match write {
+            Write::Nothing => return Ok(true),
+            Write::Silently => connection.execute(&sql.keep, &params).await?,
+            _ if head.record.ended.is_some() => {
+                let result = if let Write::End { result } = write { *result } else { None };
+                let owner = Id::of_owner(&head.record.owner);
+                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, &result]);
+                connection.execute(&sql.end, &params).await?
+            }
+            Write::Record | Write::End { .. } => {
+                params.push(&id);
+                connection.execute(&sql.tell, &params).await?
+            }
+            Write::Journal { entries, closed } => {
+                params.extend([&id as &(dyn ToSql + Sync), entries, &last_entry, closed]);
+                connection.execute(&sql.journal, &params).await?
+            }
+            Write::Recorded { entries, closed, opened, message } => {
+                let keys: Vec<_> = opened.iter().map(|question| &*question.key).collect();
+                let bodies: Vec<_> = opened.iter().map(|question| &*question.body).collect();
+                params.extend([&id as &(dyn ToSql + Sync), entries, &last_entry, closed, &keys, &bodies, message]);
+                connection.execute(&sql.record, &params).await?
+            }
+            Write::Folded { first, entries } => {
+                let params: [&(dyn ToSql + Sync); 5] = [&place, &version, &stamp, &limit(*first), entries];
+                connection.execute(&sql.compact, &params).await?
+            }
+        };
+        Ok(written > 0)
+    }
+
+    /// The first of the keys to be opened that the task has used before.
+    async fn used_key(
+        &self,
+        connection: &Connection<'_>,
+        head: &Head,
+        write: &Write<'_>,
+    ) -> Result<Option<String>, Failure> {
+        let Write::Recorded { opened, .. } = write else { return Ok(None) };
+        let keys: Vec<_> = opened.iter().map(|question| &*question.key).collect();
+        let rows = connection.query(&self.tasks.used, &[&head.place, &keys]).await?;
+        let used = rows.iter().map(|row| super::head::value::<String>(row, 0)).collect::<Result<Vec<_>, _>>()?;
+        let is_used = |&(at, key): &(usize, &&str)| keys[..at].contains(key) || used.iter().any(|used| used == *key);
+        Ok(keys.iter().enumerate().find(is_used).map(|(_, key)| (*key).to_owned()))
+    }
+}

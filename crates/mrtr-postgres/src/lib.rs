@@ -7,6 +7,8 @@ mod error;
 mod failure;
 pub mod migrations;
 mod options;
+#[cfg(all(test, feature = "testing"))]
+mod plans;
 mod schema;
 mod statement;
 mod store;

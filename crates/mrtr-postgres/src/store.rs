@@ -21,8 +21,11 @@ use crate::failure::Failure;
 use crate::tls::Tls;
 use crate::values::millis;
 use crate::{ConnectError, PostgresOptions, Schema, migrations};
-use single_use::{TokenStatements, Waiting};
-use tasks::{Tail, TaskStatements};
+use single_use::Waiting;
+use tasks::Tail;
+
+pub(crate) use single_use::TokenStatements;
+pub(crate) use tasks::TaskStatements;
 
 /// Tasks and single use in a PostgreSQL database, which any number of instances share.
 ///

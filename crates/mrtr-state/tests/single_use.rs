@@ -5,6 +5,8 @@
 mod any_clock;
 #[path = "single_use/full.rs"]
 mod full;
+#[path = "single_use/many_clocks.rs"]
+mod many_clocks;
 #[path = "single_use/model.rs"]
 mod model;
 #[path = "single_use/random_verbs.rs"]
@@ -20,9 +22,26 @@ use std::time::Duration;
 
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUseError, contract};
 use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp, TokenUse};
+use proptest::prelude::*;
+use random_verbs::verbs;
 use tempfile::TempDir;
 use tokens::NOON;
 use tokio::sync::Barrier;
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_of_them_in_whatever_order_both_stores_do_as_the_model(verbs in verbs()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let files = Files::new();
+        let stores: Vec<Arc<dyn SingleUse>> = vec![
+            Arc::new(MemorySingleUse::new(NOON)),
+            Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap()),
+        ];
+        runtime.block_on(random_verbs::play(verbs, stores));
+    }
+}
 
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract() {

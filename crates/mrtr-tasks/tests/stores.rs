@@ -7,6 +7,8 @@ mod at_once;
 mod clock;
 #[path = "stores/file.rs"]
 mod file;
+#[path = "stores/hammer.rs"]
+mod hammer;
 #[path = "stores/model.rs"]
 mod model;
 #[path = "stores/random_verbs.rs"]
@@ -21,7 +23,12 @@ use std::time::Duration;
 use mrtr_server::extend::Clock;
 use mrtr_tasks::contract;
 use mrtr_tasks::store::{MemoryTaskStore, SqliteTaskStore};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use tempfile::TempDir;
+
+use clock::{NOON, SetClock};
+use random_verbs::verb;
 
 #[tokio::test]
 async fn the_store_in_memory_keeps_the_contract() {
@@ -42,6 +49,19 @@ async fn two_stores_on_one_sqlite_file_are_one_store() {
         (open(&path, &clock), open(&path, &clock))
     };
     within_a_minute(contract::check_shared(two)).await;
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_of_them_in_whatever_order_both_stores_do_as_the_model(verbs in vec(verb(), 1..60)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON)));
+        let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
+        let (memory, sqlite) = (MemoryTaskStore::new(Arc::clone(&shared)), open(files.fresh(), &shared));
+        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, vec![Arc::new(memory), Arc::new(sqlite)])));
+    }
 }
 
 /// Turns a hang into a failure.

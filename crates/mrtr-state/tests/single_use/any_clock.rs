@@ -1,7 +1,6 @@
 //! Whatever the clock says, from one verb to the next: no token is spent twice, and no step of it is forgotten.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr_state::single_use::{Release, Reservation, ReserveOutcome, SingleUseError};
@@ -10,8 +9,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
+use crate::many_clocks::many_at_once;
 use crate::tokens::{self, NOON};
-use crate::{Files, LEASE, within_a_minute};
+use crate::{Files, within_a_minute};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
@@ -34,41 +34,6 @@ async fn of_many_at_once_in_sqlite_by_different_clocks_each_token_is_spent_once(
     let path = files.fresh();
     let open = || Arc::new(SqliteSingleUse::open(&path, NOON).unwrap());
     many_at_once(&[open(), open()]).await;
-}
-
-/// Clocks of minutes and of hours later purge what those of noon reserve, commit and come back with.
-async fn many_at_once(stores: &[Arc<impl SingleUse>]) {
-    let issued: Arc<[String]> = (0..40).map(|_| tokens::seal_for(Duration::from_mins(20), NOON)).collect();
-    let commits: Arc<[AtomicUsize]> = issued.iter().map(|_| AtomicUsize::new(0)).collect();
-    let clocks = [0, 0, 5, 19, 21, 23, 60, 600].map(|minutes| NOON + Duration::from_mins(minutes));
-    let visitors = clocks.into_iter().zip(stores.iter().cycle()).enumerate().map(|(place, (now, store))| {
-        let (issued, commits, store) = (Arc::clone(&issued), Arc::clone(&commits), Arc::clone(store));
-        tokio::spawn(async move {
-            for visit in 0..3 * issued.len() {
-                // Each in an order of its own.
-                let number = (visit * (2 * place + 1) + place) % issued.len();
-                let token_use = tokens::use_of(&issued[number], "accept");
-                let Ok(ReserveOutcome::Reserved(reservation, _)) = store.reserve(&token_use, LEASE, now).await else {
-                    continue;
-                };
-                if store.commit(&reservation, b"paid", now).await.is_ok() {
-                    commits[number].fetch_add(1, Ordering::SeqCst);
-                }
-            }
-        })
-    });
-    for visitor in visitors.collect::<Vec<_>>() {
-        within_a_minute(visitor).await.unwrap();
-    }
-    for (token, commits) in issued.iter().zip(&*commits) {
-        assert!(commits.load(Ordering::SeqCst) <= 1, "a token is spent once");
-        let spent = commits.load(Ordering::SeqCst) == 1;
-        let again = stores[0].reserve(&tokens::use_of(token, "accept"), LEASE, NOON).await;
-        assert!(
-            !(spent && matches!(again, Ok(ReserveOutcome::Reserved(..) | ReserveOutcome::InProgress(_)))),
-            "{again:?}"
-        );
-    }
 }
 
 /// A request to reserve by some clock, and what becomes of the reservation if there is one.

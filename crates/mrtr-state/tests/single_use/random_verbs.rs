@@ -1,10 +1,10 @@
-//! Random verbs, asked of both stores and of the model in lock-step.
+//! Random verbs, asked of stores and of the model in lock-step.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError};
-use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp, TokenUse};
+use mrtr_state::{SingleUse, Timestamp, TokenUse};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -12,20 +12,10 @@ use tokio::task::JoinHandle;
 
 use crate::model::{Done, Model, Outcome};
 use crate::tokens::{self, NOON};
-use crate::{Files, within_a_minute};
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn whatever_is_asked_of_them_in_whatever_order_both_stores_do_as_the_model(verbs in verbs()) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(play(verbs));
-    }
-}
+use crate::within_a_minute;
 
 #[derive(Debug, Clone)]
-enum Verb {
+pub(crate) enum Verb {
     Reserve {
         token: usize,
         answers: usize,
@@ -38,7 +28,7 @@ enum Verb {
 }
 
 #[derive(Debug, Clone)]
-enum ReservedVerb {
+pub(crate) enum ReservedVerb {
     Renew(Duration),
     MarkStarted(&'static str),
     Record(&'static str, Vec<u8>),
@@ -48,7 +38,7 @@ enum ReservedVerb {
     Ended,
 }
 
-fn verbs() -> impl Strategy<Value = Vec<Verb>> {
+pub(crate) fn verbs() -> impl Strategy<Value = Vec<Verb>> {
     let step = || select(vec!["charge", "post", "thank"]);
     let bytes = || vec(any::<u8>(), 0..4);
     let lease = || select(vec![1, 30, 7200]).prop_map(Duration::from_secs);
@@ -72,16 +62,13 @@ fn verbs() -> impl Strategy<Value = Vec<Verb>> {
     vec(verb, 1..60)
 }
 
-async fn play(verbs: Vec<Verb>) {
-    let files = Files::new();
+/// The stores remember since noon.
+pub(crate) async fn play(verbs: Vec<Verb>, stores: Vec<Arc<dyn SingleUse>>) {
     // The later one ends first.
     let later = NOON + Duration::from_secs(1);
     let tokens = [tokens::seal(NOON), tokens::seal_for(Duration::from_mins(30), later)];
     let mut model = Model::default();
-    let mut players = [
-        Player::new(Arc::new(MemorySingleUse::new(NOON))),
-        Player::new(Arc::new(SqliteSingleUse::open(files.fresh(), NOON).unwrap())),
-    ];
+    let mut players: Vec<_> = stores.into_iter().map(Player::new).collect();
     let mut now = NOON;
     for verb in verbs {
         match verb {

@@ -1,4 +1,4 @@
-//! Random verbs with time passing, asked of both stores and of the model in lock-step.
+//! Random verbs with time passing, asked of stores and of the model in lock-step.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -9,8 +9,7 @@ use mrtr_server::extend::Clock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{
-    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, MemoryTaskStore, NewTask, Recorded, Run, StoreError,
-    TaskStore, Wanted,
+    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use proptest::collection::vec;
@@ -20,20 +19,9 @@ use proptest::sample::{Index, select, subsequence};
 
 use crate::clock::{NOON, SetClock};
 use crate::model::Model;
-use crate::{Files, open, within_a_minute};
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn whatever_is_asked_of_them_in_whatever_order_both_stores_do_as_the_model(verbs in vec(verb(), 1..60)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(within_a_minute(play(verbs)));
-    }
-}
 
 #[derive(Debug, Clone)]
-enum Verb {
+pub(crate) enum Verb {
     Create {
         owner: usize,
         flow: u8,
@@ -53,7 +41,7 @@ enum Verb {
 }
 
 #[derive(Debug, Clone)]
-enum RunVerb {
+pub(crate) enum RunVerb {
     Renew(Duration, Option<Vec<u8>>),
     Record(Recorded),
     Compact(usize, Vec<u8>),
@@ -63,7 +51,7 @@ enum RunVerb {
 }
 
 #[derive(Debug, Clone)]
-enum TaskVerb {
+pub(crate) enum TaskVerb {
     Answer(Vec<Answer>),
     AskAnew(String, KeptQuestion),
     Wake,
@@ -71,7 +59,7 @@ enum TaskVerb {
     Retry,
 }
 
-fn verb() -> impl Strategy<Value = Verb> {
+pub(crate) fn verb() -> impl Strategy<Value = Verb> {
     let create = (0..OWNERS.len(), 0..4_u8, 0..TOOLS.len(), option::of(duration()), duration(), 1..4_usize).prop_map(
         |(owner, flow, tool, ttl, retention, most_open)| Verb::Create { owner, flow, tool, ttl, retention, most_open },
     );
@@ -140,14 +128,12 @@ fn duration() -> impl Strategy<Value = Duration> {
     select(vec![0, 1, 1_000, 2_000, 30_000, 30_001, 600_000]).prop_map(Duration::from_millis)
 }
 
-async fn play(verbs: Vec<Verb>) {
-    let files = Files::new();
-    let clock = Arc::new(SetClock::at(NOON));
-    let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
-    let players = [
-        Player::new(Arc::new(MemoryTaskStore::new(Arc::clone(&shared)))).await,
-        Player::new(Arc::new(open(files.fresh(), &shared))).await,
-    ];
+/// The stores go by this clock.
+pub(crate) async fn play(verbs: Vec<Verb>, clock: &SetClock, stores: Vec<Arc<dyn TaskStore>>) {
+    let mut players = Vec::new();
+    for store in stores {
+        players.push(Player::new(store).await);
+    }
     let mut game = Game { model: Model::default(), players, tasks: Vec::new(), runs: Vec::new() };
     for verb in verbs {
         let now = clock.now();
@@ -163,7 +149,7 @@ async fn play(verbs: Vec<Verb>) {
 
 struct Game {
     model: Model,
-    players: [Player; 2],
+    players: Vec<Player>,
     tasks: Vec<TaskId>,
     runs: Vec<Run>,
 }

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use mrtr_client::{Client, FormRequest, Limits};
 use mrtr_http::HttpTransport;
-use mrtr_tasks::SqliteTaskStore;
-use mrtr_tasks::store::{Listed, TaskStore};
+use mrtr_tasks::store::Listed;
 
 use crate::customer::{Customer, Habits};
 use crate::figures::Figures;
 use crate::ledger::Entry;
 use crate::random::Random;
+use crate::store::StoreAt;
 use crate::{check, trace};
 
 #[derive(clap::Args)]
@@ -23,9 +23,9 @@ pub(crate) struct Options {
     /// Where the workers listen
     #[arg(long, value_delimiter = ',', required = true)]
     urls: Vec<String>,
-    /// The file of tasks
+    /// The file of tasks, or the address of the database that has them
     #[arg(long)]
-    store: PathBuf,
+    store: StoreAt,
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
@@ -99,7 +99,7 @@ fn client(url: &str) -> Result<Client> {
 
 /// All tasks that the store has.
 async fn kept(options: &Options) -> Result<Vec<Listed>> {
-    let store = SqliteTaskStore::open(&options.store)?;
+    let store = options.store.open(None).await?;
     let mut kept: Vec<Listed> = Vec::new();
     loop {
         let page = store.list(None, kept.last().map(|task| task.place), 1_000).await?;

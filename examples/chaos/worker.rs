@@ -1,17 +1,16 @@
-//! A worker: a server whose tools run as tasks, over a file that it shares with other workers.
+//! A worker: a server whose tools run as tasks, over a store that it shares with other workers.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use mrtr_http::{Endpoint, Serve};
 use mrtr_server::{Sealer, Server};
 use mrtr_state::KeyRing;
-use mrtr_tasks::{SqliteTaskStore, TaskOptions, Tasks};
+use mrtr_tasks::{TaskOptions, Tasks};
 use tokio::sync::oneshot;
 
-use crate::clock::ClockAhead;
+use crate::store::StoreAt;
 use crate::tools;
 use crate::trace::Trace;
 
@@ -20,9 +19,9 @@ pub(crate) struct Options {
     /// The port on this machine
     #[arg(long)]
     port: u16,
-    /// The file of tasks
+    /// The file of tasks, or the address of the database that has them
     #[arg(long)]
-    store: PathBuf,
+    store: StoreAt,
     /// The file that says what really ran
     #[arg(long)]
     trace: PathBuf,
@@ -38,23 +37,21 @@ pub(crate) struct Options {
     /// The tools that it serves
     #[arg(long, value_delimiter = ',', default_value = "order")]
     tools: Vec<String>,
-    /// A file that says by how many seconds the store's clock is ahead
+    /// A file that says by how many seconds the clock of a file of tasks is ahead
     #[arg(long)]
     clock: Option<PathBuf>,
 }
 
 /// Serves until it is killed or its standard input is closed: then it hands over what it runs.
 pub(crate) async fn run(options: Options) -> Result<()> {
-    let store = match options.clock {
-        Some(file) => SqliteTaskStore::open_with_clock(&options.store, Arc::new(ClockAhead::new(file)))?,
-        None => SqliteTaskStore::open(&options.store)?,
-    };
+    mrtr::init_logging();
+    let store = options.store.open(options.clock).await?;
     let settings = TaskOptions::default()
         .lease(Duration::from_millis(options.lease_ms))
         .poll_interval(Duration::from_millis(options.poll_ms))
         .look_interval(Duration::from_millis(200))
         .most_open(1_000_000);
-    let tasks = Tasks::with_options(Arc::new(store), settings);
+    let tasks = Tasks::with_options(store, settings);
     let builder = Server::builder("mrtr-chaos", env!("CARGO_PKG_VERSION"))
         .sealer(Sealer::new(options.keys, "chaos")?)
         .state(Trace::append_to(&options.trace)?)

@@ -54,4 +54,4 @@ impl Options {
 }
 
 const SERVER: &str = "server";
-const GROUPS: [&str; 7] = [SERVER, "client", "growth", "state", "message", "tasks", "instructions"];
+const GROUPS: [&str; 8] = [SERVER, "client", "growth", "state", "message", "tasks", "postgres", "instructions"];

@@ -1,5 +1,6 @@
 //! `cargo xtask chaos`: tasks on workers that are killed at any moment, and clients that must not notice.
 
+mod database;
 mod fleet;
 mod random;
 
@@ -10,9 +11,11 @@ use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
+use clap::ValueEnum;
 
 use crate::workspace::print;
 use crate::{Outcome, build_flags, metadata};
+use database::{Database, Faults};
 use fleet::{Fleet, Place};
 use random::Random;
 
@@ -30,6 +33,18 @@ pub(crate) struct Options {
     /// Some seconds with 30 tasks, as in `cargo xtask test`
     #[arg(long, conflicts_with_all = ["minutes", "tasks"])]
     short: bool,
+    /// Where the tasks are
+    #[arg(long, value_enum, default_value_t = Store::Sqlite)]
+    store: Store,
+}
+
+/// What the workers share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Store {
+    /// A file, which stays as it is
+    Sqlite,
+    /// A throw-away PostgreSQL, which is restarted, and whose connections are cut, meanwhile
+    Postgres,
 }
 
 /// How long it goes, and with how much.
@@ -40,11 +55,13 @@ struct Plan {
     thought_ms: u64,
     step_ms: u64,
     seed: u64,
+    /// How long from one fault of the database to the next.
+    between_faults: Duration,
 }
 
 /// As part of all tests.
-pub(crate) fn run_short() -> Result<Outcome> {
-    run(&Options { minutes: 0, tasks: 0, seed: None, short: true })
+pub(crate) fn run_short(store: Store) -> Result<Outcome> {
+    run(&Options { minutes: 0, tasks: 0, seed: None, short: true, store })
 }
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
@@ -52,9 +69,21 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     build_flags::programs(&metadata, &["chaos"])?;
     let folder = emptied(&metadata.target_directory.join("chaos"))?;
     let plan = options.plan()?;
-    let place = Place::new(&metadata.target_directory.join("debug").join("chaos"), &folder)?;
-    let (has_passed, kills, freezes) = go(&plan, place)?;
-    print(&format!("kills: {kills}\nfreezes: {freezes}\nseed: {}", plan.seed))?;
+    let mut place = Place::new(&metadata.target_directory.join("debug").join("chaos"), &folder)?;
+    let faults = match options.store {
+        Store::Sqlite => None,
+        Store::Postgres => {
+            let Some(database) = Database::start(&place.program)? else { return Ok(Outcome::LeftOut("PostgreSQL")) };
+            place.store = database.address().into();
+            Some(Faults::of(database, plan.between_faults, Duration::from_secs(plan.seconds)))
+        }
+    };
+    let went = go(&plan, place);
+    let counts = faults.map(Faults::end).transpose()?;
+    let (has_passed, kills, freezes) = went?;
+    print(&format!("kills: {kills}\nfreezes: {freezes}"))?;
+    counts.map_or(Ok(()), |counts| print(&counts.to_string()))?;
+    print(&format!("seed: {}", plan.seed))?;
     if !has_passed {
         eprintln!("chaos failed with --seed {}: what is left of it is in {}", plan.seed, folder.display());
         return Ok(Outcome::Failed);
@@ -125,11 +154,14 @@ impl Options {
     fn plan(&self) -> Result<Plan> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
         let seed = self.seed.unwrap_or_else(|| u64::from(now.subsec_nanos()) ^ now.as_secs() << 30);
+        // With a database that is down now and then, what a worker lost waits longer for the next one.
+        let patience = if self.store == Store::Sqlite { 20 } else { 60 };
         Ok(if self.short {
-            Plan { tasks: 30, seconds: 6, patience: 20, thought_ms: 400, step_ms: 1_000, seed }
+            Plan { tasks: 30, seconds: 6, patience, thought_ms: 400, step_ms: 1_000, seed, between_faults: FAULTS_SHORT }
         } else {
             let seconds = self.minutes * 60;
-            Plan { tasks: self.tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 600, seed }
+            let tasks = self.tasks;
+            Plan { tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 600, seed, between_faults: FAULTS }
         })
     }
 }
@@ -145,3 +177,6 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
 const BETWEEN_KILLS: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 const KILLS_A_FREEZE: u64 = 4;
+const FAULTS: Duration = Duration::from_secs(3);
+/// So that each kind comes.
+const FAULTS_SHORT: Duration = Duration::from_millis(1_500);

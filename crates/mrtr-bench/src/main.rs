@@ -11,12 +11,19 @@ mod message;
 #[cfg(feature = "peers")]
 mod peers;
 mod picture;
+mod postgres;
 mod report;
 mod server;
 mod state;
+// What the store has its statements in, so that the benchmark has them too.
+#[path = "../../mrtr-postgres/src/statement.rs"]
+mod statement;
 mod statistics;
 mod tasks;
 mod tracker;
+#[path = "../../mrtr-postgres/src/values.rs"]
+#[allow(dead_code, reason = "not every value is part of what is measured")]
+mod values;
 mod versions;
 
 use std::path::Path;
@@ -26,6 +33,9 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Parser, Subcommand, ValueEnum};
+
+// Where the statements look for it.
+use mrtr_postgres::Schema;
 
 use machine::{Core, pin};
 use report::{Group, Report};
@@ -58,10 +68,24 @@ enum GroupName {
     Message,
     Growth,
     Tasks,
+    Postgres,
     Instructions,
 }
 
 impl GroupName {
+    /// In a thread of its own, which is kept on a core: but a database has all of them, as its processes have.
+    fn measure_pinned(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
+        std::thread::scope(|scope| {
+            let measuring = scope.spawn(|| {
+                if self != Self::Postgres {
+                    pin(Core::Load);
+                }
+                self.measure(scale, accept)
+            });
+            measuring.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
     fn measure(self, scale: Scale, accept: Option<&str>) -> Result<Group> {
         Ok(match self {
             Self::Server => server::measure(scale)?,
@@ -70,6 +94,7 @@ impl GroupName {
             Self::Message => message::measure(scale),
             Self::Growth => growth::measure(scale)?,
             Self::Tasks => tasks::measure(scale)?,
+            Self::Postgres => postgres::measure(scale)?,
             Self::Instructions => instructions::measure(accept)?,
         })
     }
@@ -173,10 +198,10 @@ fn measure(arguments: &Arguments) -> Result<()> {
     if counts {
         instructions::require()?;
     }
-    pin(Core::Load);
     let scale = if arguments.quick { Scale::Quick } else { Scale::Full };
     let names = arguments.group.as_ref().map_or(GroupName::value_variants(), std::slice::from_ref);
-    let groups = names.iter().map(|name| name.measure(scale, arguments.accept.as_deref())).collect::<Result<_>>()?;
+    let groups = names.iter().map(|name| name.measure_pinned(scale, arguments.accept.as_deref()));
+    let groups = groups.collect::<Result<_>>()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let report = Report {
         versions: versions::locked(&root)?,

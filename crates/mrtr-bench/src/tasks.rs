@@ -3,8 +3,8 @@
 pub(crate) mod child;
 mod lives;
 mod raw;
-mod side;
-mod store;
+pub(crate) mod side;
+pub(crate) mod store;
 pub(crate) mod waiting;
 
 use anyhow::Result;

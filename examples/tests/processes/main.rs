@@ -12,7 +12,16 @@ use worker::{LEASE, Place};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_worker_goes_on_with_a_task_whose_worker_was_killed_within_two_leases() {
-    let place = Place::new();
+    goes_on_within_two_leases(&Place::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_postgres_too_another_worker_goes_on_with_a_task_within_two_leases() {
+    let Some(place) = Place::in_postgres() else { return };
+    goes_on_within_two_leases(&place).await;
+}
+
+async fn goes_on_within_two_leases(place: &Place) {
     let mut workers = [place.worker("order"), place.worker("order")];
     let task = workers[0].create("order", 1, 200).await;
     let asked = workers[0].asked(task).await;
@@ -35,6 +44,25 @@ async fn another_worker_goes_on_with_a_task_whose_worker_was_killed_within_two_l
     let result = survivor.follow(asked).await.unwrap();
     assert_eq!(result["order"], 1);
     drop(task);
+}
+
+/// With a lease that none of this waits for: what is told from a kill is that no lease has to end.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_postgres_another_worker_goes_on_at_once_with_a_task_whose_worker_was_drained() {
+    let Some(place) = Place::in_postgres() else { return };
+    let place = place.lease(Duration::from_mins(30));
+    let (first, second) = (place.worker("order"), place.worker("order"));
+    // Its first step is done within the grace of a worker that is drained.
+    let task = first.create("order", 1, 3_000).await;
+    let began = place.wait_for_events("Began", 1).await;
+    let (drained, survivor) = if first.has(&began[0]) { (first, second) } else { (second, first) };
+    drained.end();
+    let result = survivor.follow(task).await.unwrap();
+    assert_eq!(result["order"], 1);
+    let began = place.events("Began");
+    assert!(began[1..].iter().all(|run| survivor.has(run) && run["flow"] == began[0]["flow"]), "{began:?}");
+    let reserved = place.events("Effect").into_iter().filter(|effect| effect["step"] == "reserve").count();
+    assert_eq!(reserved, 1, "what was begun was finished and recorded before it was handed over");
 }
 
 #[tokio::test(flavor = "multi_thread")]

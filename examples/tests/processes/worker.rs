@@ -1,4 +1,4 @@
-//! Workers as real processes on one file of tasks, and what their flows wrote into the trace.
+//! Workers as real processes on one store of tasks, and what their flows wrote into the trace.
 
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -8,19 +8,36 @@ use std::time::{Duration, Instant};
 
 use mrtr_client::{CallError, Client, FormRequest, Limits, PendingCall, RoundOutcome};
 use mrtr_http::HttpTransport;
+use mrtr_postgres::testing::Cluster;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Where workers keep their tasks.
-pub(crate) struct Place(TempDir);
+pub(crate) struct Place {
+    folder: TempDir,
+    /// The address of a database; without one, tasks are in a file, and go by a clock that tests set.
+    database: Option<String>,
+    lease: Duration,
+}
 
 impl Place {
+    /// A file of SQLite.
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self { folder: tempfile::tempdir().unwrap(), database: None, lease: LEASE }
+    }
+
+    /// A database of PostgreSQL; nothing where that is not installed, which has been said.
+    pub(crate) fn in_postgres() -> Option<Self> {
+        let database = Cluster::shared()?.fresh_database().unwrap();
+        Some(Self { database: Some(database), ..Self::new() })
+    }
+
+    pub(crate) fn lease(self, lease: Duration) -> Self {
+        Self { lease, ..self }
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.folder.path().join(name)
     }
 
     /// Starts a worker that serves these tools, and waits until it listens.
@@ -28,9 +45,14 @@ impl Place {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         command.args(["worker", "--keys", KEYS, "--tools", tools, "--poll-ms", "50"]);
-        command.arg("--port").arg(port.to_string()).arg("--lease-ms").arg(LEASE.as_millis().to_string());
-        command.arg("--store").arg(self.file("tasks.sqlite")).arg("--trace").arg(self.file("trace"));
-        command.arg("--clock").arg(self.file("clock"));
+        command.arg("--port").arg(port.to_string()).arg("--lease-ms").arg(self.lease.as_millis().to_string());
+        command.arg("--trace").arg(self.file("trace"));
+        match &self.database {
+            Some(address) => command.arg("--store").arg(address),
+            None => {
+                command.arg("--store").arg(self.file("tasks.sqlite")).arg("--clock").arg(self.file("clock"))
+            }
+        };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let mut line = String::new();
@@ -69,7 +91,7 @@ impl Place {
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 }
 

@@ -1,5 +1,6 @@
-//! The workers: real processes on one file, killed, frozen and started again.
+//! The workers: real processes on one store, killed, frozen and started again.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
@@ -13,7 +14,8 @@ use anyhow::{Context, Result, bail};
 /// Where everything is.
 pub(super) struct Place {
     pub(super) program: PathBuf,
-    pub(super) store: PathBuf,
+    /// A file, or the address of a database.
+    pub(super) store: OsString,
     pub(super) trace: PathBuf,
     /// What workers have to say.
     log: File,
@@ -25,7 +27,7 @@ impl Place {
         let program = folder.join("chaos");
         fs::copy(built, &program).with_context(|| format!("{} cannot be copied", built.display()))?;
         let log = File::options().create(true).append(true).open(folder.join("workers.log"))?;
-        Ok(Self { program, store: folder.join("tasks.sqlite"), trace: folder.join("trace.jsonl"), log })
+        Ok(Self { program, store: folder.join("tasks.sqlite").into(), trace: folder.join("trace.jsonl"), log })
     }
 }
 

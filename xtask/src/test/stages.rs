@@ -28,7 +28,7 @@ pub(super) struct Run {
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 18] = [
+pub(super) const STAGES: [Stage; 19] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -44,7 +44,8 @@ pub(super) const STAGES: [Stage; 18] = [
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
-    slow("chaos", |_| chaos::run_short()),
+    slow("chaos", |_| chaos::run_short(chaos::Store::Sqlite)),
+    slow("chaos-postgres", |_| chaos::run_short(chaos::Store::Postgres)),
     INTEROP,
     CONFORMANCE,
 ];

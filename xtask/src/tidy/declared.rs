@@ -59,12 +59,25 @@ pub(super) const EDGES: [(&str, &[&str]); 13] = [
             "mrtr-tasks",
         ],
     ),
-    ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    (
+        "mrtr-bench",
+        &["mrtr-client", "mrtr-http", "mrtr-postgres", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"],
+    ),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
     (
         "mrtr-examples",
-        &["mrtr", "mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"],
+        &[
+            "mrtr",
+            "mrtr-client",
+            "mrtr-http",
+            "mrtr-postgres",
+            "mrtr-schema",
+            "mrtr-server",
+            "mrtr-state",
+            "mrtr-stdio",
+            "mrtr-tasks",
+        ],
     ),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-macros", &[]),

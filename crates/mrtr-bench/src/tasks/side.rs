@@ -29,7 +29,7 @@ pub(crate) enum Phase {
 }
 
 impl Phase {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Claim => "claim",
@@ -44,7 +44,7 @@ impl Phase {
 }
 
 /// Keeps tasks, in one of the two ways.
-pub(super) trait Keeper {
+pub(crate) trait Keeper {
     /// Takes a batch of tasks through a phase.
     fn go(&mut self, phase: Phase) -> Result<()>;
 }
@@ -60,8 +60,8 @@ impl Side {
 }
 
 /// Bytes as long as those of a small task are, once they are sealed.
-pub(super) const CALL: [u8; 400] = [7; 400];
-pub(super) const ENTRY: [u8; 180] = [7; 180];
-pub(super) const QUESTION: [u8; 320] = [7; 320];
-pub(super) const RESULT: [u8; 300] = [7; 300];
-pub(super) const KEY: &str = "resolution";
+pub(crate) const CALL: [u8; 400] = [7; 400];
+pub(crate) const ENTRY: [u8; 180] = [7; 180];
+pub(crate) const QUESTION: [u8; 320] = [7; 320];
+pub(crate) const RESULT: [u8; 300] = [7; 300];
+pub(crate) const KEY: &str = "resolution";

@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 
 use super::side::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
 
-pub(super) struct Store {
+pub(crate) struct Store {
     runtime: Runtime,
-    tasks_in_file: Arc<SqliteTaskStore>,
+    kept: Arc<dyn TaskStore>,
     random: ProcessRandom,
     /// A tool of this process alone, so that others do not claim its tasks.
     tool: String,
@@ -28,9 +28,13 @@ pub(super) struct Store {
 impl Store {
     pub(super) fn open(file: &Path, tasks: usize, at_once: usize) -> Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let store = Arc::new(SqliteTaskStore::open(file)?);
+        Ok(Self::over(runtime, Arc::new(SqliteTaskStore::open(file)?), tasks, at_once))
+    }
+
+    /// A store that belongs to this runtime.
+    pub(crate) fn over(runtime: Runtime, kept: Arc<dyn TaskStore>, tasks: usize, at_once: usize) -> Self {
         let tool = format!("update_{}", std::process::id());
-        Ok(Self { runtime, tasks_in_file: store, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() })
+        Self { runtime, kept, random: ProcessRandom::new(), tool, tasks, at_once, runs: Vec::new() }
     }
 
     /// Has each of these done by a caller of its own, so many at once.
@@ -56,7 +60,7 @@ impl Store {
     fn create(&mut self) -> Result<()> {
         let new: Vec<_> = (0..self.tasks).map(|_| new_task(&self.random, &self.tool)).collect();
         self.runs = new.iter().map(|task| Run { id: task.record.id, fence: 0 }).collect();
-        let store = &self.tasks_in_file;
+        let store = &self.kept;
         self.each(new.into_iter().map(|task| {
             let store = Arc::clone(store);
             async move { store.create(task, usize::MAX).await.map(drop) }
@@ -68,7 +72,7 @@ impl Store {
         while runs.len() < self.tasks {
             let wanted =
                 Wanted { tools: vec![self.tool.clone()], lease: LEASE, most: self.at_once, may_have_suspect: true };
-            let acquired = self.runtime.block_on(self.tasks_in_file.acquire(&wanted))?.tasks;
+            let acquired = self.runtime.block_on(self.kept.acquire(&wanted))?.tasks;
             ensure!(!acquired.is_empty(), "no task is due");
             runs.extend(acquired.iter().map(|task| Run { id: task.record.id, fence: task.record.fence }));
         }
@@ -76,11 +80,11 @@ impl Store {
         Ok(())
     }
 
-    fn each_run<F>(&self, call: impl Fn(Arc<SqliteTaskStore>, Run) -> F) -> Result<()>
+    fn each_run<F>(&self, call: impl Fn(Arc<dyn TaskStore>, Run) -> F) -> Result<()>
     where
         F: Future<Output = Result<(), mrtr_tasks::store::StoreError>> + Send + 'static,
     {
-        self.each(self.runs.iter().map(|run| call(Arc::clone(&self.tasks_in_file), *run)))
+        self.each(self.runs.iter().map(|run| call(Arc::clone(&self.kept), *run)))
     }
 }
 
@@ -117,7 +121,7 @@ pub(super) fn new_task(random: &ProcessRandom, tool: &str) -> NewTask {
     NewTask { record, call: CALL.to_vec(), entries: None }
 }
 
-pub(super) fn owner() -> Owner {
+pub(crate) fn owner() -> Owner {
     Owner::new("bench", None, None)
 }
 

@@ -1,0 +1,100 @@
+//! The other side: loops that execute the store's statements, and nothing else.
+
+mod connection;
+// The statements themselves, so that both sides always have the same.
+#[path = "../../../mrtr-postgres/src/store/tasks/statements.rs"]
+#[allow(dead_code, reason = "not every statement is part of what is measured")]
+mod statements;
+mod verbs;
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use mrtr_state::{ProcessRandom, Random};
+use tokio::runtime::Runtime;
+use tokio::task::JoinSet;
+
+use crate::tasks::side::{Keeper, Phase};
+use connection::Connection;
+use verbs::Verbs;
+
+pub(super) struct Raw {
+    runtime: Runtime,
+    /// As many as there are at once.
+    connections: Vec<Arc<Verbs>>,
+    random: ProcessRandom,
+    tasks: usize,
+    ids: Vec<[u8; 16]>,
+}
+
+impl Raw {
+    pub(super) fn connect(address: &str, tasks: usize, at_once: usize) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let connections = runtime.block_on(async {
+            // It makes the tables.
+            drop(mrtr_postgres::PostgresStore::connect(address).await?);
+            let mut connections = Vec::new();
+            for _ in 0..at_once {
+                connections.push(Arc::new(Verbs::new(Connection::open(address).await?)));
+            }
+            anyhow::Ok(connections)
+        })?;
+        Ok(Self { runtime, connections, random: ProcessRandom::new(), tasks, ids: Vec::new() })
+    }
+
+    /// Does this to each task: each connection has its share of them.
+    fn each<F>(&self, verb: impl Fn(Arc<Verbs>, [u8; 16]) -> F + Copy + Send + 'static) -> Result<()>
+    where
+        F: Future<Output = Result<()>> + Send + 'static,
+    {
+        self.runtime.block_on(async {
+            let mut loops = JoinSet::new();
+            let share = self.ids.len().div_ceil(self.connections.len());
+            for (connection, ids) in self.connections.iter().zip(self.ids.chunks(share)) {
+                let (connection, ids) = (Arc::clone(connection), ids.to_vec());
+                loops.spawn(async move {
+                    for id in ids {
+                        verb(Arc::clone(&connection), id).await?;
+                    }
+                    anyhow::Ok(())
+                });
+            }
+            while let Some(done) = loops.join_next().await {
+                done??;
+            }
+            Ok(())
+        })
+    }
+
+    fn claim(&self) -> Result<()> {
+        let mut claimed = 0;
+        while claimed < self.tasks {
+            let some = self.runtime.block_on(self.connections[0].claim(self.connections.len()))?;
+            ensure!(some > 0, "no task is due");
+            claimed += some;
+        }
+        Ok(())
+    }
+}
+
+impl Keeper for Raw {
+    fn go(&mut self, phase: Phase) -> Result<()> {
+        match phase {
+            Phase::Create => {
+                let random = |_| {
+                    let mut id = [0; 16];
+                    self.random.fill(&mut id);
+                    id
+                };
+                self.ids = (0..self.tasks).map(random).collect();
+                self.each(|verbs, id| async move { verbs.create(id).await })
+            }
+            Phase::Claim | Phase::ClaimAgain => self.claim(),
+            Phase::Step => self.each(|verbs, id| async move { verbs.step(id).await }),
+            Phase::Ask => self.each(|verbs, id| async move { verbs.ask(id).await }),
+            Phase::Answer => self.each(|verbs, id| async move { verbs.answer(id).await }),
+            Phase::Complete => self.each(|verbs, id| async move { verbs.complete(id).await }),
+            Phase::Get => self.each(|verbs, id| async move { verbs.get(id).await }),
+        }
+    }
+}

@@ -9,8 +9,8 @@ use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
 /// The crates of which every public item must have one.
-const COMPLETE: [&str; 7] =
-    ["mrtr", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"];
+const COMPLETE: [&str; 8] =
+    ["mrtr", "mrtr-http", "mrtr-postgres", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"];
 
 pub(crate) fn run() -> Result<Outcome> {
     let mut outcome = Outcome::Passed;

@@ -11,6 +11,7 @@ mod interop;
 mod metadata;
 mod mutants;
 mod npm;
+mod postgres;
 mod public_api;
 mod readme_projects;
 mod schema;

@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::workspace::print;
-use crate::{Outcome, conformance, interop, metadata};
+use crate::{Outcome, conformance, interop, metadata, postgres};
 use report::{Ended, Row};
 use stages::{Run, STAGES, Stage};
 
@@ -26,7 +26,8 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     // They come over the network, and the stages before it take minutes.
     let suite = options.selects(&stages::CONFORMANCE).then(conformance::Installation::begin).transpose()?;
     let packages = options.selects(&stages::INTEROP).then(interop::Installation::begin).transpose()?;
-    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten(), packages: packages.flatten() };
+    let postgres = postgres::Installation::begin()?;
+    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten(), packages: packages.flatten(), postgres };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {

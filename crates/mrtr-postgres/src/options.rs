@@ -41,6 +41,15 @@ pub struct PostgresOptions {
 }
 
 impl PostgresOptions {
+    /// How many connections an instance keeps, the listener apart: 16.
+    pub const DEFAULT_CONNECTIONS: usize = 16;
+    /// How long a verb waits for a connection to be free: 2 seconds.
+    pub const DEFAULT_WAIT: Duration = Duration::from_secs(2);
+    /// How long a statement may take: 10 seconds.
+    pub const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+    /// How long changes may go unseen though no notification came: 1 second, give or take a quarter.
+    pub const DEFAULT_POLL: Duration = Duration::from_secs(1);
+
     /// The database at this address: `postgres://user:password@host/database`, or `key=value` pairs, as libpq takes them.
     ///
     /// ```
@@ -53,10 +62,10 @@ impl PostgresOptions {
             address: config(address)?,
             listener: None,
             schema: Schema::default(),
-            connections: 16,
-            wait: Duration::from_secs(2),
-            patience: Duration::from_secs(10),
-            poll: Duration::from_secs(1),
+            connections: Self::DEFAULT_CONNECTIONS,
+            wait: Self::DEFAULT_WAIT,
+            patience: Self::DEFAULT_STATEMENT_TIMEOUT,
+            poll: Self::DEFAULT_POLL,
             is_behind_pgbouncer: false,
             migrates: true,
             tls: Tls::None,

@@ -12,10 +12,7 @@ use crate::{PostgresStore, Schema};
 
 #[tokio::test]
 async fn every_statement_finds_its_rows_by_an_index_and_claiming_does_not_notice_tasks_that_wait() {
-    let Some(cluster) = Cluster::start(&["fsync=off", "full_page_writes=off", "max_wal_size=8GB", "autovacuum=off"])
-    else {
-        return;
-    };
+    let Some(cluster) = Cluster::start(&SETTINGS) else { return };
     let address = cluster.fresh_database().unwrap();
     drop(PostgresStore::connect(&address).await.unwrap());
     let (database, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
@@ -25,32 +22,47 @@ async fn every_statement_finds_its_rows_by_an_index_and_claiming_does_not_notice
     let nothing_due = buffers(&database, &tasks.due).await;
     database.batch_execute(&tasks_of("due", 0, 100, "1")).await.unwrap();
     let some_due = buffers(&database, &tasks.due).await;
-    database
-        .batch_execute("DELETE FROM mrtr.state; DELETE FROM mrtr.task; VACUUM mrtr.state, mrtr.task")
-        .await
-        .unwrap();
+    // By itself each, for a vacuum is in no transaction.
+    for emptied in ["DELETE FROM mrtr.state", "DELETE FROM mrtr.task", "VACUUM mrtr.state, mrtr.task"] {
+        database.batch_execute(emptied).await.unwrap();
+    }
 
-    database.batch_execute(&tasks_of("waiting", 0, WAITING, "NULL")).await.unwrap();
+    fill(&database).await;
     database.batch_execute(OTHER_ROWS).await.unwrap();
     database.batch_execute("VACUUM ANALYZE").await.unwrap();
-    assert_eq!(buffers(&database, &tasks.due).await, nothing_due, "tasks that wait are not in the way");
+    let still_nothing = buffers(&database, &tasks.due).await;
+    assert!(still_nothing <= nothing_due, "tasks that wait are in the way: {still_nothing} pages, not {nothing_due}");
+    let mut scanning = String::new();
     for mode in ["force_generic_plan", "force_custom_plan"] {
         database.batch_execute(&format!("SET plan_cache_mode = {mode}")).await.unwrap();
         for (name, statement) in tasks.all().into_iter().chain(tokens.all()) {
             let plan = explain(&database, "EXPLAIN", statement).await;
             // One row, which is all that its table has.
-            let scans =
-                plan.lines().filter(|line| line.contains("Seq Scan on") && !line.contains("Seq Scan on memory"));
-            assert_eq!(scans.count(), 0, "{name}, {mode}:\n{plan}");
+            if plan.replace("Seq Scan on memory", "").contains("Seq Scan on") {
+                write!(scanning, "{name}, {mode}:\n{plan}\n").unwrap();
+            }
         }
     }
+    assert!(scanning.is_empty(), "{scanning}");
     for statement in [&tasks.due, &tasks.next] {
         assert!(explain(&database, "EXPLAIN", statement).await.contains("using state_by_attention"));
     }
     database.batch_execute(&tasks_of("due", WAITING, 100, "1")).await.unwrap();
     let deeper = buffers(&database, &tasks.due).await;
-    // Each of the ten that are taken is found in the table of tasks, whose index is two levels deeper.
-    assert!(deeper <= some_due + 10 * 2, "{deeper} pages, and without those that wait {some_due}");
+    // Each of the ten that are taken is found in the table of tasks, whose index is two levels deeper; and they may lie on
+    // one page more.
+    assert!(deeper <= some_due + 10 * 2 + 2, "{deeper} pages, and without those that wait {some_due}");
+}
+
+/// Adds the tasks that wait. Their indexes are made afterwards, which takes a quarter of the time.
+async fn fill(database: &Client) {
+    let of_tables = "WHERE indrelid IN ('mrtr.task'::regclass, 'mrtr.state'::regclass)";
+    database.batch_execute(&format!("UPDATE pg_index SET indisready = false {of_tables}")).await.unwrap();
+    database.batch_execute(&tasks_of("waiting", 0, WAITING, "NULL")).await.unwrap();
+    database.batch_execute(&format!("UPDATE pg_index SET indisready = true {of_tables}")).await.unwrap();
+    for index in ["REINDEX TABLE mrtr.task", "REINDEX TABLE mrtr.state"] {
+        database.batch_execute(index).await.unwrap();
+    }
 }
 
 /// Pages that claiming ten of one tool touches.
@@ -69,13 +81,9 @@ async fn buffers(database: &Client, due: &Statement) -> u64 {
 }
 
 async fn explain(database: &Client, explain: &str, statement: &Statement) -> String {
-    let types: Vec<_> = statement.types.iter().map(|kind| format!("{}", kind.name().replace('_', ""))).collect();
-    let types: Vec<_> = statement
-        .types
-        .iter()
-        .zip(types)
-        .map(|(kind, name)| if kind.name().starts_with('_') { format!("{name}[]") } else { name })
-        .collect();
+    // An array's name is that of its elements, behind a line.
+    let named = |kind: &Type| kind.name().strip_prefix('_').map_or(kind.name().to_owned(), |of| format!("{of}[]"));
+    let types: Vec<_> = statement.types.iter().map(named).collect();
     let values: Vec<_> = statement.types.iter().map(value).collect();
     let mut script = String::from("DEALLOCATE ALL; BEGIN; PREPARE one");
     if !types.is_empty() {
@@ -113,9 +121,8 @@ fn tasks_of(tool: &str, after: i64, number: i64, attention: &str) -> String {
     format!(
         "INSERT INTO mrtr.task (place, id, owner_key, owner, flow, tool, revision, created, poll_interval, retention)
              OVERRIDING SYSTEM VALUE
-             SELECT place, ('00000000-0000-0001-0000-' || lpad(to_hex(place), 12, '0'))::uuid,
-                    ('00000000-0000-0000-0000-' || lpad(to_hex(place % 100000), 12, '0'))::uuid, 'ann',
-                    ('00000000-0000-0002-0000-' || lpad(to_hex(place), 12, '0'))::uuid, '{tool}', 1, 1, 1000, 0
+             SELECT place, md5(place::text)::uuid, md5((place / 10)::text)::uuid, 'ann', md5(place::text)::uuid,
+                    '{tool}', 1, 1, 1000, 0
              FROM generate_series({after} + 1, {after} + {number}) AS place;
          INSERT INTO mrtr.state (place, version, stamp, shard, tool, updated, ttl, fence, run_again, progressed,
                                  lost_runs, open, last_entry, attention, due, expires)
@@ -127,17 +134,26 @@ fn tasks_of(tool: &str, after: i64, number: i64, attention: &str) -> String {
 
 const WAITING: i64 = 1_000_000;
 
+const SETTINGS: [&str; 7] = [
+    "fsync=off",
+    "full_page_writes=off",
+    "wal_level=minimal",
+    "max_wal_senders=0",
+    "max_wal_size=8GB",
+    "autovacuum=off",
+    "maintenance_work_mem=256MB",
+];
+
 const OTHER_ROWS: &str = "
-    INSERT INTO mrtr.entry SELECT task, number, 'bytes' FROM generate_series(1, 200000) AS task,
+    INSERT INTO mrtr.entry SELECT task, number, 'bytes' FROM generate_series(1, 50000) AS task,
         generate_series(0, 1) AS number;
-    INSERT INTO mrtr.question SELECT task, 'name', 'name?' FROM generate_series(1, 200000) AS task;
-    INSERT INTO mrtr.shown SELECT task, 'half way' FROM generate_series(1, 100000) AS task;
+    INSERT INTO mrtr.question SELECT task, 'name', 'name?' FROM generate_series(1, 50000) AS task;
+    INSERT INTO mrtr.shown SELECT task, 'half way' FROM generate_series(1, 50000) AS task;
     INSERT INTO mrtr.open_count
-        SELECT ('00000000-0000-0000-0000-' || lpad(to_hex(owner), 12, '0'))::uuid, 0, 10
-        FROM generate_series(0, 99999) AS owner;
+        SELECT md5(owner::text)::uuid, 0, 10 FROM generate_series(0, 99999) AS owner;
     INSERT INTO mrtr.change SELECT (number::text)::xid8, '00000000-0000-0001-0000-000000000001'
-        FROM generate_series(1, 100000) AS number;
+        FROM generate_series(1, 50000) AS number;
     INSERT INTO mrtr.redemption (issued, key, answers, keep_until, fence, holder, lapses)
-        SELECT number, 'key', 'answers', 1000 + number, number, 0, 9 FROM generate_series(1, 200000) AS number;
+        SELECT number, 'key', 'answers', 1000 + number, number, 0, 9 FROM generate_series(1, 50000) AS number;
     INSERT INTO mrtr.step (redemption, name, fence, stamp)
-        SELECT number, 'charge', 1, 1 FROM generate_series(1, 200000) AS number";
+        SELECT number, 'charge', 1, 1 FROM generate_series(1, 50000) AS number";

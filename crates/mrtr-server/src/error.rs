@@ -178,6 +178,18 @@ impl ProtocolError {
         Self::new(ErrorCode::RESOURCE_NOT_FOUND, message)
     }
 
+    /// The server has more to do than it can, and has not begun with the request: over HTTP, 503 with `Retry-After`.
+    ///
+    /// ```
+    /// use mrtr_schema::ErrorCode;
+    /// use mrtr_server::ProtocolError;
+    ///
+    /// assert_eq!(ProtocolError::busy().object().code, ErrorCode::BUSY);
+    /// ```
+    pub fn busy() -> Self {
+        Self::new(ErrorCode::BUSY, "The server is busy; try again later")
+    }
+
     /// What goes over the wire.
     pub fn object(&self) -> &ErrorObject {
         &self.0

@@ -128,6 +128,10 @@ fn refused(error: &StoreError) -> ProtocolError {
 impl Inner {
     /// What a caller is told when the store has failed.
     pub(crate) fn store_failed(error: &StoreError) -> ProtocolError {
+        if let StoreError::Busy(_) = error {
+            tracing::warn!(error = error as &dyn std::error::Error, "a request was turned away");
+            return ProtocolError::busy();
+        }
         tracing::error!(error = error as &dyn std::error::Error, "the store of tasks failed");
         internal_error("Internal error")
     }

@@ -22,6 +22,8 @@ pub use mrtr_http as http;
 pub use mrtr_http::HttpTransport;
 #[cfg(all(feature = "http", feature = "server"))]
 pub use mrtr_http::{Endpoint, Serve, serve};
+#[cfg(feature = "postgres")]
+pub use mrtr_postgres::{self as postgres, PostgresStore};
 #[cfg(feature = "server")]
 pub use mrtr_server::{
     self as server, Caller, Failure, Flow, FlowError, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,

@@ -2,6 +2,7 @@
 
 use mrtr_client::Limits;
 use mrtr_http::{Endpoint, HttpTransport, Serve};
+use mrtr_postgres::PostgresOptions;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::{Builder, SessionLimits};
 use mrtr_state::{Lifetimes, MemorySingleUse};
@@ -38,6 +39,7 @@ const STDIO_SERVER: &str = "crates/mrtr-stdio/src/server.rs";
 const STDIO_CLIENT: &str = "crates/mrtr-stdio/src/client.rs";
 const SESSIONS: &str = "crates/mrtr-server/src/session/limits.rs";
 const TASKS: &str = "crates/mrtr-tasks/src/options.rs";
+const POSTGRES: &str = "crates/mrtr-postgres/src/options.rs";
 
 /// The order is that of the table. To add one, add a line here and there.
 #[rustfmt::skip]
@@ -113,6 +115,10 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_tasks::TaskOptions::DEFAULT_JOURNAL_LIMIT", bytes(TaskOptions::DEFAULT_JOURNAL_LIMIT), &[(TASKS, "size of a journal: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_OPEN", count(TaskOptions::DEFAULT_MOST_OPEN), &[(TASKS, "a caller may have: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BLOCKED", count(TaskOptions::DEFAULT_MOST_BLOCKED), &[(TASKS, "wait for at once: {}.")]),
+        row("mrtr_postgres::PostgresOptions::DEFAULT_CONNECTIONS", count(PostgresOptions::DEFAULT_CONNECTIONS), &[(POSTGRES, "instance keeps, the listener apart: {}."), (POSTGRES, "keeps at most, the listener apart: {} by default")]),
+        row("mrtr_postgres::PostgresOptions::DEFAULT_WAIT", time(PostgresOptions::DEFAULT_WAIT), &[(POSTGRES, "that the store is busy: {} by default")]),
+        row("mrtr_postgres::PostgresOptions::DEFAULT_STATEMENT_TIMEOUT", time(PostgresOptions::DEFAULT_STATEMENT_TIMEOUT), &[(POSTGRES, "connection counts as lost: {} by default")]),
+        row("mrtr_postgres::PostgresOptions::DEFAULT_POLL", time(PostgresOptions::DEFAULT_POLL), &[]),
     ]
 }
 

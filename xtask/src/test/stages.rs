@@ -6,8 +6,8 @@ use crate::build_flags::{self, AS_FOR_TESTS, CHECKED};
 use crate::metadata::Metadata;
 use crate::workspace::cargo;
 use crate::{
-    Outcome, chaos, compare_official, conformance, doc_examples, interop, public_api, readme_projects, schema, tidy,
-    validate_examples,
+    Outcome, chaos, compare_official, conformance, doc_examples, interop, postgres, public_api, readme_projects,
+    schema, tidy, validate_examples,
 };
 
 /// A part of the run that can be chosen by its name.
@@ -25,6 +25,8 @@ pub(super) struct Run {
     pub(super) suite: Option<conformance::Installation>,
     /// Nothing where clients of other SDKs cannot be had.
     pub(super) packages: Option<interop::Installation>,
+    /// Nothing where PostgreSQL is there, or cannot be had.
+    pub(super) postgres: Option<postgres::Installation>,
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
@@ -66,7 +68,8 @@ fn clippy() -> Result<Outcome> {
     passes(&[&["clippy", "--all-targets"], &CHECKED[..], &["--", "-D", "warnings"]].concat())
 }
 
-fn test(targets: &[&str], run: &Run) -> Result<Outcome> {
+fn test(targets: &[&str], run: &mut Run) -> Result<Outcome> {
+    run.postgres.take().map_or(Ok(()), postgres::Installation::finish)?;
     let flags = build_flags::built(&run.metadata);
     let flags = flags.iter().map(String::as_str);
     passes(&["test"].into_iter().chain(flags).chain(targets.iter().copied()).collect::<Vec<_>>())
@@ -91,7 +94,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 18] = [
+const FEATURES: [&[&str]; 20] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -104,6 +107,8 @@ const FEATURES: [&[&str]; 18] = [
     &["mrtr-server"],
     &["mrtr-tasks"],
     &["mrtr-tasks", "--features", "sqlite"],
+    &["mrtr-postgres"],
+    &["mrtr-postgres", "--features", "tls"],
     &["mrtr-client"],
     &["mrtr-client", "--features", "terminal"],
     &["mrtr-http", "--features", "server"],

@@ -2,8 +2,9 @@
 
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::error_object::ErrorResponse;
-use mrtr_schema::{ErrorCode, ErrorObject};
+use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use mrtr_server::Reply;
+use mrtr_server::transport::Stage;
 
 use super::config::EndpointConfig;
 use super::rejection::Rejection;
@@ -13,10 +14,7 @@ use super::status::status;
 /// The response to a request that reached the server.
 pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPermits) -> Response<ResponseBody> {
     match reply {
-        Reply::Message { body, error } => {
-            let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, config.revision));
-            with_type(status, ResponseBody::whole(body), JSON)
-        }
+        Reply::Message { body, error } => message(body, error, config.revision),
         Reply::Stream(messages) | Reply::Subscription(messages) => {
             event_stream(ResponseBody::events(messages, config.keep_alive, permits))
         }
@@ -26,6 +24,16 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
             response
         }
     }
+}
+
+/// A message that answers a request.
+pub(super) fn message(body: String, error: Option<(ErrorCode, Stage)>, revision: Revision) -> Response<ResponseBody> {
+    let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, revision));
+    let mut response = with_type(status, ResponseBody::whole(body), JSON);
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        response.headers_mut().insert(header::RETRY_AFTER, SOON);
+    }
+    response
 }
 
 /// A response that is a stream of events.
@@ -48,7 +56,7 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         Rejection::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
         Rejection::Encoded => Some((header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
         Rejection::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.value)),
-        Rejection::Overloaded => Some((header::RETRY_AFTER, HeaderValue::from_static("1"))),
+        Rejection::Overloaded => Some((header::RETRY_AFTER, SOON)),
         // What is left of the body is not read, so nothing else may come on this connection. HTTP/2 has no such
         // header, and other requests on its connection.
         Rejection::TooLarge | Rejection::TooSlow if version < Version::HTTP_2 => {
@@ -79,3 +87,5 @@ pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'st
 }
 
 pub(super) const JSON: &str = "application/json";
+/// When a client that was turned away may come back, in seconds.
+const SOON: HeaderValue = HeaderValue::from_static("1");

@@ -11,9 +11,8 @@ use super::head;
 use super::mirrored_headers;
 use super::permits::permit;
 use super::rejection::Rejection;
-use super::respond::{JSON, event_stream, respond, with_type};
+use super::respond::{JSON, event_stream, message as answer, respond, with_type};
 use super::response_body::{ResponseBody, StreamPermits};
-use super::status::status;
 
 impl Endpoint {
     /// Answers a message that does not say its version.
@@ -30,10 +29,7 @@ impl Endpoint {
                 response.headers_mut().insert(SESSION_ID, id);
                 response
             }
-            LegacyReply::Message { body, error, revision } => {
-                let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, revision));
-                with_type(status, ResponseBody::whole(body), JSON)
-            }
+            LegacyReply::Message { body, error, revision } => answer(body, error, revision),
             LegacyReply::Events(events) => {
                 event_stream(ResponseBody::session_events(events, self.config.keep_alive, StreamPermits::none()))
             }

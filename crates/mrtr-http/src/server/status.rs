@@ -11,6 +11,8 @@ use mrtr_server::transport::Stage;
 /// The older revisions know no status but that of a message that is none: there, 404 says that a session is over.
 pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
     match code {
+        // As for a request that did not reach the server.
+        ErrorCode::BUSY => StatusCode::SERVICE_UNAVAILABLE,
         ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
         _ if !revision.has(Feature::HttpErrorStatus) => StatusCode::OK,
         ErrorCode::HEADER_MISMATCH

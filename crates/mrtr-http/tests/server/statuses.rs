@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use http::request::Parts;
 use mrtr_http::{Authenticator, Challenge, Endpoint, Identity, Serve};
 use mrtr_schema::tools::InputSchema;
-use mrtr_server::{Caller, Failure, Flow, Prompt, Server, Tool};
+use mrtr_server::{Caller, Failure, Flow, Prompt, ProtocolError, Server, Tool};
 use serde_json::{Value, json};
 
 use crate::support::Site;
@@ -266,6 +266,19 @@ async fn ht_7_our_own_faults_are_200_and_tell_nothing() {
         assert_eq!((response.status, response.code()), (200, Some(-32603)));
         assert!(!String::from_utf8_lossy(&response.body).contains("secret"), "{response:?}");
     }
+}
+
+async fn busy_prompt(_: Flow) -> Result<String, Failure> {
+    Err(ProtocolError::busy().into())
+}
+
+/// As one that did not reach the server because too much was going on.
+#[tokio::test]
+async fn ht_7_a_request_that_a_busy_store_turned_away_may_come_back_soon() {
+    let server = Server::builder("test", "1.0.0").prompt(Prompt::new("busy", busy_prompt));
+    let site = Site::of(server.build().unwrap());
+    let response = site.answer(&Post::of(&request("prompts/get", json!({ "name": "busy" })))).await;
+    assert_eq!((response.status, response.code(), response.header("retry-after")), (503, Some(-3), Some("1")));
 }
 
 #[tokio::test]

@@ -145,6 +145,9 @@ impl ErrorCode {
     /// The call has taken as many rounds or as much time as a flow may: the caller begins it anew. It is no fault
     /// either, so it stands beside -1, outside the reserved codes.
     pub const FLOW_ENDED: Self = Self(-2);
+    /// The server has more to do than it can, and has not begun with this request: the caller sends it again after a
+    /// pause. Over HTTP it is 503 with `Retry-After`.
+    pub const BUSY: Self = Self(-3);
 
     /// A code of one's own.
     pub const fn new(code: i64) -> Self {

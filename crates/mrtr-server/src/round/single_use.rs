@@ -160,6 +160,10 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
             let message = "The server has no room for this request now; try again later";
             ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
         }
+        SingleUseError::Busy(_) => {
+            tracing::warn!(error = crate::error::with_causes(error), "a request was turned away");
+            ProtocolError::busy().into_object()
+        }
         error => {
             tracing::error!(error = crate::error::with_causes(error), "the store for single use failed");
             internal_error()

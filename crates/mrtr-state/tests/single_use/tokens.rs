@@ -19,10 +19,14 @@ pub(crate) fn seal_for(life: Duration, issued: Timestamp) -> String {
 }
 
 pub(crate) fn use_of(token: &str, answer: &str) -> TokenUse {
+    use_of_at(token, answer, NOON)
+}
+
+pub(crate) fn use_of_at(token: &str, answer: &str, now: Timestamp) -> TokenUse {
     let state = RequestState::new(token);
     let answers = format!(r#"{{"how": {{"action": "{answer}"}}}}"#);
     let answers = AnswersDigest::of(Some(&RawMembers::parse(&answers).unwrap())).unwrap();
-    with_binding(|binding| sealer().open::<Nothing>(&state, binding, NOON).unwrap().token_use(answers))
+    with_binding(|binding| sealer().open::<Nothing>(&state, binding, now).unwrap().token_use(answers))
 }
 
 fn sealer() -> Sealer {

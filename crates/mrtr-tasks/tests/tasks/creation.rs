@@ -15,7 +15,7 @@ use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting
 #[tokio::test(start_paused = true)]
 async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
     for revision in Revision::MODERN {
-        for fault in [Fault::Fails, Fault::Hangs] {
+        for fault in [Fault::Fails, Fault::Busy, Fault::Hangs] {
             let sound = memory();
             let store = Faulty::over(Arc::clone(&sound));
             let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [greeting()]);
@@ -24,6 +24,7 @@ async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
             let calling = tokio::time::timeout(std::time::Duration::from_mins(1), call(&client, revision, json!({})));
             match (fault, calling.await) {
                 (Fault::Hangs, said) => assert!(said.is_err(), "no reply before the store has it: {said:?}"),
+                (Fault::Busy, said) => assert_eq!(said.unwrap()["error"]["code"], -3),
                 (_, said) => assert_eq!(said.unwrap()["error"]["code"], -32603),
             }
             assert_eq!(sound.list(None, None, 10).await.unwrap(), []);

@@ -18,6 +18,8 @@ use tokio::sync::Notify;
 pub(crate) enum Fault {
     /// It says that it failed, and did nothing.
     Fails,
+    /// It says that it has too much to do, and did nothing.
+    Busy,
     /// It says that it failed, and did it all the same.
     FailsAfterwards,
     /// It does not answer until all is well again, and then says that it failed.
@@ -74,6 +76,7 @@ impl Faulty {
         match fault {
             None => inner.await,
             Some(Fault::Fails) => Err(failed()),
+            Some(Fault::Busy) => Err(StoreError::Busy("no connection was free".into())),
             Some(Fault::FailsAfterwards) => inner.await.and_then(|_| Err(failed())),
             Some(Fault::Hangs) => {
                 self.healed.notified().await;

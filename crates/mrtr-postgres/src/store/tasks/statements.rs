@@ -173,7 +173,8 @@ statements! { TaskStatements:
     snapshot() = "SELECT pg_current_snapshot()::text";
     /// What was committed between two snapshots: one that was taken before, and that of this statement.
     changes(TEXT, INT8) = "SELECT pg_current_snapshot()::text, ARRAY(SELECT task FROM @change \
-        WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot) LIMIT $2)";
+        WHERE xid >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(xid, $1::pg_snapshot) \
+        ORDER BY xid LIMIT $2)";
     forget_changes(TEXT, INT8) = "DELETE FROM @change WHERE ctid = ANY (ARRAY(SELECT ctid FROM @change \
         WHERE xid < pg_snapshot_xmax($1::pg_snapshot) AND pg_visible_in_snapshot(xid, $1::pg_snapshot) \
         ORDER BY xid LIMIT $2 FOR UPDATE SKIP LOCKED))";

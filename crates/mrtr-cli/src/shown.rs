@@ -165,6 +165,11 @@ impl Trace {
 fn parsed(text: &str) -> Value {
     let mut message = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
     shorten_states(&mut message);
+    // A list of tools is there before each call, and `mrtr tools --json` shows it.
+    if let Some(tools) = message.pointer_mut("/result/tools") {
+        let count = tools.as_array().map_or(0, Vec::len);
+        *tools = Value::from(format!("… ({count} tools)"));
+    }
     message
 }
 

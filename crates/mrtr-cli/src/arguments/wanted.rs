@@ -45,6 +45,12 @@ impl<'a> Wanted<'a> {
         options_of(self.schema, self.root)
     }
 
+    fn example_number(&self) -> String {
+        let bound = |keyword| self.schema.get(keyword).and_then(Value::as_f64);
+        let (least, most) = (bound("minimum").unwrap_or(f64::MIN), bound("maximum").unwrap_or(f64::MAX));
+        if (least..=most).contains(&42.0) { "42".to_owned() } else { least.max(0.0).to_string() }
+    }
+
     /// A value for an example, as it is written on a command line.
     pub(super) fn example(&self) -> String {
         let text = match self.options().first() {
@@ -53,9 +59,7 @@ impl<'a> Wanted<'a> {
             None => match (self.schema.get("default"), self.types().first().copied()) {
                 (Some(Value::String(text)), _) => text.clone(),
                 (Some(value), _) => value.to_string(),
-                (None, Some("integer" | "number")) => {
-                    self.schema.get("minimum").map_or("42".to_owned(), Value::to_string)
-                }
+                (None, Some("integer" | "number")) => self.example_number(),
                 (None, Some("boolean")) => "true".to_owned(),
                 (None, Some("array")) => "[]".to_owned(),
                 (None, Some("object")) => "{}".to_owned(),
@@ -79,7 +83,9 @@ impl fmt::Display for Wanted<'_> {
         f.write_str(&if words.is_empty() { "any JSON".to_owned() } else { words.join(", or ") })?;
         for (keyword, word) in [("minimum", "at least"), ("maximum", "at most"), ("format", "as"), ("pattern", "like")]
         {
-            if let Some(bound) = self.schema.get(keyword) {
+            // The format of a number is a size in memory, which says nothing to a person.
+            let says_something = keyword != "format" || self.types().contains(&"string");
+            if let Some(bound) = self.schema.get(keyword).filter(|_| says_something) {
                 write!(
                     f,
                     ", {word} {}",

@@ -123,7 +123,7 @@ fn refused(said: &ErrorObject, error: &CallError) -> Failure {
         Failure::new(format!("the server answered: {} ({})", Printable::line(&said.message), said.code.as_i64()));
     match said.data_as::<MissingCapabilityData>() {
         Some(Ok(data)) => missing(&data.required_capabilities).into_iter().fold(failure, Failure::next),
-        _ if error.pending().is_some_and(|call| call.rounds() > 1) => {
+        _ if error.pending().is_some_and(is_worth_saving) => {
             failure.next("the call may have waited too long, or its server may have new keys: make the call again")
         }
         _ => failure,

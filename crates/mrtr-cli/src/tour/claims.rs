@@ -1,0 +1,34 @@
+//! What a story claims, and whether it holds.
+
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+/// One thing that a story says it has shown.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Claim {
+    pub(crate) claim: String,
+    pub(crate) holds: bool,
+    /// What was expected and what was seen instead, where it does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+}
+
+/// What a story has claimed by now.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Mutex<Vec<Claim>>);
+
+impl Claims {
+    /// Holds what was seen against what the story says. The story goes on either way: the tour counts at its end.
+    pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, claim: impl Into<String>, seen: S, expected: E) {
+        let holds = seen == expected;
+        let problem = (!holds).then(|| format!("expected {expected:?}, saw {seen:?}"));
+        let claim = Claim { claim: claim.into(), holds, problem };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(claim);
+    }
+
+    pub(crate) fn all(&self) -> Vec<Claim> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

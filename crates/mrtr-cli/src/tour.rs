@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 
-use play::{Interrupted, play};
+use play::{Interrupted, Played, play};
 use process::EchoServer;
 use recording::Screen;
 use stories::{STORIES, Story};
@@ -71,10 +71,14 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     } else {
         report::farewell(&played, &screen);
     }
-    for failure in played.iter().flat_map(play::Played::failures) {
+    for failure in played.iter().flat_map(Played::failures) {
         eprintln!("error: {failure}");
     }
-    Ok(if played.iter().all(play::Played::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(exit_code(&played))
+}
+
+fn exit_code(played: &[Played]) -> ExitCode {
+    if played.iter().all(Played::holds) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Ends when the tour is told to end: by Ctrl-C, by a platform, or by a terminal that is gone.

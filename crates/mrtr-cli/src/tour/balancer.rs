@@ -54,11 +54,12 @@ impl Balancer {
 /// An instance over HTTP, with what goes over the wire written down.
 fn target(client: Actor, instance: &Instance, recording: Recording) -> Result<Target> {
     let at = instance.at;
-    let observed = ObservedTransport::new(HttpTransport::new(&instance.url)?, move |seen: WireMessage<'_>| match seen {
-        WireMessage::Request(text) => recording.message(client, at, text),
-        WireMessage::Response(text) => recording.message(at, client, text),
-        WireMessage::Notification(notification) => recording.message(at, client, &text_of(notification)),
-    });
+    let observed =
+        ObservedTransport::new(HttpTransport::new(&instance.url)?, move |seen: WireMessage<'_>| match seen {
+            WireMessage::Request(text) => recording.message(client, at, text),
+            WireMessage::Response(text) => recording.message(at, client, text),
+            WireMessage::Notification(notification) => recording.message(at, client, &text_of(notification)),
+        });
     Ok(Target { at, transport: Arc::new(observed) })
 }
 

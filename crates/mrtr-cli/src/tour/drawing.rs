@@ -169,16 +169,15 @@ mod tests {
     #[test]
     fn arrows_cross_the_lifelines_between_and_end_at_their_own() {
         let message = |from, to| Event::Message { from, to, message: Message::of(r#"{"method":"ping"}"#) };
-        let expected = ["  client   v1   v2", "     ├──────┼────►│   ping", "     │◄─────┤     │   ping"];
+        let expected = ["  client   v1   v2", "     ├──────┼───►│  ping", "     │◄─────┤    │  ping"];
         assert_eq!(drawn(&["client", "v1", "v2"], &[message("client", "v2"), message("v1", "client")]), expected);
     }
 
     #[test]
     fn a_server_that_is_gone_has_no_lifeline_until_it_is_back() {
-        let what = String::new;
         let events = [
             Event::Stopped { at: "echo", what: "killed".into() },
-            Event::Note { at: "client", what: what() + "waits" },
+            Event::Note { at: "client", what: "waits".into() },
             Event::Started { at: "echo", what: "back".into() },
             Event::Lost { from: "echo", to: "client", why: "cut".into() },
         ];
@@ -194,7 +193,8 @@ mod tests {
 
     #[test]
     fn what_is_long_goes_on_in_the_next_line_and_none_is_too_wide() {
-        let text = format!(r#"{{"method":"tools/call","params":{{"name":"{}"}}}}"#, "long ".repeat(15) + &"x".repeat(90));
+        let text =
+            format!(r#"{{"method":"tools/call","params":{{"name":"{}"}}}}"#, "long ".repeat(15) + &"x".repeat(90));
         let event = Event::Message { from: "client", to: "server", message: Message::of(&text) };
         let lines = drawn(&["client", "server"], &[event]);
         assert!(lines.len() > 3, "{lines:#?}");

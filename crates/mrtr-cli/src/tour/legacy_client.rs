@@ -110,7 +110,9 @@ impl Messages {
     /// The next message; `None` at the end.
     async fn next(&mut self) -> Result<Option<String>> {
         loop {
-            if self.is_stream && let Some(event) = self.event() {
+            if self.is_stream
+                && let Some(event) = self.event()
+            {
                 match data_of(&event) {
                     Some(data) => return Ok(Some(data)),
                     None => continue,

@@ -76,7 +76,8 @@ fn response(result: &Value) -> (String, Vec<String>) {
     let says = if let Some(status) = result.get("status") {
         format!("task {}", shown(status))
     } else if let Some(kind) = result.get("resultType") {
-        shown(kind)
+        let asks_nothing = kind == "input_required" && details.is_empty();
+        shown(kind) + if asks_nothing { ", nothing asked" } else { "" }
     } else if result.get("action").is_some() {
         return ("result".to_owned(), vec![format!("={}", short_answer(result))]);
     } else if let Some(version) = result.get("protocolVersion") {

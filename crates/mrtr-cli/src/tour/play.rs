@@ -51,6 +51,9 @@ pub(crate) async fn play(
 ) -> Result<Vec<Played>, Interrupted> {
     let mut interrupt = pin!(interrupt);
     let mut played = Vec::new();
+    if let Some(screen) = screen {
+        report::opening(screen);
+    }
     for (number, story) in (1..).zip(stories) {
         if let Some(screen) = screen {
             report::heading(number, story, screen);
@@ -92,4 +95,97 @@ pub(crate) async fn play_one(
 
 fn failed(story: &'static Story, error: &anyhow::Error) -> Played {
     Played { story, events: Vec::new(), claims: Vec::new(), error: Some(format!("{error:#}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::process::Stdio;
+    use std::sync::{Arc, Mutex, OnceLock};
+
+    use tokio::process::Command;
+
+    use super::*;
+    use crate::tour::exit_code;
+    use crate::tour::stories::STORIES;
+
+    static WEATHER: Story = STORIES[0];
+
+    /// What a screen showed.
+    #[derive(Clone, Default)]
+    struct Shown(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Shown {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().map_err(|_| std::io::ErrorKind::Other)?.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Shown {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("no test panicked").clone()).expect("it is text")
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_claim_that_does_not_hold_fails_the_tour_and_is_named() {
+        let recording = Recording::begin(WEATHER.cast, None);
+        // As if the weather had been looked up before the user was asked.
+        recording.add(Event::Effect { at: "weather", what: "looks the weather up".into() });
+        let played = play_one(&WEATHER, recording, std::future::pending()).await.expect("no interrupt");
+        let failures: Vec<_> = played.failures().collect();
+        assert_eq!(failures, ["weather: the claim `the weather was looked up once` failed: expected 1, saw 2"]);
+        let shown = Shown::default();
+        report::conclusion(&played, &Screen::new(shown.clone()));
+        report::farewell(std::slice::from_ref(&played), &Screen::new(shown.clone()));
+        let text = shown.text();
+        assert!(text.contains("✗ the weather was looked up once") && text.contains("expected 1, saw 2"), "{text}");
+        assert!(text.contains("Not everything holds: see weather."), "{text}");
+        assert_eq!(exit_code(&[played]), std::process::ExitCode::FAILURE);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_claim_that_holds_does_not() {
+        let played = play_one(&WEATHER, Recording::begin(WEATHER.cast, None), std::future::pending()).await;
+        let played = played.expect("no interrupt");
+        assert_eq!((played.failures().count(), played.claims.len()), (0, 3));
+        assert_eq!(exit_code(&[played]), std::process::ExitCode::SUCCESS);
+    }
+
+    static STARTED: OnceLock<(PathBuf, u32)> = OnceLock::new();
+
+    /// Starts a process in the folder of its stage, and goes on for ever.
+    static ENDLESS: Story = Story {
+        play: |stage| {
+            Box::pin(async {
+                let file = stage.file("in-the-folder");
+                std::fs::write(&file, "")?;
+                let process = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn()?;
+                STARTED.get_or_init(|| (file, process.id().unwrap_or_default()));
+                stage.adopt(process).await;
+                std::future::pending().await
+            })
+        },
+        ..STORIES[0]
+    };
+
+    #[tokio::test]
+    async fn an_interrupt_leaves_neither_a_process_nor_a_file() {
+        let started = async {
+            while STARTED.get().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let played = play(&[&ENDLESS], None, started).await;
+        assert!(matches!(played, Err(Interrupted)));
+        let (file, process) = STARTED.get().expect("it was started");
+        assert!(!file.exists() && !file.parent().expect("a folder").exists(), "{} is left", file.display());
+        let alive =
+            std::process::Command::new("kill").args(["-0", &process.to_string()]).stderr(Stdio::null()).status();
+        assert!(!alive.expect("there is `kill`").success(), "process {process} is left");
+    }
 }

@@ -25,9 +25,6 @@ pub(crate) struct EchoServer {
     /// The file of tasks
     #[arg(long)]
     db: PathBuf,
-    /// The port on this machine
-    #[arg(long)]
-    port: u16,
     /// Where the tour listens for what it does
     #[arg(long)]
     witness: SocketAddr,
@@ -44,7 +41,7 @@ impl EchoServer {
             .tool(Tool::new("echo", echo).tasks(TaskPolicy::Required))
             .extension(tasks.clone())
             .build()?;
-        let bound = Serve::new(Endpoint::anonymous(server)).bind(("127.0.0.1", self.port))?;
+        let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
         println!("{}", bound.address()?);
         bound.run(async { drop(tokio::io::copy(&mut tokio::io::stdin(), &mut tokio::io::sink()).await) }).await?;
         tasks.shut_down().await;
@@ -73,10 +70,10 @@ impl EchoProcesses {
         Ok(Self { db, keys, witness })
     }
 
-    /// Starts one, and waits until it listens; on any free port, if this is 0.
-    pub(crate) async fn start(&self, port: u16, stage: &Stage) -> Result<EchoProcess> {
+    /// Starts one, and waits until it listens.
+    pub(crate) async fn start(&self, stage: &Stage) -> Result<EchoProcess> {
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(["tour", "echo-server", "--port", &port.to_string(), "--witness", &self.witness.to_string()]);
+        command.args(["tour", "echo-server", "--witness", &self.witness.to_string()]);
         // In the environment, which other users cannot see.
         command.arg("--db").arg(&self.db).env(KEYS, &self.keys);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);

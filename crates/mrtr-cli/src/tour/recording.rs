@@ -16,7 +16,12 @@ pub(crate) type Actor = &'static str;
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Event {
     /// A message was seen on the wire.
-    Message { from: Actor, to: Actor, #[serde(flatten)] message: Message },
+    Message {
+        from: Actor,
+        to: Actor,
+        #[serde(flatten)]
+        message: Message,
+    },
     /// The reply to a message did not get to its client.
     Lost { from: Actor, to: Actor, why: String },
     /// A handler did something outside of its flow.

@@ -16,6 +16,11 @@ pub(crate) fn list(screen: &Screen) {
     }
 }
 
+/// What one is about to see.
+pub(crate) fn opening(screen: &Screen) {
+    paragraph(OPENING, Style::new(), screen);
+}
+
 pub(crate) fn heading(number: usize, story: &Story, screen: &Screen) {
     let title = format!("{number}. {}", story.title);
     let name = format!("{:>1$}", format!("({})", story.name), WIDTH - title.chars().count());
@@ -75,6 +80,9 @@ fn paragraph(text: &str, style: Style, screen: &Screen) {
         screen.line(format_args!("{style}{line}{style:#}"));
     }
 }
+
+const OPENING: &str = "Servers and clients on this machine, over real HTTP. Each arrow is a message as it was seen; ? is \
+                       a question, = an answer, ● something that was really done.";
 
 const NAME_WIDTH: usize = 18;
 

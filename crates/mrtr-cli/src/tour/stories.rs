@@ -17,7 +17,7 @@ use super::recording::Actor;
 use super::stage::Stage;
 
 /// A story: what it is called, who takes part, and how it goes.
-#[derive(Serialize)]
+#[derive(Clone, Copy, Serialize)]
 pub(crate) struct Story {
     /// What it is called on the command line.
     pub(crate) name: &'static str,

@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn texts_are_broken_at_spaces_and_long_words_where_they_must() {
         assert_eq!(wrap("one two three", 8, 1), ["one two", " three"]);
-        assert_eq!(wrap("  one two", 6, 4), ["  one", "    two"]);
+        assert_eq!(wrap("  one two", 7, 4), ["  one", "    two"]);
         assert_eq!(wrap("a 123456789", 6, 2), ["a", "  1234", "  5678", "  9"]);
         assert_eq!(wrap("", 6, 2), [""]);
     }

@@ -1,21 +1,25 @@
 //! What is asked depends on what was answered: the work item of the proposal, in three rounds.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use anyhow::Result;
 use mrtr::Flow;
 use mrtr::prelude::{FormRequest, Tool, Value, data, json};
 use mrtr::serde_json::Map;
 
 use crate::tour::effects::Effects;
+use crate::tour::message::Message;
 use crate::tour::stage::Stage;
 use crate::tour::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "azure-devops",
     title: "Azure DevOps in three rounds",
-    premise: "A rule of the tracker asks how a bug was resolved; another one, of which bug a duplicate is one.",
+    premise: "A rule of the tracker wants to know how a bug was resolved; another one, of which bug it is a duplicate.",
     cast: &["client", "tracker"],
-    shown: "The handler is straight-line code with an `if` in it. The state grows with what was answered, so any \
-            instance could have taken any of the three rounds.",
+    shown: "The handler is straight-line code with an `if` in it. It runs again in each round, and what was answered \
+            and done comes back in the state: any instance could have taken any round.",
     play: |stage| Box::pin(play(stage)),
 };
 
@@ -48,8 +52,14 @@ struct Original {
     duplicate_of_id: u64,
 }
 
+/// How often the handler ran.
+#[derive(Default)]
+struct Runs(AtomicUsize);
+
 async fn update_work_item(flow: Flow, Update { work_item_id: bug, fields }: Update) -> mrtr::Result<String> {
+    flow.state::<Arc<Runs>>().0.fetch_add(1, Ordering::SeqCst);
     let effects = flow.state::<Effects>();
+    flow.step("rules", effects.act(format!("reads the rules for #{bug}"))).await?;
     let question = format!("Resolving Bug #{bug} requires a resolution. How was this bug resolved?");
     let Resolved { resolution } = flow.elicit("resolution", question).await?;
     if resolution != Resolution::Duplicate {
@@ -63,8 +73,9 @@ async fn update_work_item(flow: Flow, Update { work_item_id: bug, fields }: Upda
 }
 
 async fn play(stage: &Stage) -> Result<()> {
-    let server = stage.server("tracker").tool(Tool::new("update_work_item", update_work_item));
-    let tracker = stage.serve("tracker", server)?;
+    let runs = Arc::new(Runs::default());
+    let server = stage.server("tracker").state(Arc::clone(&runs));
+    let tracker = stage.serve("tracker", server.tool(Tool::new("update_work_item", update_work_item)))?;
     let answer = async |form: FormRequest| match form.context().key.as_str() {
         "resolution" => form.accept(&json!({ "resolution": "Duplicate" })),
         _ => form.accept(&json!({ "duplicateOfId": 4301 })),
@@ -76,13 +87,16 @@ async fn play(stage: &Stage) -> Result<()> {
     let (calls, replies) = (stage.recording().sent_by("client"), stage.recording().sent_by("tracker"));
     stage.claim("three rounds, each with an id of its own", distinct_ids(&calls), 3);
     let asked: Vec<_> = replies.iter().map(|reply| reply.asks().join(", ")).collect();
-    stage.claim("one question a round, the second one because of the first answer", asked, ["resolution", "duplicate_of", ""]);
-    stage.claim("the two bugs were linked once", stage.recording().effects(), ["links #4522 to #4301"]);
+    let expected = ["resolution", "duplicate_of", ""];
+    stage.claim("one question a round, the second one because of the first answer", asked, expected);
+    let done = (runs.0.load(Ordering::SeqCst), stage.recording().effects());
+    let expected = (3, vec!["reads the rules for #4522".to_owned(), "links #4522 to #4301".to_owned()]);
+    stage.claim("the handler ran three times, and did each thing once", done, expected);
     stage.claim("the caller heard of it", result.text(), "Bug #4522 resolved as duplicate of Bug #4301");
     Ok(())
 }
 
-fn distinct_ids(calls: &[crate::tour::message::Message]) -> usize {
+fn distinct_ids(calls: &[Message]) -> usize {
     let mut ids: Vec<_> = calls.iter().map(|call| call.message["id"].to_string()).collect();
     ids.sort_unstable();
     ids.dedup();

@@ -6,7 +6,7 @@ use mrtr::prelude::{Client, FormRequest, PendingCall, RoundOutcome, data, json};
 
 use crate::tour::balancer::Instance;
 use crate::tour::effects::{Effects, Witness};
-use crate::tour::process::EchoProcesses;
+use crate::tour::process::{EchoProcess, EchoProcesses};
 use crate::tour::recording::Event;
 use crate::tour::stage::{Stage, url_of};
 use crate::tour::stories::Story;
@@ -39,17 +39,19 @@ pub(crate) async fn echo(flow: Flow) -> mrtr::Result<String> {
 async fn play(stage: &Stage) -> Result<()> {
     let witness = Witness::of("echo", stage.recording().clone()).await?;
     let processes = EchoProcesses::new(stage.file("tasks.sqlite"), witness.address())?;
-    let first = processes.start(0, stage).await?;
-    let instance = Instance { at: "echo", url: url_of(first.address) };
+    let instance = |process: &EchoProcess| Instance { at: "echo", url: url_of(process.address) };
+    let first = processes.start(stage).await?;
+    let balancer = stage.balancer("client", &instance(&first))?;
     // The handler says that this client can be asked; here the answer is given by hand.
-    let client = stage.client("client", &instance)?.on_elicit(async |form: FormRequest| form.decline()).build();
+    let client = stage.client_of(&balancer).on_elicit(async |form: FormRequest| form.decline()).build();
 
     let mut call = first_question(&client).await?;
     stage.kill(first.id).await?;
     stage.recording().add(Event::Stopped { at: "echo", what: format!("kill -9 {}", first.id) });
-    let second = processes.start(first.address.port(), stage).await?;
+    let second = processes.start(stage).await?;
     let what = format!("started again as process {}", second.id);
     stage.recording().add(Event::Started { at: "echo", what });
+    balancer.point_to(&instance(&second))?;
     call.accept("echo_input", &json!({ "input": "Hello World!" }))?;
     let result = client.resume(call).await?;
 

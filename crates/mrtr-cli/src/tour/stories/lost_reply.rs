@@ -58,8 +58,8 @@ async fn play(stage: &Stage) -> Result<()> {
 
     stage.claim("the charge was made before the reply was lost", charged_by_then, 1);
     let calls = stage.recording().sent_by("client");
-    let states: Vec<_> = calls.iter().map(|call| call.message["params"]["requestState"].clone()).collect();
-    stage.claim("the same state was sent twice", states[1] == states[2] && states[1].is_string(), true);
+    let states: Vec<_> = calls.iter().filter_map(|call| call.message["params"]["requestState"].as_str()).collect();
+    stage.claim("the same state was sent twice", states.len() == 2 && states[0] == states[1], true);
     stage.claim("100 euros were charged once", stage.recording().effects(), ["charges 100 euros"]);
     stage.claim("the caller got the reply that was lost", result.text(), "Paid: 100 euros");
     Ok(())

@@ -11,6 +11,7 @@ use mrtr::schema::roots::Root;
 use mrtr::schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
 
 use crate::tour::effects::Effects;
+use crate::tour::message::Message;
 use crate::tour::stage::Stage;
 use crate::tour::stories::Story;
 
@@ -55,7 +56,7 @@ async fn play(stage: &Stage) -> Result<()> {
 
     let (calls, replies) = (stage.recording().sent_by("client"), stage.recording().sent_by("guide"));
     let keys = vec!["github_login", "capital_of_france", "folders"];
-    stage.claim("all three were asked in one reply", replies[0].asks(), keys.clone());
+    stage.claim("all three were asked in one reply", replies.first().map(Message::asks), Some(keys.clone()));
     stage.claim("all three were answered in one retry, the second and last request", answers(&calls), (2, keys));
     stage.claim("the trip was written down once", stage.recording().effects().len(), 1);
     let expected = "Planned: a trip to Paris for octocat in file:///home/octocat/trips";
@@ -64,6 +65,6 @@ async fn play(stage: &Stage) -> Result<()> {
 }
 
 /// How many requests there were, and what the last one answered.
-fn answers(calls: &[crate::tour::message::Message]) -> (usize, Vec<&str>) {
-    (calls.len(), calls.last().map(|call| call.answers()).unwrap_or_default())
+fn answers(calls: &[Message]) -> (usize, Vec<&str>) {
+    (calls.len(), calls.last().map(Message::answers).unwrap_or_default())
 }

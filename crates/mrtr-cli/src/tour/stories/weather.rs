@@ -29,7 +29,7 @@ struct Login {
     name: String,
 }
 
-/// The handler, straight from top to bottom. It runs twice, and what is a step is done once.
+/// The handler, straight from top to bottom: the question is in its middle.
 pub(super) async fn get_weather(flow: Flow, Place { location }: Place) -> mrtr::Result<String> {
     let effects = flow.state::<Effects>();
     let Login { name } = flow.elicit("github_login", "Please provide your GitHub username").await?;
@@ -53,7 +53,7 @@ async fn play(stage: &Stage) -> Result<()> {
     let result = client.call_tool("get_weather", json!({ "location": "New York" })).await?;
 
     stage.claim("the user was asked once, for one thing", asked(stage), vec!["github_login"]);
-    stage.claim("the weather was looked up once, though the handler ran twice", stage.recording().effects().len(), 1);
+    stage.claim("the weather was looked up once", stage.recording().effects().len(), 1);
     stage.claim("the caller got the weather", result.text(), "Current weather in New York: 72°F, partly cloudy");
     Ok(())
 }

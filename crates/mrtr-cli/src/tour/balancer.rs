@@ -2,16 +2,18 @@
 //! every message written down.
 
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use async_trait::async_trait;
-use mrtr::HttpTransport;
 use mrtr::client::{
     ObservedTransport, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse, WireMessage,
 };
 use mrtr::schema::Printable;
+use mrtr::{Client, HttpTransport, client};
 use serde_json::value::RawValue;
+use tokio::net::TcpStream;
 
 use super::recording::{Actor, Event, Recording};
 
@@ -19,7 +21,19 @@ use super::recording::{Actor, Event, Recording};
 #[derive(Debug, Clone)]
 pub(crate) struct Instance {
     pub(crate) at: Actor,
+    pub(crate) address: SocketAddr,
     pub(crate) url: String,
+}
+
+impl Instance {
+    pub(crate) fn new(at: Actor, address: SocketAddr) -> Self {
+        Self { at, address, url: format!("http://{address}{}", mrtr::http::PATH) }
+    }
+
+    /// Whether nothing listens there any more.
+    pub(crate) async fn is_gone(&self) -> bool {
+        TcpStream::connect(self.address).await.is_err()
+    }
 }
 
 /// Stands between a client and the instances of a server, as a balancer does: the client knows one server.
@@ -41,6 +55,11 @@ impl Balancer {
     pub(crate) fn new(client: Actor, first: &Instance, recording: Recording) -> Result<Self> {
         let target = Arc::new(Mutex::new(target(client, first, recording.clone())?));
         Ok(Self { client, name: first.url.clone(), recording, target })
+    }
+
+    /// Begins a client that talks to this.
+    pub(crate) fn client(&self) -> client::Builder {
+        Client::builder(self.clone()).info("mrtr-tour", env!("CARGO_PKG_VERSION"))
     }
 
     /// Sends what comes next to another instance.

@@ -8,7 +8,8 @@ use serde::Serialize;
 /// One thing that a story says it has shown.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Claim {
-    pub(crate) claim: String,
+    #[serde(rename = "claim")]
+    pub(crate) what: String,
     pub(crate) holds: bool,
     /// What was expected and what was seen instead, where it does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -21,10 +22,10 @@ pub(crate) struct Claims(Mutex<Vec<Claim>>);
 
 impl Claims {
     /// Holds what was seen against what the story says. The story goes on either way: the tour counts at its end.
-    pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, claim: impl Into<String>, seen: S, expected: E) {
+    pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: &S, expected: &E) {
         let holds = seen == expected;
         let problem = (!holds).then(|| format!("expected {expected:?}, saw {seen:?}"));
-        let claim = Claim { claim: claim.into(), holds, problem };
+        let claim = Claim { what: what.to_owned(), holds, problem };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(claim);
     }
 

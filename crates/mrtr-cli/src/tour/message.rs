@@ -19,7 +19,8 @@ pub(crate) struct Message {
     /// What all of it weighs.
     pub(crate) bytes: usize,
     /// The message itself.
-    pub(crate) message: Value,
+    #[serde(rename = "message")]
+    pub(crate) json: Value,
 }
 
 impl Message {
@@ -34,17 +35,17 @@ impl Message {
         };
         let part = if message.get("method").is_some() { &message["params"] } else { &message["result"] };
         let state_bytes = part["requestState"].as_str().map(str::len);
-        Self { says, details, state_bytes, bytes: text.len(), message }
+        Self { says, details, state_bytes, bytes: text.len(), json: message }
     }
 
     /// The keys of what is asked.
     pub(crate) fn asks(&self) -> Vec<&str> {
-        keys(&self.message["result"]["inputRequests"])
+        keys(&self.json["result"]["inputRequests"])
     }
 
     /// The keys of what is answered.
     pub(crate) fn answers(&self) -> Vec<&str> {
-        keys(&self.message["params"]["inputResponses"])
+        keys(&self.json["params"]["inputResponses"])
     }
 }
 

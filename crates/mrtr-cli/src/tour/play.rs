@@ -37,7 +37,7 @@ impl Played {
     pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
         let name = self.story.name;
         let broken = self.claims.iter().filter(|claim| !claim.holds).map(move |claim| {
-            format!("{name}: the claim `{}` failed: {}", claim.claim, claim.problem.as_deref().unwrap_or_default())
+            format!("{name}: the claim `{}` failed: {}", claim.what, claim.problem.as_deref().unwrap_or_default())
         });
         broken.chain(self.error.iter().map(move |error| format!("{name}: {error}")))
     }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_claim_that_holds_does_not() {
+    async fn claims_that_hold_end_the_tour_well() {
         let played = play_one(&WEATHER, Recording::begin(WEATHER.cast, None), std::future::pending()).await;
         let played = played.expect("no interrupt");
         assert_eq!((played.failures().count(), played.claims.len()), (0, 3));

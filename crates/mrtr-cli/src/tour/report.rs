@@ -35,7 +35,7 @@ pub(crate) fn conclusion(played: &Played, screen: &Screen) {
     screen.line("");
     for claim in &played.claims {
         let (style, mark) = if claim.holds { (GOOD, '✓') } else { (BAD, '✗') };
-        paragraph(&format!("{mark} {}", claim.claim), style, screen);
+        paragraph(&format!("{mark} {}", claim.what), style, screen);
         if let Some(problem) = &claim.problem {
             paragraph(&format!("  {problem}"), BAD, screen);
         }

@@ -1,13 +1,12 @@
 //! Where a story is played: its servers, its clients, its folder, what was seen and what is claimed.
 
 use std::fmt::Debug;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use mrtr::{Client, Endpoint, Sealer, Serve, Server, client, server};
+use anyhow::{Context, Result, ensure};
+use mrtr::{Endpoint, Sealer, Serve, Server, client, server};
 use tempfile::TempDir;
 use tokio::process::Child;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
@@ -31,7 +30,7 @@ pub(crate) struct Stage {
 
 /// A server in this process.
 struct Running {
-    url: String,
+    at: Actor,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<std::io::Result<()>>,
 }
@@ -69,23 +68,23 @@ impl Stage {
     pub(crate) fn serve(&self, at: Actor, server: server::Builder) -> Result<Instance> {
         let serve = Serve::new(Endpoint::anonymous(server.build()?)).shutdown_timeout(SHUTDOWN);
         let bound = serve.bind("127.0.0.1:0")?;
-        let url = url_of(bound.address()?);
+        let instance = Instance::new(at, bound.address()?);
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(bound.run(async { drop(stopped.await) }));
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(Running { url: url.clone(), stop, serving });
-        Ok(Instance { at, url })
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).push(Running { at, stop, serving });
+        Ok(instance)
     }
 
     /// Ends a server, as an operator does who replaces it.
-    pub(crate) async fn stop(&self, instance: &Instance, why: &str) {
+    pub(crate) async fn stop(&self, instance: &Instance, why: &str) -> Result<()> {
         let running = {
             let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-            running.iter().position(|running| running.url == instance.url).map(|at| running.swap_remove(at))
+            running.iter().position(|running| running.at == instance.at).map(|at| running.swap_remove(at))
         };
-        if let Some(running) = running {
-            running.end().await;
-            self.recording.add(Event::Stopped { at: instance.at, what: why.to_owned() });
-        }
+        running.context("it was stopped before")?.end().await;
+        ensure!(instance.is_gone().await, "{} still listens", instance.at);
+        self.recording.add(Event::Stopped { at: instance.at, what: why.to_owned() });
+        Ok(())
     }
 
     /// Takes a process that is to be gone with this stage.
@@ -105,7 +104,7 @@ impl Stage {
 
     /// Begins a client of a server.
     pub(crate) fn client(&self, who: Actor, instance: &Instance) -> Result<client::Builder> {
-        Ok(self.client_of(&self.balancer(who, instance)?))
+        Ok(self.balancer(who, instance)?.client())
     }
 
     /// What a client talks to when the instance behind it may change.
@@ -113,13 +112,10 @@ impl Stage {
         Balancer::new(who, first, self.recording.clone())
     }
 
-    pub(crate) fn client_of(&self, balancer: &Balancer) -> client::Builder {
-        Client::builder(balancer.clone()).info("mrtr-tour", env!("CARGO_PKG_VERSION"))
-    }
-
     /// Says what the story has shown, if it has.
-    pub(crate) fn claim<S: PartialEq<E> + Debug, E: Debug>(&self, claim: impl Into<String>, seen: S, expected: E) {
-        self.claims.check(claim, seen, expected);
+    #[expect(clippy::needless_pass_by_value, reason = "a story hands over what it has just counted")]
+    pub(crate) fn claim<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: S, expected: E) {
+        self.claims.check(what, &seen, &expected);
     }
 
     /// Ends all servers, removes the folder, and gives what was seen and claimed.
@@ -147,10 +143,6 @@ impl Running {
             drop(serving.await);
         }
     }
-}
-
-pub(crate) fn url_of(address: SocketAddr) -> String {
-    format!("http://{address}{}", mrtr::http::PATH)
 }
 
 /// How long a server may take to end.

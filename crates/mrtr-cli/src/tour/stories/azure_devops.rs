@@ -97,7 +97,7 @@ async fn play(stage: &Stage) -> Result<()> {
 }
 
 fn distinct_ids(calls: &[Message]) -> usize {
-    let mut ids: Vec<_> = calls.iter().map(|call| call.message["id"].to_string()).collect();
+    let mut ids: Vec<_> = calls.iter().map(|call| call.json["id"].to_string()).collect();
     ids.sort_unstable();
     ids.dedup();
     ids.len()

@@ -6,9 +6,9 @@ use mrtr::prelude::{Client, FormRequest, PendingCall, RoundOutcome, data, json};
 
 use crate::tour::balancer::Instance;
 use crate::tour::effects::{Effects, Witness};
-use crate::tour::process::{EchoProcess, EchoProcesses};
+use crate::tour::process::EchoProcesses;
 use crate::tour::recording::Event;
-use crate::tour::stage::{Stage, url_of};
+use crate::tour::stage::Stage;
 use crate::tour::stories::Story;
 
 pub(super) const STORY: Story = Story {
@@ -39,23 +39,25 @@ pub(crate) async fn echo(flow: Flow) -> mrtr::Result<String> {
 async fn play(stage: &Stage) -> Result<()> {
     let witness = Witness::of("echo", stage.recording().clone()).await?;
     let processes = EchoProcesses::new(stage.file("tasks.sqlite"), witness.address())?;
-    let instance = |process: &EchoProcess| Instance { at: "echo", url: url_of(process.address) };
     let first = processes.start(stage).await?;
-    let balancer = stage.balancer("client", &instance(&first))?;
+    let instance = Instance::new("echo", first.address);
+    let balancer = stage.balancer("client", &instance)?;
     // The handler says that this client can be asked; here the answer is given by hand.
-    let client = stage.client_of(&balancer).on_elicit(async |form: FormRequest| form.decline()).build();
+    let client = balancer.client().on_elicit(async |form: FormRequest| form.decline()).build();
 
     let mut call = first_question(&client).await?;
     stage.kill(first.id).await?;
     stage.recording().add(Event::Stopped { at: "echo", what: format!("kill -9 {}", first.id) });
+    let was_gone = instance.is_gone().await;
     let second = processes.start(stage).await?;
     let what = format!("started again as process {}", second.id);
     stage.recording().add(Event::Started { at: "echo", what });
-    balancer.point_to(&instance(&second))?;
+    balancer.point_to(&Instance::new("echo", second.address))?;
     call.accept("echo_input", &json!({ "input": "Hello World!" }))?;
     let result = client.resume(call).await?;
 
-    stage.claim("two processes served one call", second.id != first.id, true);
+    let seen = (was_gone, first.id != second.id);
+    stage.claim("the process was gone, and another one went on", seen, (true, true));
     let calls = stage.recording().sent_by("client");
     let calls = calls.iter().filter(|call| call.says.starts_with("tools/call")).count();
     stage.claim("the tool was called once, and not again after the kill", calls, 1);

@@ -57,7 +57,7 @@ async fn play(stage: &Stage) -> Result<()> {
         meeting.wait().await;
         stage.recording().add(Event::Note { at: "busy", what: "has another call to do".into() });
         let balancer = stage.balancer("client", &busy)?;
-        let client = stage.client_of(&balancer).build();
+        let client = balancer.client().build();
         let round = client.call_tool_once("index", json!({})).await?;
         let RoundOutcome::BackOff(call, pause) = round else { bail!("the call was not put down: {round:?}") };
         tokio::time::sleep(pause).await;

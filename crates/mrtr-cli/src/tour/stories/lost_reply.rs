@@ -1,6 +1,5 @@
 //! A charge that is not made twice although the reply to it was lost.
 
-use std::net::SocketAddr;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
@@ -11,7 +10,7 @@ use mrtr::state::SqliteSingleUse;
 use crate::tour::balancer::Instance;
 use crate::tour::effects::Effects;
 use crate::tour::relay::Relay;
-use crate::tour::stage::{Stage, url_of};
+use crate::tour::stage::Stage;
 use crate::tour::stories::Story;
 
 pub(super) const STORY: Story = Story {
@@ -42,8 +41,8 @@ async fn pay(flow: Flow) -> mrtr::Result<String> {
 async fn play(stage: &Stage) -> Result<()> {
     let store = SqliteSingleUse::open(stage.file("single-use.sqlite"), SystemTime::now().into())?;
     let shop = stage.serve("shop", stage.server("shop").tool(Tool::new("pay", pay).single_use(store)))?;
-    let relay = Relay::to(address_of(&shop)?).await?;
-    let shop = Instance { url: url_of(relay.address()), ..shop };
+    let relay = Relay::to(shop.address).await?;
+    let shop = Instance::new("shop", relay.address());
     // The handler says that this client can be asked; here the answer is given by hand.
     let client = stage.client("client", &shop)?.on_elicit(async |form: FormRequest| form.decline()).build();
 
@@ -58,15 +57,9 @@ async fn play(stage: &Stage) -> Result<()> {
 
     stage.claim("the charge was made before the reply was lost", charged_by_then, 1);
     let calls = stage.recording().sent_by("client");
-    let states: Vec<_> = calls.iter().filter_map(|call| call.message["params"]["requestState"].as_str()).collect();
+    let states: Vec<_> = calls.iter().filter_map(|call| call.json["params"]["requestState"].as_str()).collect();
     stage.claim("the same state was sent twice", states.len() == 2 && states[0] == states[1], true);
     stage.claim("100 euros were charged once", stage.recording().effects(), ["charges 100 euros"]);
     stage.claim("the caller got the reply that was lost", result.text(), "Paid: 100 euros");
     Ok(())
-}
-
-fn address_of(instance: &Instance) -> Result<SocketAddr> {
-    let rest = instance.url.trim_start_matches("http://");
-    let (address, _) = rest.split_once('/').context("the URL has a path")?;
-    Ok(address.parse()?)
 }

@@ -49,10 +49,10 @@ async fn play(stage: &Stage) -> Result<()> {
     let v2 = stage.serve("v2", stage.server("v2").tool(Tool::new("link_accounts", link_v2).version("2")))?;
     let balancer = stage.balancer("client", &v1)?;
     // The handler says that this client can be asked; here the answers are given by hand.
-    let client = stage.client_of(&balancer).on_elicit(async |form: FormRequest| form.decline()).build();
+    let client = balancer.client().on_elicit(async |form: FormRequest| form.decline()).build();
 
     let call = answered(client.call_tool_once("link_accounts", json!({})).await?)?;
-    stage.stop(&v1, "version 1 is replaced").await;
+    stage.stop(&v1, "version 1 is replaced").await?;
     balancer.point_to(&v2)?;
     let call = answered(client.advance(call).await?)?;
     let result = client.resume(call).await?;

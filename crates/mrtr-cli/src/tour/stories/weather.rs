@@ -33,7 +33,7 @@ struct Login {
 pub(super) async fn get_weather(flow: Flow, Place { location }: Place) -> mrtr::Result<String> {
     let effects = flow.state::<Effects>();
     let Login { name } = flow.elicit("github_login", "Please provide your GitHub username").await?;
-    flow.step("look_up", effects.act(format!("looks the weather in {location} up for {name}"))).await?;
+    flow.step("look_up", effects.act(format!("looks up the weather in {location} for {name}"))).await?;
     Ok(format!("Current weather in {location}: 72°F, partly cloudy"))
 }
 

@@ -52,6 +52,7 @@ enum Command {
     /// Writes a script that completes this command's words in your shell
     Completions(completions::Options),
     /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
+    #[command(after_help = TOUR_EXAMPLES)]
     Tour(tour::Options),
 }
 
@@ -79,3 +80,9 @@ To begin with:
 
 Exit codes: 0 done, 1 failed, 2 a mistake in the command, 3 the tool says that it failed,
 4 something was asked that could not be answered here (the call is saved), 130 Ctrl-C.";
+
+const TOUR_EXAMPLES: &str = "\
+Examples:
+  mrtr tour
+  mrtr tour --story weather
+  mrtr tour --json";

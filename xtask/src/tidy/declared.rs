@@ -30,9 +30,10 @@ pub(super) const LAYERED: [Layered; 1] = [Layered {
 }];
 
 /// The most modules at a crate's root that may import each other in a circle, 1 being none: it may fall, not grow.
-pub(super) const LARGEST_CYCLE: [(&str, usize); 11] = [
+pub(super) const LARGEST_CYCLE: [(&str, usize); 12] = [
     ("mrtr", 1),
     ("mrtr-bench", 3),
+    ("mrtr-cli", 1),
     ("mrtr-client", 1),
     ("mrtr-http", 1),
     ("mrtr-macros", 1),
@@ -45,7 +46,7 @@ pub(super) const LARGEST_CYCLE: [(&str, usize); 11] = [
 ];
 
 /// The members that each member depends on, its tests apart.
-pub(super) const EDGES: [(&str, &[&str]); 13] = [
+pub(super) const EDGES: [(&str, &[&str]); 14] = [
     (
         "mrtr",
         &[
@@ -60,6 +61,8 @@ pub(super) const EDGES: [(&str, &[&str]); 13] = [
         ],
     ),
     ("mrtr-bench", &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    // On mrtr-state for its stores: the facade does not choose one.
+    ("mrtr-cli", &["mrtr", "mrtr-state"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
     (

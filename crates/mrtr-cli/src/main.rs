@@ -20,6 +20,7 @@ mod style;
 mod tasks;
 mod tools;
 mod tour;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -49,6 +50,8 @@ enum Command {
     Keys(keys::Options),
     /// Looks into a sealed state
     State(state::Options),
+    /// Checks the example JSON of a specification, in a document or a folder
+    Validate(validate::Options),
     /// Writes a script that completes this command's words in your shell
     Completions(completions::Options),
     /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
@@ -66,6 +69,7 @@ async fn main() -> ExitCode {
         Command::Tasks(options) => tasks::run(options).await,
         Command::Keys(options) => keys::run(&options),
         Command::State(options) => state::run(&options),
+        Command::Validate(options) => validate::run(&options),
         Command::Completions(options) => completions::run(&options),
         Command::Tour(options) => tour::run(options).await,
     };

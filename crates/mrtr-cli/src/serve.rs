@@ -55,9 +55,11 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         tokio::spawn(axum::serve(listener, page).into_future());
         mrtr::stdio::serve(server).await?;
     } else {
+        // Before it is said that Ctrl-C ends it.
+        let ending = Ending::listen()?;
         introduce(address, &keys, &options);
         let site = page.merge(router_at("/mcp", Endpoint::anonymous(server)));
-        until_told_to_end(listener, site).await?;
+        until_told_to_end(ending, listener, site).await?;
     }
     tasks.shut_down().await;
     Ok(ExitCode::SUCCESS)
@@ -147,11 +149,11 @@ fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
 }
 
 /// Serves until the process is told to end, and gives open requests some time then.
-async fn until_told_to_end(listener: TcpListener, site: Router) -> Result<()> {
+async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router) -> Result<()> {
     let (told, is_told) = tokio::sync::oneshot::channel::<()>();
     let serving = axum::serve(listener, site).with_graceful_shutdown(async { drop(is_told.await) });
     let serving = tokio::spawn(serving.into_future());
-    told_to_end().await;
+    ending.told().await;
     drop(told);
     match tokio::time::timeout(GRACE, serving).await {
         Ok(ended) => ended?.context("the server failed"),
@@ -160,22 +162,37 @@ async fn until_told_to_end(listener: TcpListener, site: Router) -> Result<()> {
     }
 }
 
-/// Waits for Ctrl-C, or for what a platform says.
-#[cfg(unix)]
-async fn told_to_end() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(tokio::signal::ctrl_c().await),
-    }
+/// Hears Ctrl-C, and what a platform says, from when it is made.
+struct Ending {
+    #[cfg(unix)]
+    signals: [tokio::signal::unix::Signal; 2],
 }
 
-#[cfg(not(unix))]
-async fn told_to_end() {
-    drop(tokio::signal::ctrl_c().await);
+impl Ending {
+    #[cfg(unix)]
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { signals: [signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?] })
+    }
+
+    #[cfg(unix)]
+    async fn told(mut self) {
+        let [interrupt, terminate] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn listen() -> io::Result<Self> {
+        Ok(Self {})
+    }
+
+    #[cfg(not(unix))]
+    async fn told(self) {
+        drop(tokio::signal::ctrl_c().await);
+    }
 }
 
 const VARIABLE: &str = "MRTR_STATE_KEYS";

@@ -4,14 +4,14 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use mrtr::PendingCall;
-use mrtr::client::{ServerNotification, WireMessage};
+use mrtr::client::{ServerNotification, ServerRequest, WireMessage};
 use mrtr::schema::content::ResourceContents;
 use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind};
 use mrtr::schema::{CallToolResult, ContentBlock, InputRequest, Printable};
 use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
-use crate::style::{QUIET, RECEIVED, SENT, styled};
+use crate::style::{ERROR, QUIET, RECEIVED, SENT, styled};
 
 /// Writes to standard output, where nothing but results goes.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -136,15 +136,21 @@ impl Trace {
 
     pub(crate) fn show(&self, message: WireMessage<'_>) {
         match message {
-            WireMessage::Request(text) => {
+            WireMessage::Request(text) | WireMessage::OneWay(text) => {
                 let message = parsed(text);
-                let (method, name) = (text_in(&message, "/method"), text_in(&message, "/params/name"));
+                let method = message.get("method").and_then(Value::as_str).unwrap_or("answer");
+                let name = text_in(&message, "/params/name");
                 self.say(styled(SENT, format!("→ {} {}", Printable::line(method), Printable::line(name))), &message);
             }
             WireMessage::Notification(ServerNotification { method, params }) => {
                 let title = styled(RECEIVED, format!("← {}", Printable::line(method)));
                 self.say(title, &parsed(params.as_str()));
             }
+            WireMessage::Question(ServerRequest { method, params, .. }) => {
+                let title = styled(RECEIVED, format!("← {} (a question)", Printable::line(method)));
+                self.say(title, &parsed(params.as_str()));
+            }
+            WireMessage::Failure(error) => self.0.say(styled(ERROR, format_args!("✗ {error}"))),
             WireMessage::Response(text) => {
                 let message = parsed(text);
                 let kind =

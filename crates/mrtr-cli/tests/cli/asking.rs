@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use crate::demo::Demo;
 use crate::person::{CTRL_C, DOWN, ENTER, ESC, Person};
-use crate::program::MRTR;
+use crate::program::{MRTR, run};
 
 #[test]
 fn every_kind_of_field_is_asked_in_its_own_way() {
@@ -135,6 +135,10 @@ fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
     person.sees("Words");
     person.enters("hello");
     person.sees("the task runs");
+    // Once the server has the answer, which is seen in its file.
+    let is_asked =
+        || run(folder.path(), &["tasks", "list", "--db", "tasks.sqlite"]).out.contains("answers to echo_input");
+    while is_asked() {}
     person.types(CTRL_C);
     person.sees("interrupted: the task goes on at the server");
     person.sees("the call is saved: mrtr resume mrtr-echo.call.json");

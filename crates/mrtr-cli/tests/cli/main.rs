@@ -14,3 +14,4 @@ mod scripts;
 mod state;
 mod stub;
 mod tasks;
+mod validate;

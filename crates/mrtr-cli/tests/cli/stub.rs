@@ -42,7 +42,7 @@ impl Stub {
             if message["method"] == "tools/list" {
                 return Some(("200 OK", list(message)));
             }
-            drop(called.send(()));
+            called.send(()).unwrap();
             None
         })
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// Closes every object that is not meant to hold members of others' choosing.
-pub(crate) fn document(document: &Value) -> Value {
+pub fn document(document: &Value) -> Value {
     let mut document = document.clone();
     if let Some(Value::Object(definitions)) = document.get_mut("$defs") {
         for (name, schema) in definitions {

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::judged::{Finding, Judged};
-use crate::workspace;
 
 /// One known mistake.
 #[derive(Debug, Clone, Deserialize)]
@@ -37,15 +36,9 @@ pub(crate) struct Applied {
     pub(crate) unconfirmed: Vec<String>,
 }
 
-/// The errata of a document: in the given file, or in the project's own for a document of that name, if there is one.
-pub(crate) fn load(document: &Path, given: Option<&Path>) -> Result<Vec<Erratum>> {
-    let stem = document.file_stem().unwrap_or_default();
-    let own = workspace::root().join("schema/errata").join(stem).with_added_extension("json");
-    let path = match given {
-        Some(path) => path,
-        None if own.exists() => &own,
-        None => return Ok(Vec::new()),
-    };
+/// The errata of a document, if there is a file of them.
+pub(crate) fn load(file: Option<&Path>) -> Result<Vec<Erratum>> {
+    let Some(path) = file else { return Ok(Vec::new()) };
     let text = fs::read_to_string(path).with_context(|| format!("could not read the errata {}", path.display()))?;
     let errata: Vec<Erratum> =
         serde_json::from_str(&text).with_context(|| format!("in the errata {}", path.display()))?;

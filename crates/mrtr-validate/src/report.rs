@@ -8,18 +8,23 @@ use comfy_table::{Attribute, Cell, CellAlignment, Color, Table};
 use mrtr_schema::Revision;
 use serde_json::json;
 
-use super::folder::Kind;
-use super::judge::{Status, Verdict};
-use crate::workspace;
+use crate::folder::Kind;
+use crate::judge::{Status, Verdict};
 
-pub(crate) fn as_json(verdicts: &[Verdict]) -> Result<String> {
+/// The report as JSON.
+pub fn as_json(verdicts: &[Verdict]) -> Result<String> {
     let report = json!({ "files": verdicts, "totals": Totals::of(verdicts.iter()).as_json() });
     Ok(serde_json::to_string_pretty(&report)?)
 }
 
-pub(crate) fn as_table(verdicts: &[Verdict]) -> String {
-    let sections =
-        [table(verdicts).to_string(), not_defined(verdicts), remarks(verdicts), Totals::of(verdicts.iter()).sentence()];
+/// The report as a table, and what there is to say. Paths are shown as seen from `root`.
+pub fn as_table(verdicts: &[Verdict], root: &Path) -> String {
+    let sections = [
+        table(verdicts).to_string(),
+        not_defined(verdicts),
+        remarks(verdicts, root),
+        Totals::of(verdicts.iter()).sentence(),
+    ];
     sections.into_iter().filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
@@ -66,23 +71,19 @@ fn not_defined(verdicts: &[Verdict]) -> String {
     format!("Types that are not defined here, and how many files they have: {}", types.join(", "))
 }
 
-fn remarks(verdicts: &[Verdict]) -> String {
+fn remarks(verdicts: &[Verdict], root: &Path) -> String {
     let remark = |verdict: &Verdict| {
         let word = match verdict.status {
             Status::Failed => "FAILED",
             Status::LenientOnly => "lenient only",
             Status::Passed | Status::NotDefined => "note",
         };
-        let file = shown(&verdict.file);
+        let file = verdict.file.strip_prefix(root).unwrap_or(&verdict.file).display();
         let heading = format!("{word}: {file} as {} of {}", verdict.type_name, verdict.revision);
         std::iter::once(&heading).chain(&verdict.remarks).map(String::as_str).collect::<Vec<_>>().join("\n    ")
     };
     let worth_saying = verdicts.iter().filter(|verdict| !verdict.remarks.is_empty());
     worth_saying.map(remark).collect::<Vec<_>>().join("\n")
-}
-
-fn shown(path: &Path) -> std::path::Display<'_> {
-    path.strip_prefix(workspace::root()).unwrap_or(path).display()
 }
 
 #[derive(Default, Clone, Copy)]

@@ -3,12 +3,12 @@
 use mrtr_schema::Json;
 use serde::Serialize;
 
-use super::super::judge::Judge;
-use super::super::pinpoint::Fault;
 use super::blocks::{Block, Notation};
 use super::places::Places;
 use super::recognise::{Part, Recognised, Recogniser};
 use super::relaxed::{Blanked, Kind, Plain, plain};
+use crate::judge::Judge;
+use crate::pinpoint::Fault;
 
 /// What was found about one block.
 #[derive(Debug, Clone)]

@@ -8,24 +8,31 @@ use serde::Serialize;
 
 /// One file of a folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Example {
+#[expect(clippy::exhaustive_structs, reason = "a file, and what it is to show")]
+pub struct Example {
     /// The type that the file's folder names.
-    pub(crate) type_name: String,
-    pub(crate) path: PathBuf,
-    pub(crate) text: String,
-    pub(crate) kind: Kind,
+    pub type_name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
+    /// What it shows.
+    pub kind: Kind,
 }
 
 /// Whether a file shows what is right or what is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Kind {
+#[expect(clippy::exhaustive_enums, reason = "what is shown is right or wrong")]
+pub enum Kind {
+    /// What is right.
     Example,
+    /// What is wrong.
     CounterExample,
 }
 
 /// All files of a folder, in order.
-pub(crate) fn examples(folder: &Path, kind: Kind) -> Result<Vec<Example>> {
+pub fn examples(folder: &Path, kind: Kind) -> Result<Vec<Example>> {
     if !folder.is_dir() {
         bail!("there is no such folder");
     }

@@ -6,10 +6,10 @@ use anyhow::Result;
 use comfy_table::{Attribute, Cell, CellAlignment, Color, Table};
 use serde_json::{Value, json};
 
-use super::Verdict;
+use super::DocumentVerdict;
 use super::judged::{Finding, Judged, Status};
 
-pub(crate) fn as_json(verdict: &Verdict) -> Result<String> {
+pub(crate) fn as_json(verdict: &DocumentVerdict) -> Result<String> {
     let report = json!({
         "file": verdict.file,
         "revision": verdict.revision.as_str(),
@@ -22,7 +22,7 @@ pub(crate) fn as_json(verdict: &Verdict) -> Result<String> {
     Ok(serde_json::to_string_pretty(&report)?)
 }
 
-pub(crate) fn as_text(verdict: &Verdict) -> String {
+pub(crate) fn as_text(verdict: &DocumentVerdict) -> String {
     let blocks = if verdict.blocks.is_empty() { "no JSON blocks".to_owned() } else { table(verdict).to_string() };
     let sections = [
         format!("{} as {}", verdict.file.display(), verdict.revision),
@@ -45,7 +45,7 @@ fn block_as_json(block: &Judged) -> Value {
     })
 }
 
-fn table(verdict: &Verdict) -> Table {
+fn table(verdict: &DocumentVerdict) -> Table {
     let mut table = Table::new();
     table.load_style(comfy_table::presets::NOTHING);
     let heading = |text: &str| Cell::new(text).add_attribute(Attribute::Bold);
@@ -73,12 +73,12 @@ fn shown(block: &Judged) -> (String, Color) {
 }
 
 /// Each finding with its file and line, as compilers show theirs, so that an editor can jump there.
-fn findings(verdict: &Verdict) -> String {
+fn findings(verdict: &DocumentVerdict) -> String {
     let with_findings = verdict.blocks.iter().filter(|block| !block.findings.is_empty());
     with_findings.map(|block| block_findings(verdict, block)).collect::<Vec<_>>().join("\n")
 }
 
-fn block_findings(verdict: &Verdict, block: &Judged) -> String {
+fn block_findings(verdict: &DocumentVerdict, block: &Judged) -> String {
     let label = if block.status() == Status::Failed { "FAILED: " } else { "" };
     let mut text = format!("{label}block {}, {}", block.block, block.type_name);
     for Finding { line, path, reason, erratum } in &block.findings {
@@ -88,7 +88,7 @@ fn block_findings(verdict: &Verdict, block: &Judged) -> String {
     text
 }
 
-fn errata(verdict: &Verdict) -> String {
+fn errata(verdict: &DocumentVerdict) -> String {
     let file = verdict.file.display();
     let prose = verdict.errata.prose.iter();
     let prose = prose.map(|prose| format!("{file}:{}: {:?}\n    erratum: {}", prose.line, prose.text, prose.reason));
@@ -109,7 +109,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(verdict: &Verdict) -> Self {
+    fn of(verdict: &DocumentVerdict) -> Self {
         let mut totals =
             Self { prose: verdict.errata.prose.len(), stale: verdict.errata.stale.len(), ..Self::default() };
         for block in &verdict.blocks {

@@ -1,8 +1,10 @@
 //! Judges one example: against the schemas, against the types, and whether it comes back as it went in.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result as AnyResult};
 use jsonschema::{Validator, ValidatorMap};
 use mrtr_schema::error::JsonPath;
 use mrtr_schema::registry::{TypeVisitor, visit_types};
@@ -10,12 +12,12 @@ use mrtr_schema::{Dialect, Json, ReadError, Revision, Wire, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::closed;
-use super::folder::{Example, Kind};
-use super::pinpoint::{self, Fault};
+use crate::closed;
+use crate::folder::{self, Example, Kind};
+use crate::pinpoint::{self, Fault};
 
 /// Judges the examples of one revision.
-pub(crate) struct Judge {
+pub struct Judge {
     revision: Revision,
     types: BTreeMap<&'static str, Rewrite>,
     strict: ValidatorMap,
@@ -45,42 +47,53 @@ type Rewrite = fn(&str, Dialect) -> Result<String, ReadError>;
 /// What was found about one file.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Verdict {
+#[non_exhaustive]
+pub struct Verdict {
+    /// The revision that it was judged in.
     #[serde(serialize_with = "as_text")]
-    pub(crate) revision: Revision,
-    pub(crate) type_name: String,
-    pub(crate) file: PathBuf,
-    pub(crate) kind: Kind,
-    pub(crate) status: Status,
+    pub revision: Revision,
+    /// The type that it was judged as.
+    pub type_name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// What it shows.
+    pub kind: Kind,
+    /// What it came to.
+    pub status: Status,
     /// What is wrong, or worth a note.
-    pub(crate) remarks: Vec<String>,
+    pub remarks: Vec<String>,
 }
 
+/// What was found about a file, in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Status {
+#[expect(clippy::exhaustive_enums, reason = "reports have a place for each")]
+pub enum Status {
+    /// It is as it should be.
     Passed,
     /// Refused strictly and accepted leniently: it lacks what absent means something.
     LenientOnly,
     /// We have no such type in this revision.
     NotDefined,
+    /// It is not.
     Failed,
 }
 
 impl Verdict {
-    pub(crate) fn is_failure(&self) -> bool {
+    /// Whether it is not as it should be.
+    pub fn is_failure(&self) -> bool {
         self.status == Status::Failed
     }
 }
 
 impl Judge {
     /// For the project's own examples: strict, and closed to members that no type names.
-    pub(crate) fn of_our_own(revision: Revision) -> Self {
+    pub fn of_our_own(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Refused)
     }
 
     /// For a specification's examples, which may say more than our types do.
-    pub(crate) fn of_strangers(revision: Revision) -> Self {
+    pub fn of_strangers(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Noted)
     }
 
@@ -108,7 +121,14 @@ impl Judge {
         })
     }
 
-    pub(crate) fn judge(&self, example: &Example) -> Verdict {
+    /// Judges all examples of a folder, laid out as `<Type>/*.json`.
+    pub fn folder(&self, folder: &Path, kind: Kind) -> AnyResult<Vec<Verdict>> {
+        let examples = folder::examples(folder, kind).with_context(|| format!("in {}", folder.display()))?;
+        Ok(examples.iter().map(|example| self.judge(example)).collect())
+    }
+
+    /// Judges one example.
+    pub fn judge(&self, example: &Example) -> Verdict {
         let mut remarks = Vec::new();
         let status = match self.checks(&example.type_name) {
             None if example.kind == Kind::CounterExample || self.unknown_members == UnknownMembers::Refused => {
@@ -228,6 +248,12 @@ impl Judge {
     }
 }
 
+impl fmt::Debug for Judge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Judge({})", self.revision)
+    }
+}
+
 struct Rewrites(BTreeMap<&'static str, Rewrite>);
 
 impl TypeVisitor for Rewrites {
@@ -240,7 +266,7 @@ impl TypeVisitor for Rewrites {
 }
 
 /// The validators of every definition of a document, and of every part of one. Formats are notes to the reader.
-pub(crate) fn compile(document: &Value) -> ValidatorMap {
+pub fn compile(document: &Value) -> ValidatorMap {
     let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
     options.build_map(document).expect("generated schemas are schemas")
 }
@@ -258,7 +284,8 @@ fn holds(all: &Value, part: &Value) -> bool {
     }
 }
 
+/// A revision as reports write it: for serde's `serialize_with`.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-pub(crate) fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

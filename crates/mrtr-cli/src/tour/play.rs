@@ -164,7 +164,10 @@ mod tests {
             Box::pin(async {
                 let file = stage.file("in-the-folder");
                 std::fs::write(&file, "")?;
-                let process = Command::new("sleep").arg("1000").stdin(Stdio::null()).spawn()?;
+                // Without the streams of the test: one that fails is to end all the same.
+                let mut process = Command::new("sleep");
+                process.arg("60").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                let process = process.spawn()?;
                 STARTED.get_or_init(|| (file, process.id().unwrap_or_default()));
                 stage.adopt(process).await;
                 std::future::pending().await

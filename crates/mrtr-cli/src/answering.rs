@@ -4,11 +4,12 @@ mod answers;
 mod sampling;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use mrtr::client::{AnswerError, Builder, terminal};
+use mrtr::schema::Printable;
 use mrtr::schema::elicitation::ElicitResult;
 use mrtr::schema::roots::Root;
 use mrtr::{FormRequest, PendingCall, UrlRequest};
@@ -17,6 +18,7 @@ pub(crate) use answers::Answers;
 
 use crate::failure::Failure;
 use crate::screen::Screen;
+use crate::shown;
 use sampling::Model;
 
 #[derive(clap::Args)]
@@ -35,15 +37,25 @@ pub(crate) struct AnsweringOptions {
     roots: Vec<String>,
 }
 
+/// What is done with a question that no file answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WhenAsked {
+    /// The person is asked.
+    Ask,
+    /// The call is put down.
+    PutDown,
+}
+
 /// Answers the questions of a call.
 pub(crate) struct Answering {
     answers: Answers,
     screen: Screen,
     has_person: bool,
-    /// Whether the call is put down rather than asked on.
-    puts_down: bool,
+    when_asked: WhenAsked,
     /// The person wants to stop.
     is_interrupted: AtomicBool,
+    /// What was asked and not answered, in words: a call in a session does not carry it.
+    unanswered: Mutex<Vec<String>>,
 }
 
 /// Why a question has no answer.
@@ -80,14 +92,15 @@ impl AnsweringOptions {
         &self,
         client: Builder,
         screen: &Screen,
-        puts_down: bool,
+        when_asked: WhenAsked,
     ) -> Result<(Builder, Arc<Answering>)> {
         let answering = Arc::new(Answering {
             answers: self.answers.as_deref().map(Answers::read).transpose()?.unwrap_or_default(),
             screen: screen.clone(),
             has_person: Screen::has_person(),
-            puts_down,
+            when_asked,
             is_interrupted: AtomicBool::new(false),
+            unanswered: Mutex::default(),
         });
         let (forms, urls) = (Arc::clone(&answering), Arc::clone(&answering));
         let mut client = client
@@ -147,6 +160,11 @@ impl Answering {
         self.answers.complete(call);
     }
 
+    /// What was asked and could not be answered here.
+    pub(crate) fn unanswered(&self) -> Vec<String> {
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The keys of answers to what was never asked: they may be misspelt.
     pub(crate) fn unused(&self) -> Vec<String> {
         self.answers.unused()
@@ -156,7 +174,7 @@ impl Answering {
         if let Some(answer) = self.answers.form(&form)? {
             return Ok(answer);
         }
-        self.may_ask()?;
+        self.may_ask().inspect_err(|_| self.note(&form.context().key, shown::form(form.message(), form.form())))?;
         let _question = self.screen.question();
         Ok(terminal::ask(form).await?)
     }
@@ -165,16 +183,21 @@ impl Answering {
         if let Some(answer) = self.answers.url(&url) {
             return Ok(answer);
         }
-        self.may_ask()?;
+        self.may_ask().inspect_err(|_| self.note(&url.context().key, shown::url(url.message(), url.url())))?;
         let _question = self.screen.question();
         Ok(terminal::visit(url).await?)
+    }
+
+    fn note(&self, key: &str, asked: String) {
+        let line = format!("{}: {asked}", Printable::line(key).up_to(64));
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
     fn may_ask(&self) -> Result<(), NoAnswer> {
         if self.is_interrupted.load(Ordering::Relaxed) {
             return Err(NoAnswer::Interrupted);
         }
-        if self.puts_down {
+        if self.when_asked == WhenAsked::PutDown {
             return Err(NoAnswer::PutDown);
         }
         if !self.has_person {

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use mrtr::schema::{Printable, Tool};
 
-use crate::answering::AnsweringOptions;
+use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::arguments::{self, nearest};
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
@@ -47,11 +47,9 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     if json.is_some() && !pairs.is_empty() {
         bail!(Failure::usage(format!("there are arguments both in --json and as `{}`", pairs[0])).next("give either"));
     }
-    let puts_down = save.is_some();
-    if let Some(file) = &save {
-        SavedCall::check_may_write(file)?;
-    }
-    let conversation = Conversation::begin(target, &reach, &answering, &output, puts_down)?;
+    let when_asked = if save.is_some() { WhenAsked::PutDown } else { WhenAsked::Ask };
+    save.as_deref().map_or(Ok(()), SavedCall::check_may_write)?;
+    let conversation = Conversation::begin(target, &reach, &answering, &output, when_asked)?;
     let tool = find(&conversation, &name).await?;
     let arguments = match &json {
         Some(text) => arguments::from_json(&tool, text)?,

@@ -13,7 +13,7 @@ use mrtr::{CallError, Client};
 
 pub(crate) use ending::explained;
 
-use crate::answering::{Answering, AnsweringOptions};
+use crate::answering::{Answering, AnsweringOptions, WhenAsked};
 use crate::failure::{Code, Failure};
 use crate::saved::{SaveTo, SavedCall, Work};
 use crate::screen::Screen;
@@ -48,17 +48,17 @@ pub(crate) enum Ended {
 }
 
 impl Conversation {
-    /// `puts_down`: nothing is asked at the terminal, the call is put down instead.
+    /// Sets a client up, and reaches for the server.
     pub(crate) fn begin(
         target: Target,
         reach: &ReachOptions,
         answering: &AnsweringOptions,
         output: &OutputOptions,
-        puts_down: bool,
+        when_asked: WhenAsked,
     ) -> Result<Self> {
         let screen = Screen::default();
         let client = reach.client(&target, &screen)?;
-        let (client, answering) = answering.prepare(client, &screen, puts_down)?;
+        let (client, answering) = answering.prepare(client, &screen, when_asked)?;
         let client = client.build();
         let task = Arc::default();
         tokio::spawn(follow(client.clone(), screen.clone(), Arc::clone(&task)));

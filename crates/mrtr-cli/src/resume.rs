@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use mrtr::schema::Printable;
 
-use crate::answering::AnsweringOptions;
+use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
 use crate::saved::{SaveTo, SavedCall, Work};
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let Options { file, cancel, keep, answering, reach, output } = options;
     let SavedCall { target, tool, work, .. } = SavedCall::read(&file)?;
-    let conversation = Conversation::begin(target, &reach, &answering, &output, false)?;
+    let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
     let shown = Printable::line(&tool).up_to(64);
     // Who is about to be sent the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("going on with `{shown}` at {}", conversation.target())));

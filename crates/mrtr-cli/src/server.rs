@@ -3,6 +3,7 @@
 use std::fmt;
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
 use mrtr::client::{Builder, ObservedTransport, Transport};
@@ -95,7 +96,7 @@ impl ReachOptions {
     pub(crate) fn client(&self, target: &Target, screen: &Screen) -> Result<Builder> {
         let builder = match target {
             Target::Url(url) => self.over(self.http(url)?, screen),
-            Target::Stdio(words) => self.over(child(words, screen)?, screen),
+            Target::Stdio(words) => self.over(child(words, screen, self.trace)?, screen),
         };
         Ok(builder.info("mrtr-cli", env!("CARGO_PKG_VERSION")))
     }
@@ -134,14 +135,19 @@ fn nearest_url(text: &str) -> String {
     }
 }
 
-fn child(words: &[String], screen: &Screen) -> Result<mrtr::StdioTransport> {
+fn child(words: &[String], screen: &Screen, trace: bool) -> Result<mrtr::StdioTransport> {
     let Some((program, arguments)) = words.split_first() else {
         return Err(Failure::usage("the command that starts the server is empty").into());
     };
     let mut command = Command::new(program);
     command.args(arguments);
-    let screen = screen.clone();
-    let hear = move |line: String| screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&line))));
+    let (screen, said) = (screen.clone(), AtomicUsize::new(0));
+    let most = if trace { usize::MAX } else { MOST_SAID };
+    let hear = move |line: String| match said.fetch_add(1, Ordering::Relaxed) {
+        said if said < most => screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&line)))),
+        said if said == most => screen.say(styled(QUIET, "server: … (--trace shows all that it says)")),
+        _ => {}
+    };
     ChildServer::new(command).on_stderr(hear).spawn().map_err(|error| {
         let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
         Failure::new(format!("{error}: {cause}"))
@@ -152,3 +158,6 @@ fn child(words: &[String], screen: &Screen) -> Result<mrtr::StdioTransport> {
             .into()
     })
 }
+
+/// More of what a server says on its standard error is noise to a person who calls it.
+const MOST_SAID: usize = 10;

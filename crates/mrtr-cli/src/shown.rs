@@ -7,7 +7,7 @@ use mrtr::PendingCall;
 use mrtr::client::{ServerNotification, ServerRequest, WireMessage};
 use mrtr::schema::content::ResourceContents;
 use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind};
-use mrtr::schema::{CallToolResult, ContentBlock, InputRequest, Printable};
+use mrtr::schema::{CallToolResult, ContentBlock, Form, InputRequest, Printable};
 use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
@@ -77,20 +77,25 @@ pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
 fn asked(question: &InputRequest) -> String {
     match question {
         InputRequest::Elicit(request) => match &request.params {
-            ElicitParams::Form(form) => {
-                let fields: Vec<_> = form.requested_schema.fields().map(field).collect();
-                format!("{} ({})", Printable::line(&form.message), fields.join(", "))
-            }
-            ElicitParams::Url(url) => {
-                let link = Printable::line(url.url.as_str()).up_to(usize::MAX);
-                format!("{} (visit {link})", Printable::line(&url.message))
-            }
+            ElicitParams::Form(params) => form(&params.message, &params.requested_schema),
+            ElicitParams::Url(params) => url(&params.message, params.url.as_str()),
             _ => "a question of a kind that is not known here".to_owned(),
         },
         InputRequest::Sample(_) => "an answer of a model (--sample-with, --sample-command)".to_owned(),
         InputRequest::Roots(_) => "your folders (--root)".to_owned(),
         other => Printable::line(other.method()).to_string(),
     }
+}
+
+/// A form in one line: what is asked, and its fields.
+pub(crate) fn form(message: &str, form: &Form) -> String {
+    let fields: Vec<_> = form.fields().map(field).collect();
+    format!("{} ({})", Printable::line(message), fields.join(", "))
+}
+
+/// A page to visit, in one line.
+pub(crate) fn url(message: &str, url: &str) -> String {
+    format!("{} (visit {})", Printable::line(message), Printable::line(url).up_to(usize::MAX))
 }
 
 fn field(field: Field<'_>) -> String {

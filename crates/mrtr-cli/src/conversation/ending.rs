@@ -15,8 +15,18 @@ impl Conversation {
     /// What the person is told of a call that did not give its result.
     pub(super) fn failed(&self, tool: &str, error: CallError, save_to: &SaveTo) -> anyhow::Error {
         let failure = explained(&error, self.target());
-        let Some(call) = error.into_pending().filter(is_worth_saving) else { return failure.into() };
+        let Some(call) = error.into_pending().filter(is_worth_saving) else { return self.not_put_down(failure).into() };
         self.put_down(failure, tool, call, save_to).into()
+    }
+
+    /// A session asks in the middle of a call, which ends with it: there is nothing to go on with.
+    fn not_put_down(&self, failure: Failure) -> Failure {
+        let asked = self.answering.unanswered();
+        if asked.is_empty() {
+            return failure;
+        }
+        let failure = asked.into_iter().fold(failure, |failure, asked| failure.next(format!("asked: {asked}")));
+        failure.next("the server asks in a session, in which no call can be put down: make it again at a terminal, or with --answers FILE")
     }
 
     fn put_down(&self, failure: Failure, tool: &str, mut call: PendingCall, save_to: &SaveTo) -> Failure {

@@ -49,7 +49,7 @@ struct Inner {
     endpoint: RwLock<Endpoint>,
     refusal: Mutex<Option<Refusal>>,
     seen: Mutex<Vec<Seen>>,
-    /// So many streams are cut off after two events.
+    /// So many streams are cut off behind their first question.
     cuts: AtomicUsize,
     address: SocketAddr,
 }
@@ -136,8 +136,9 @@ async fn pass(State(front): State<Front>, request: Request) -> Response {
     if !is_stream || !front.cuts_this(&seen.kind()) {
         return Response::from_parts(head, Body::new(body));
     }
+    // It breaks off behind the first question.
     let mut begun = Vec::new();
-    for _ in 0..2 {
+    while !String::from_utf8_lossy(&begun).contains("elicitation/create") {
         begun.extend_from_slice(&body.frame().await.unwrap().unwrap().into_data().unwrap());
     }
     Response::from_parts(head, Body::from(begun))

@@ -130,10 +130,13 @@ struct OpenQuestion {
 }
 
 /// What came of answering.
-struct Answering {
-    id: RequestId,
-    /// Nothing, if the server withdrew the question.
-    outcome: Option<Result<(), Ended>>,
+enum Answering {
+    /// There is an answer, which is to be sent; or none, if the server withdrew the question.
+    Given {
+        id: RequestId,
+        message: Option<Result<String, Ended>>,
+    },
+    Sent(Result<(), Ended>),
 }
 
 impl<'a> OpenQuestions<'a> {
@@ -188,10 +191,7 @@ impl<'a> OpenQuestions<'a> {
         let question = Question::read(&request, session.revision);
         if let Question::Ping = question {
             // It asks nothing of the caller, so that it costs no round and the network's time goes on.
-            self.answering.push(Box::pin(async move {
-                let pong = answer_message(&id, Ok(&serde_json::json!({})));
-                Answering { outcome: Some(send(client, session, &pong).await), id }
-            }));
+            self.send(answer_message(&id, Ok(&serde_json::json!({}))));
             return Ok(());
         }
         let bytes = request.params.as_str().len() + request.method.len();
@@ -205,8 +205,15 @@ impl<'a> OpenQuestions<'a> {
         self.bytes += bytes;
         self.open.insert(id.clone(), OpenQuestion { key, bytes, stop });
         let answered = Abortable::new(respond(client, session, request, question, context), stopped);
-        self.answering.push(Box::pin(async move { Answering { outcome: answered.await.ok(), id } }));
+        self.answering.push(Box::pin(async move { Answering::Given { message: answered.await.ok(), id } }));
         Ok(())
+    }
+
+    fn send(&mut self, message: String) {
+        let (client, session) = (self.client(), self.session);
+        self.answering.push(Box::pin(async move {
+            Answering::Sent(client.tell(session, &message).await.map_err(Ended::Transport))
+        }));
     }
 
     /// Counts a question against the limits that all questions of a round have together.
@@ -230,11 +237,17 @@ impl<'a> OpenQuestions<'a> {
         }
     }
 
-    fn answered(&mut self, Answering { id, outcome }: Answering) -> Result<(), Ended> {
-        let Some(question) = self.open.remove(&id) else { return outcome.unwrap_or(Ok(())) };
+    fn answered(&mut self, answering: Answering) -> Result<(), Ended> {
+        let (id, message) = match answering {
+            Answering::Given { id, message } => (id, message),
+            Answering::Sent(sent) => return sent,
+        };
+        let Some(question) = self.open.remove(&id) else { return Ok(()) };
         self.bytes -= question.bytes;
-        if let Some(outcome) = outcome {
-            outcome?;
+        if let Some(message) = message {
+            // The server may ask on as soon as it has the answer, and before this client knows that it has: that is
+            // another round.
+            self.send(message?);
             self.driver.reporter.emit(EventKind::Answered(question.key));
         }
         if self.open.is_empty() {
@@ -245,15 +258,15 @@ impl<'a> OpenQuestions<'a> {
     }
 }
 
-/// Has a question answered by its handler, and sends the answer. What no handler answers is refused, and the server hears
-/// why; nothing is made up.
+/// Has a question answered by its handler, and gives the message that says so. What no handler answers is refused, and the
+/// server hears why; nothing is made up.
 async fn respond(
     client: &Client,
     session: &Session,
     request: ServerRequest,
     question: Question,
     context: QuestionContext,
-) -> Result<(), Ended> {
+) -> Result<String, Ended> {
     let (key, revision) = (context.key.clone(), session.revision);
     let answer = match question {
         Question::Ping => Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, "a ping is no question")),
@@ -265,14 +278,10 @@ async fn respond(
             Err(unanswered) => return Err(Ended::Unanswered { key, method: request.method, unanswered }),
         },
     };
-    send(client, session, &answer_message(&request.id, answer.as_ref())).await
+    Ok(answer_message(&request.id, answer.as_ref()))
 }
 
 fn not_offered(input: &InputRequest) -> ErrorObject {
     let text = format!("This client has no handler for `{}` of this kind, and has not offered one", input.method());
     ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text)
-}
-
-async fn send(client: &Client, session: &Session, message: &str) -> Result<(), Ended> {
-    client.tell(session, message).await.map_err(Ended::Transport)
 }

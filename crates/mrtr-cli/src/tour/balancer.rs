@@ -31,9 +31,11 @@ impl Instance {
         Self { at, address, url: format!("http://{address}{}", mrtr::http::PATH) }
     }
 
-    /// Whether nothing listens there any more.
+    /// Whether nothing listens there any more. A connection may then be made from the very port that it goes to, and
+    /// meet itself.
     pub(crate) async fn is_gone(&self) -> bool {
-        TcpStream::connect(self.address).await.is_err()
+        let connected = TcpStream::connect(self.address).await;
+        !connected.is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != self.address))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Where a story is played: its servers, its clients, its folder, what was seen and what is claimed.
 
 use std::fmt::Debug;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -32,13 +33,12 @@ pub(crate) struct Stage {
 struct Running {
     at: Actor,
     stop: oneshot::Sender<()>,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<io::Result<()>>,
 }
 
 impl Stage {
     pub(crate) fn new(recording: Recording) -> Result<Self> {
-        let folder = tempfile::Builder::new().prefix("mrtr-tour-").tempdir();
-        let folder = folder.context("there is no room for a temporary folder")?;
+        let folder = temporary_folder().context("there is no room for a temporary folder")?;
         Ok(Self {
             recording,
             claims: Claims::default(),
@@ -143,6 +143,15 @@ impl Running {
             drop(serving.await);
         }
     }
+}
+
+/// A folder that other users of this machine cannot look into: stores keep replies there.
+fn temporary_folder() -> io::Result<TempDir> {
+    let mut folder = tempfile::Builder::new();
+    folder.prefix("mrtr-tour-");
+    #[cfg(unix)]
+    folder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+    folder.tempdir()
 }
 
 /// How long a server may take to end.

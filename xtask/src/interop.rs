@@ -1,5 +1,5 @@
-//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and ours calls a
-//! server of another SDK.
+//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and ours calls
+//! servers of another SDK, of both eras.
 //!
 //! The server is `examples/azure_devops.rs`, unchanged, in a process of its own for each call: what it did is counted by
 //! what it printed.
@@ -76,7 +76,7 @@ fn run_with(packages: Installation) -> Result<Outcome> {
     let programs = metadata.target_directory.join("debug");
     let clients = clients::all(&packages, &programs);
     let mut rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
-    rows.push(Row { who: servers::PYTHON.to_owned(), seen: servers::python(&packages, &programs) });
+    rows.extend(servers::rows(&packages, &programs));
     print(&report::as_table(&rows))?;
     Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
 }

@@ -42,7 +42,7 @@ pub(super) fn rows(packages: &Packages, programs: &Path) -> Vec<Row> {
 fn greet(client: &Path, expected: &str, call: &dyn Fn(&mut Command) -> Result<Option<Served>>) -> Result<Seen> {
     let mut command = Command::new(client);
     let _served = call(&mut command)?;
-    let output = in_time(&mut command)?;
+    let output = in_time(&command)?;
     let Printed { version, tools, asked, text } = Printed::of(&output)?;
     let version = version.unwrap_or_default();
     ensure!(version == expected, "it speaks {version:?}");

@@ -2,6 +2,8 @@
 
 pub(crate) mod neva_server;
 pub(crate) mod rmcp_client;
+#[cfg(test)]
+mod rmcp_inline_await;
 pub(crate) mod rmcp_server;
 
 use crate::tracker::{Original, Resolution, Resolved};

@@ -11,6 +11,7 @@ mod unmatched;
 mod write;
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
@@ -311,8 +312,7 @@ impl<'a> Round<'a> {
             let (method, revision) = (&self.request.method, self.revision());
             return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
         }
-        let keys: Vec<_> = questions.iter().map(|question| &question.key).collect();
-        self.note("asked", field::debug(&keys));
+        self.note("asked", field::debug(Keys(&questions)));
         let gate = gate::check(
             questions.iter().map(|question| &question.request),
             &self.request.capabilities,
@@ -401,6 +401,15 @@ impl<'a> Round<'a> {
                 self.identity.write(&failed?, self.revision())
             }
         }
+    }
+}
+
+/// The keys of questions, as the log shows them: where nothing is logged, no list of them is made.
+struct Keys<'a>(&'a [Question]);
+
+impl fmt::Debug for Keys<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|question| &question.key)).finish()
     }
 }
 

@@ -33,6 +33,7 @@ const STATE: &str = "crates/mrtr-state/README.md";
 const MEMORY: &str = "crates/mrtr-state/src/single_use/memory.rs";
 const LIFETIMES: &str = "crates/mrtr-state/src/lifetimes.rs";
 const FORMAT: &str = "docs/STATE_FORMAT.md";
+const GUIDE: &str = "docs/GUIDE.md";
 const SECURITY: &str = "docs/SECURITY.md";
 pub(crate) const STDIO: &str = "crates/mrtr-stdio/README.md";
 const STDIO_SERVER: &str = "crates/mrtr-stdio/src/server.rs";
@@ -51,6 +52,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_client::Limits::backoff", time(limits.backoff), &[(LIMITS, "by half. {} by default")]),
         row("mrtr_client::Limits::url_pause", time(limits.url_pause), &[(CLIENT, "{} before a URL is shown again"), (LIMITS, "as much as a half. {} by default")]),
         row("mrtr_client::Limits::exchange", time(limits.exchange), &[(CLIENT, "{} for each exchange"), (LIMITS, "the server may take. {} by default")]),
+        row("mrtr_client::Limits::probe", time(limits.probe), &[(CLIENT, "{} for a probe over stdio"), (LIMITS, "answered before it. {} by default")]),
         row("mrtr_client::Limits::questions", count(limits.questions), &[(CLIENT, "{} questions at once"), (LIMITS, "ask for at once. {} by default")]),
         row("mrtr_client::Limits::state_bytes", bytes(limits.state_bytes), &[(CLIENT, "{} of state"), (LIMITS, "state that is taken, in bytes. {} by default")]),
         row("mrtr_client::Limits::reply_bytes", bytes(limits.reply_bytes), &[(CLIENT, "{} of reply"), (LIMITS, "reply that is taken, in bytes. {} by default")]),
@@ -69,7 +71,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::Endpoint::DEFAULT_BODY_TIMEOUT", time(Endpoint::DEFAULT_BODY_TIMEOUT), &[(HTTP, "| time for a body | {} | `Endpoint::body_timeout`; 408 |"), (ENDPOINT, "for a body to arrive. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_CONCURRENCY", count(Endpoint::DEFAULT_CONCURRENCY), &[(HTTP, "| requests at a time | {} | `Endpoint::concurrency`; 503 |"), (ENDPOINT, "others are sent away for a second. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_SUBSCRIPTIONS", count(Endpoint::DEFAULT_SUBSCRIPTIONS), &[(HTTP, "| subscriptions at a time | {} | `Endpoint::subscriptions`; 503 |"), (ENDPOINT, "this many subscriptions at a time. {} by default")]),
-        row("mrtr_http::Endpoint::DEFAULT_KEEP_ALIVE", time(Endpoint::DEFAULT_KEEP_ALIVE), &[(HTTP, "| quiet on a stream | {} | `Endpoint::keep_alive`; a comment |"), (ENDPOINT, "quiet streams after this long. {} by default")]),
+        row("mrtr_http::Endpoint::DEFAULT_KEEP_ALIVE", time(Endpoint::DEFAULT_KEEP_ALIVE), &[(GUIDE, "gets a comment every {};"), (HTTP, "| quiet on a stream | {} | `Endpoint::keep_alive`; a comment |"), (ENDPOINT, "quiet streams after this long. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_CONNECTIONS", count(Serve::DEFAULT_CONNECTIONS), &[(HTTP, "| connections at a time | {} | `Serve::connections`; others wait |"), (SERVE, "on all threads together. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_HEADER_TIMEOUT", time(Serve::DEFAULT_HEADER_TIMEOUT), &[(HTTP, "| time for a head, and between requests | {} | `Serve::header_timeout`; closed |"), (SERVE, "or one that is kept. {} by default")]),
         row("mrtr_http::Serve::DEFAULT_WRITE_TIMEOUT", time(Serve::DEFAULT_WRITE_TIMEOUT), &[(HTTP, "| time for a client to read | {} | `Serve::write_timeout`; closed |"), (SERVE, "to read what it is sent. {} by default")]),
@@ -79,9 +81,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::Serve::HTTP2_WINDOW", bytes(Serve::HTTP2_WINDOW), &[(HTTP, "on HTTP/2 {} of what nobody has read yet")]),
         row("mrtr_http::HttpTransport::ANNOTATION_BYTES", bytes(HttpTransport::ANNOTATION_BYTES), &[(HTTP, "takes {} at most (`HttpTransport::ANNOTATION_BYTES`)")]),
         row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
+        row("mrtr_http::HttpTransport::SESSION_ID_BYTES", bytes(HttpTransport::SESSION_ID_BYTES), &[(HTTP, "may have {} (`HttpTransport::SESSION_ID_BYTES`)")]),
+        row("mrtr_http::HttpTransport::RESUME_FAILURES", count(HttpTransport::RESUME_FAILURES), &[(HTTP, "failed {} times in a row (`HttpTransport::RESUME_FAILURES`)")]),
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
-        row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
+        row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
         row("mrtr_server::SessionLimits::sessions", count(sessions.sessions), &[(SERVER, "{} sessions at a time"), (SESSIONS, "sessions there are at a time. {} by default")]),
         row("mrtr_server::SessionLimits::sessions_of_caller", count(sessions.sessions_of_caller), &[(SESSIONS, "where callers are known. {} by default")]),
         row("mrtr_server::SessionLimits::idle", time(sessions.idle), &[(SERVER, "{} after the client was last heard of"), (SESSIONS, "no stream is open. {} by default")]),
@@ -90,11 +94,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_server::SessionLimits::calls", count(sessions.calls), &[(SESSIONS, "calls of a session are open at a time. {} by default")]),
         row("mrtr_server::SessionLimits::questions", count(sessions.questions), &[(SESSIONS, "questions of a call are open at a time. {} by default")]),
         row("mrtr_server::SessionLimits::question_timeout", time(sessions.question_timeout), &[(SERVER, "waited for {}, unless"), (SESSIONS, "the question says otherwise. {} by default")]),
-        row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
-        row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
-        row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),
-        row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[]),
-        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(FORMAT, "at most {} by default")]),
+        row("mrtr_state::Lifetimes::round", time(lifetimes.round), &[(GUIDE, "a client has {} to come back with a state"), (GUIDE, "A state lives for {} unless its tool says otherwise"), (STATE, "a state lives for {}"), (LIFETIMES, "come back with a state. {} by default"), (SECURITY, "{} after it was sealed"), (FORMAT, "{} a state,"), (FORMAT, "longest-lived state lives: {} by default")]),
+        row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(GUIDE, "rounds and {}, and a client has"), (GUIDE, "has ended: {} after the deployment"), (STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
+        row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(GUIDE, "A call has {} rounds"), (STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),
+        row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[(GUIDE, "Clocks may differ by {}.")]),
+        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(GUIDE, "A state has {}:"), (FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
         row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others are refused. {} by default")]),
@@ -103,8 +107,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_stdio::StdioTransport::DEFAULT_LINE_LIMIT", bytes(StdioTransport::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a message | {} | `ChildServer::line_limit`"), (STDIO_CLIENT, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::StdioTransport::DEFAULT_EXIT_TIMEOUT", time(StdioTransport::DEFAULT_EXIT_TIMEOUT), &[(STDIO, "| time for a process to end | {} | `ChildServer::exit_timeout`"), (STDIO_CLIENT, "once more after SIGTERM. {} by")]),
         row("mrtr_stdio::StdioTransport::NOTIFICATION_BYTES", bytes(StdioTransport::NOTIFICATION_BYTES), &[(STDIO, "| notifications that wait for a call | {} |")]),
+        row("mrtr_stdio::StdioTransport::WAITING_QUESTIONS", count(StdioTransport::WAITING_QUESTIONS), &[(STDIO, "| questions that wait for a call, in a session | {} |")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_WORKERS", count(TaskOptions::DEFAULT_WORKERS), &[(TASKS, "runs at once: {}.")]),
-        row("mrtr_tasks::TaskOptions::DEFAULT_LEASE", time(TaskOptions::DEFAULT_LEASE), &[(TASKS, "take a task over: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_LEASE", time(TaskOptions::DEFAULT_LEASE), &[(GUIDE, "when the lease, {}, is over"), (TASKS, "take a task over: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_TTL", time(TaskOptions::DEFAULT_TTL), &[(TASKS, "client has no wish: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_LONGEST_TTL", time(TaskOptions::DEFAULT_LONGEST_TTL), &[]),
         row("mrtr_tasks::TaskOptions::DEFAULT_RETENTION", time(TaskOptions::DEFAULT_RETENTION), &[]),

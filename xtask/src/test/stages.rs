@@ -115,4 +115,6 @@ const FEATURES: [&[&str]; 20] = [
     &["mrtr-http", "--features", "client"],
     &["mrtr-stdio", "--features", "server"],
     &["mrtr-stdio", "--features", "client"],
+    &["mrtr-validate"],
+    &["mrtr-cli"],
 ];

@@ -1,0 +1,133 @@
+//! The guide keeps its word: each of its blocks is compiled and run, read, or compared with what is really said.
+//!
+//! A block of Rust stands in a file that is compiled: one of these modules, which test it, an example, or what the
+//! benchmark measures of others. The page may lay it out as it likes.
+#![allow(clippy::unused_async, reason = "what stands in for a bank or a shop is asked over the network in earnest")]
+
+mod deployment;
+mod effects;
+mod flows;
+mod forms;
+mod hosts;
+mod mermaid;
+mod page;
+mod session;
+mod tasks;
+mod testing;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use mrtr::prelude::*;
+use page::{Block, PAGE};
+
+#[test]
+fn every_block_is_checked_by_what_its_tag_says() {
+    let sources = page::sources();
+    let blocks = page::all();
+    assert!(blocks.len() > 30, "only {} blocks were found", blocks.len());
+    let mut wrong = Vec::new();
+    for block in blocks {
+        let checked = match block.tag {
+            "rust" => stands_in(&sources, &block),
+            "json" => serde_json::from_str::<Value>(block.text).map(drop).map_err(|error| error.to_string()),
+            "toml" => dependencies(&block),
+            "sh" => shell(&block),
+            "mermaid" => mermaid::check(&block),
+            tag => Err(format!("there is no check for `{tag}`")),
+        };
+        if let Err(reason) = checked {
+            wrong.push(format!("docs/GUIDE.md:{}: {reason}", block.line));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn stands_in(sources: &[(String, String)], block: &Block) -> Result<(), String> {
+    let bare = page::without_layout(block.text);
+    if bare.len() < 20 {
+        return Err("it is so short that it stands anywhere".into());
+    }
+    match sources.iter().any(|(_, source)| source.contains(&bare)) {
+        true => Ok(()),
+        false => Err("it stands in no file that is compiled".into()),
+    }
+}
+
+/// The features that it names are there.
+fn dependencies(block: &Block) -> Result<(), String> {
+    let read = |text: &str| text.parse::<toml::Table>().map_err(|error| error.to_string());
+    let (block, facade) = (read(block.text)?, read(include_str!("../../../crates/mrtr/Cargo.toml"))?);
+    let wanted = block["dependencies"]["mrtr"]["features"].as_array().ok_or("it names no features of mrtr")?;
+    for feature in wanted {
+        let name = feature.as_str().ok_or("a feature is text")?;
+        if facade["features"].get(name).is_none() {
+            return Err(format!("mrtr has no feature `{name}`"));
+        }
+    }
+    Ok(())
+}
+
+/// The shell can read it; and what it runs is run by the test that is named here, or is a program of this workspace.
+fn shell(block: &Block) -> Result<(), String> {
+    let parsed = Command::new("sh").args(["-n", "-c", block.text]).stdin(Stdio::null()).status();
+    if !parsed.map_err(|error| error.to_string())?.success() {
+        return Err("the shell cannot read it".into());
+    }
+    let manifest = include_str!("../../Cargo.toml");
+    for line in block.text.lines() {
+        let is_run = match line.split_once(" --bin ") {
+            // Run by `examples/tests/readme.rs` and `examples/tests/examples`.
+            Some(("cargo run -p mrtr-examples" | "cargo test -p mrtr-examples", name)) => {
+                ["hello", "testing_a_flow"].contains(&name) && manifest.contains(&format!("name = \"{name}\""))
+            }
+            // Run by `deployment::the_key_that_the_page_makes_can_be_used`.
+            _ => line.starts_with("export MRTR_STATE_KEYS=\"shop-eu="),
+        };
+        if !is_run {
+            return Err(format!("no test runs `{line}`"));
+        }
+    }
+    Ok(())
+}
+
+/// Its readers have mrtr and tokio, and nothing else.
+#[test]
+fn its_own_programs_take_in_mrtr_and_tokio_alone() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guide");
+    for name in ["deployment", "flows", "forms", "hosts", "tasks", "testing"] {
+        let source = std::fs::read_to_string(folder.join(format!("{name}.rs"))).expect("it can be read");
+        for line in source.lines().filter(|line| line.starts_with("use ")) {
+            let ours = ["use std::", "use mrtr::", "use tokio::", "use crate::"];
+            assert!(ours.iter().any(|name| line.starts_with(name)), "{name}.rs: {line}");
+        }
+    }
+}
+
+#[test]
+fn its_links_lead_somewhere() {
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
+    let mut followed = BTreeSet::new();
+    for link in PAGE.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(link, _)| link) {
+        let (file, part) = link.split_once('#').unwrap_or((link, ""));
+        if file.starts_with("https://") || !followed.insert(link) {
+            continue;
+        }
+        let path = if file.is_empty() { docs.join("GUIDE.md") } else { docs.join(file) };
+        assert!(path.exists(), "{link}");
+        if !part.is_empty() {
+            let text = std::fs::read_to_string(&path).expect("it can be read");
+            let mut headings = text.lines().filter(|line| line.starts_with('#')).map(anchor);
+            assert!(headings.any(|heading| heading == part), "{link}: there is no such heading");
+        }
+    }
+    assert!(followed.len() > 20, "only {} links were found", followed.len());
+}
+
+/// What GitHub makes of a heading.
+fn anchor(heading: &str) -> String {
+    let text = heading.trim_start_matches('#').trim().to_lowercase();
+    let kept = |letter: &char| letter.is_alphanumeric() || [' ', '-', '_'].contains(letter);
+    text.chars().filter(kept).map(|letter| if letter == ' ' { '-' } else { letter }).collect()
+}

@@ -1,0 +1,61 @@
+//! Section "Tasks": what an operator sees and does.
+
+use std::time::Duration;
+
+use mrtr::prelude::*;
+use mrtr::server::{TaskPolicy, testing};
+use mrtr::tasks::store::MemoryTaskStore;
+use mrtr::tasks::{End, WaitsFor};
+
+#[data]
+struct Echo {
+    input: String,
+}
+
+async fn echo(flow: Flow) -> Result<String> {
+    let Echo { input } = flow.elicit("echo_input", "What should be echoed?").await?;
+    Ok(format!("Echo: {input}"))
+}
+
+/// Lists what is open, and ends what has waited for a person for a week.
+async fn tidy_up(tasks: &Tasks) -> Result<usize> {
+    let open = tasks.view(None, 1000).await?.into_iter().filter(|task| task.end.is_none());
+    let mut ended = 0;
+    for task in open {
+        println!("{} {} is {:?}, waits for {:?}", task.id, task.tool, task.status, task.waits_for);
+        if matches!(task.waits_for, WaitsFor::Answers(_)) && task.age > Duration::from_hours(24 * 7) {
+            tasks.cancel(task.id).await?;
+            ended += 1;
+        }
+    }
+    Ok(ended)
+}
+
+#[tokio::test]
+async fn an_operator_sees_what_a_task_waits_for() -> Result<()> {
+    let tasks = Tasks::new(MemoryTaskStore::default());
+    let server = Server::builder("echo", "1.0.0")
+        .tool(Tool::new("echo", echo).tasks(TaskPolicy::Required))
+        .extension(tasks.clone())
+        .build()?;
+    let client = testing::Client::new(&server).declaring_extension("io.modelcontextprotocol/tasks");
+    let call = client.call_tool("echo", json!({})).await;
+    assert_eq!(call.response()["result"]["resultType"], "task", "{}", call.response());
+
+    let waits = async || loop {
+        let task = tasks.view(None, 1).await?.pop().ok_or("there is a task")?;
+        if matches!(task.waits_for, WaitsFor::Answers(_)) {
+            return Ok::<_, Failure>(task);
+        }
+        tokio::task::yield_now().await;
+    };
+    let task = tokio::time::timeout(Duration::from_secs(60), waits()).await??;
+    assert_eq!(task.waits_for, WaitsFor::Answers(vec!["echo_input".into()]));
+    assert_eq!(tidy_up(&tasks).await?, 0, "it is a young one");
+
+    tasks.cancel(task.id).await?;
+    let ended = tasks.view(None, 1).await?.pop().ok_or("it is kept")?;
+    assert_eq!(ended.end, Some(End::Cancelled));
+    tasks.shut_down().await;
+    Ok(())
+}

@@ -157,7 +157,15 @@ impl Options {
         // With a database that is down now and then, what a worker lost waits longer for the next one.
         let patience = if self.store == Store::Sqlite { 20 } else { 60 };
         Ok(if self.short {
-            Plan { tasks: 30, seconds: 6, patience, thought_ms: 400, step_ms: 1_000, seed, between_faults: FAULTS_SHORT }
+            Plan {
+                tasks: 30,
+                seconds: 6,
+                patience,
+                thought_ms: 400,
+                step_ms: 1_000,
+                seed,
+                between_faults: FAULTS_SHORT,
+            }
         } else {
             let seconds = self.minutes * 60;
             let tasks = self.tasks;

@@ -8,6 +8,7 @@ mod conversation;
 mod demo;
 mod failure;
 mod keys;
+mod postgres;
 mod private_file;
 mod resume;
 mod saved;
@@ -48,6 +49,8 @@ enum Command {
     Tasks(tasks::Options),
     /// Makes and rotates the keys that states are sealed with
     Keys(keys::Options),
+    /// Makes the tables of a fleet in PostgreSQL, or brings them to the newest version
+    Postgres(postgres::Options),
     /// Looks into a sealed state
     State(state::Options),
     /// Checks the example JSON of a specification, in a document or a folder
@@ -68,6 +71,7 @@ async fn main() -> ExitCode {
         Command::Serve(options) => serve::run(options).await,
         Command::Tasks(options) => tasks::run(options).await,
         Command::Keys(options) => keys::run(&options),
+        Command::Postgres(options) => postgres::run(options).await,
         Command::State(options) => state::run(&options),
         Command::Validate(options) => validate::run(&options),
         Command::Completions(options) => completions::run(&options),

@@ -4,6 +4,7 @@ mod balancer;
 mod claims;
 mod drawing;
 mod effects;
+mod instances;
 mod legacy_client;
 mod message;
 mod play;
@@ -19,6 +20,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::builder::PossibleValuesParser;
 
+use crate::failure::Failure;
+use instances::FleetInstance;
 use play::{Interrupted, Played, play};
 use process::EchoServer;
 use recording::Screen;
@@ -47,11 +50,15 @@ pub(crate) struct Options {
 enum Part {
     #[command(hide = true)]
     EchoServer(EchoServer),
+    #[command(hide = true)]
+    FleetInstance(FleetInstance),
 }
 
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
-    if let Some(Part::EchoServer(server)) = options.part {
-        return server.run().await.map(|()| ExitCode::SUCCESS);
+    match options.part {
+        Some(Part::EchoServer(server)) => return server.run().await.map(|()| ExitCode::SUCCESS),
+        Some(Part::FleetInstance(instance)) => return instance.run().await.map(|()| ExitCode::SUCCESS),
+        None => {}
     }
     let screen = Screen::new(anstream::stdout());
     if options.list {
@@ -59,7 +66,14 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let is_wanted = |story: &Story| options.stories.is_empty() || options.stories.iter().any(|name| name == story.name);
-    let chosen: Vec<_> = STORIES.iter().filter(|story| is_wanted(story)).collect();
+    let wanted = STORIES.iter().filter(|story| is_wanted(story));
+    let (chosen, left_out): (Vec<_>, Vec<_>) = wanted.partition(|story| story.lacks().is_none());
+    for (story, lack) in left_out.iter().filter_map(|story: &&Story| Some((*story, story.lacks()?))) {
+        if !options.stories.is_empty() {
+            return Err(Failure::new(format!("the story {} cannot be played: {lack}", story.name)).into());
+        }
+        eprintln!("left out: the story {}, since {lack}", story.name);
+    }
     let drawn_on = (!options.json).then_some(&screen);
     let played = match play(&chosen, drawn_on, interrupt()).await {
         Ok(played) => played,

@@ -49,9 +49,7 @@ impl Place {
         command.arg("--trace").arg(self.file("trace"));
         match &self.database {
             Some(address) => command.arg("--store").arg(address),
-            None => {
-                command.arg("--store").arg(self.file("tasks.sqlite")).arg("--clock").arg(self.file("clock"))
-            }
+            None => command.arg("--store").arg(self.file("tasks.sqlite")).arg("--clock").arg(self.file("clock")),
         };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();

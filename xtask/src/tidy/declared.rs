@@ -68,7 +68,8 @@ pub(super) const EDGES: [(&str, &[&str]); 16] = [
         "mrtr-bench",
         &["mrtr-client", "mrtr-http", "mrtr-postgres", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"],
     ),
-    // On mrtr-schema for its checks of arguments, and on mrtr-state and mrtr-postgres for their stores: the facade does not choose them.
+    // On mrtr-schema for its checks of arguments, and on mrtr-state and mrtr-postgres for their stores: the facade does
+    // not choose them.
     ("mrtr-cli", &["mrtr", "mrtr-postgres", "mrtr-schema", "mrtr-state", "mrtr-validate"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),

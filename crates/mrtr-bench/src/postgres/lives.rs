@@ -77,13 +77,7 @@ impl Setting {
         figures
     }
 
-    fn figure(
-        self,
-        what: String,
-        turns: &[Turn],
-        other: fn(&Turn) -> Option<f64>,
-        target: Option<Target>,
-    ) -> Figure {
+    fn figure(self, what: String, turns: &[Turn], other: fn(&Turn) -> Option<f64>, target: Option<Target>) -> Figure {
         #[expect(clippy::cast_precision_loss, reason = "they are few")]
         let all = self.tasks as f64;
         let rate = |seconds: Vec<f64>| all / Spread::of(seconds).median;
@@ -93,7 +87,11 @@ impl Setting {
             who: "mrtr-postgres".to_owned(),
             ratio: Spread::of(turns.iter().filter_map(|turn| Some(other(turn)? / turn.store)).collect()),
             target,
-            absolute: format!("{:.0}/s against {:.0}/s", rate(turns.iter().map(|turn| turn.store).collect()), rate(others)),
+            absolute: format!(
+                "{:.0}/s against {:.0}/s",
+                rate(turns.iter().map(|turn| turn.store).collect()),
+                rate(others)
+            ),
         }
     }
 }

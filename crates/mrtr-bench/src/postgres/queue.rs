@@ -48,7 +48,8 @@ impl Queue {
     {
         self.runtime.block_on(async {
             let mut loops = JoinSet::new();
-            for (connection, jobs) in self.connections.iter().zip(jobs.chunks(jobs.len().div_ceil(self.connections.len())))
+            for (connection, jobs) in
+                self.connections.iter().zip(jobs.chunks(jobs.len().div_ceil(self.connections.len())))
             {
                 let (connection, jobs) = (Arc::clone(connection), jobs.to_vec());
                 loops.spawn(async move {

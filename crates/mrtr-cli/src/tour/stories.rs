@@ -2,6 +2,7 @@
 
 mod azure_devops;
 pub(crate) mod echo_task;
+pub(crate) mod fleet;
 mod load_shedding;
 mod lost_reply;
 mod mixed_kinds;
@@ -11,6 +12,7 @@ mod weather;
 
 use anyhow::Result;
 use futures_util::future::BoxFuture;
+use mrtr_postgres::testing::Cluster;
 use serde::Serialize;
 
 use super::recording::Actor;
@@ -35,8 +37,15 @@ pub(crate) struct Story {
 /// Plays a story on a stage. What it has shown, it claims there.
 pub(crate) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, Result<()>>;
 
+impl Story {
+    /// What this machine lacks for it.
+    pub(crate) fn lacks(&self) -> Option<&'static str> {
+        (self.name == fleet::STORY.name && !Cluster::is_installed()).then_some("PostgreSQL is not installed")
+    }
+}
+
 /// All of them.
-pub(crate) const STORIES: [Story; 8] = [
+pub(crate) const STORIES: [Story; 9] = [
     weather::STORY,
     azure_devops::STORY,
     rolling_upgrade::STORY,
@@ -45,4 +54,5 @@ pub(crate) const STORIES: [Story; 8] = [
     echo_task::STORY,
     lost_reply::STORY,
     two_eras::STORY,
+    fleet::STORY,
 ];

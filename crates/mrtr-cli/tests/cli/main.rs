@@ -8,6 +8,7 @@ mod errors;
 mod help;
 mod keys;
 mod person;
+mod postgres;
 mod program;
 mod putting_down;
 mod scripts;

@@ -17,7 +17,7 @@ pub(crate) struct Ran {
 pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(MRTR);
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1");
-    for variable in ["MRTR_TOKEN", "MRTR_STATE_KEYS", "RUST_LOG"] {
+    for variable in ["MRTR_DATABASE", "MRTR_TOKEN", "MRTR_STATE_KEYS", "RUST_LOG"] {
         command.env_remove(variable);
     }
     command

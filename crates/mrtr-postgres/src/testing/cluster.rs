@@ -33,6 +33,17 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// Whether PostgreSQL is installed on this machine.
+    ///
+    /// ```
+    /// use mrtr_postgres::testing::Cluster;
+    ///
+    /// println!("stories about a fleet: {}", if Cluster::is_installed() { "told" } else { "left out" });
+    /// ```
+    pub fn is_installed() -> bool {
+        programs::postgres().is_some()
+    }
+
     /// The one that all tests of a program share. It waits for no disk, as tests need not; nothing where PostgreSQL is not
     /// installed, which is said on standard error, and is a panic where `CI` is set.
     pub fn shared() -> Option<&'static Self> {

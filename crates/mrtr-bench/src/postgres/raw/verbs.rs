@@ -131,7 +131,8 @@ impl Verbs {
         let head = self.head(id).await?;
         let kept = Kept { leased_until: Some(now() + LEASE), progressed: true, added: 1, ..Kept::default() };
         let none: [&str; 0] = [];
-        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &none.as_slice()];
+        let more: [&(dyn ToSql + Sync); 4] =
+            [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &none.as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
@@ -154,15 +155,15 @@ impl Verbs {
     pub(super) async fn answer(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
         let kept = Kept { due: Some(now()), added: 1, ..Kept::default() };
-        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &[KEY].as_slice()];
+        let more: [&(dyn ToSql + Sync); 4] =
+            [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &[KEY].as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
     pub(super) async fn complete(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
         let kept = Kept { ended: Some(now()), ..Kept::default() };
-        let more: [&(dyn ToSql + Sync); 4] =
-            [&Id(id), &Id::of_owner(&owner()), &head.shard, &Some(RESULT.as_slice())];
+        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &Id::of_owner(&owner()), &head.shard, &Some(RESULT.as_slice())];
         self.write(&self.sql.end, &head, &kept, &more).await
     }
 

@@ -71,7 +71,10 @@ pub(super) fn left_out(program: &str) {
 
 /// A shell that goes on with its script once this value is gone, or the process is.
 #[derive(Debug)]
-pub(super) struct Afterwards(Child);
+pub(super) struct Afterwards {
+    shell: Child,
+    folder: PathBuf,
+}
 
 impl Afterwards {
     /// In a script, `$1` is the folder. `wait_for_owner` returns when the owner is gone.
@@ -81,14 +84,16 @@ impl Afterwards {
         shell.args(["-c", &script, "sh"]).arg(folder).current_dir("/");
         // In a group of its own: an interrupt from the terminal is not meant for it.
         let child = shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
-        Ok(Self(child))
+        Ok(Self { shell: child, folder: folder.to_owned() })
     }
 }
 
 impl Drop for Afterwards {
     fn drop(&mut self) {
         // The end of its input is what it waits for.
-        drop(self.0.stdin.take());
-        drop(self.0.wait());
+        drop(self.shell.stdin.take());
+        drop(self.shell.wait());
+        // The other user may have emptied it and no more, where the folder above it is not that user's to write.
+        drop(std::fs::remove_dir(&self.folder));
     }
 }

@@ -1,5 +1,7 @@
 //! How the database finds what statements look for, among a million tasks.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
+
 use std::fmt::Write;
 
 use tokio_postgres::types::Type;

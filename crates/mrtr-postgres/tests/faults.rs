@@ -177,7 +177,7 @@ async fn a_store_whose_connections_are_all_in_use_says_so_in_time() {
 async fn a_listener_that_was_cut_is_replaced_and_nothing_is_missed() {
     let Some(cluster) = Cluster::shared() else { return };
     let address = cluster.fresh_database().unwrap();
-    let seldom = Duration::from_secs(3600);
+    let seldom = Duration::from_hours(1);
     let here = PostgresOptions::new(&address).unwrap().poll(seldom).connect().await.unwrap();
     let there = connect(&address).await;
     let admin = client(&address).await;

@@ -60,7 +60,7 @@ impl From<PoolError> for Failure {
 impl From<tokio_postgres::Error> for Failure {
     fn from(error: tokio_postgres::Error) -> Self {
         let is_cut = |error: &tokio_postgres::Error| {
-            error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>())
+            error.is_closed() || error.source().is_some_and(<dyn Error>::is::<io::Error>)
         };
         match error.as_db_error().map(judge) {
             Some(Verdict::Collided) => Self::Collided(error),

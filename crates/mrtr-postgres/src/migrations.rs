@@ -42,12 +42,13 @@ pub fn sql(schema: &Schema) -> String {
     );
     for (number, file) in (1..).zip(FILES) {
         let statements = file.replace("{schema}", name);
-        script += &format!(
+        let step = format!(
             "DO $migration$ BEGIN\nIF NOT EXISTS (SELECT FROM \"{name}\".migration WHERE number = {number}) THEN\n\n\
              {statements}\n\
              INSERT INTO \"{name}\".migration (number) VALUES ({number});\n\
              END IF;\nEND $migration$;\n"
         );
+        script.push_str(&step);
     }
     script + "COMMIT;\n"
 }
@@ -69,15 +70,15 @@ pub(crate) async fn find_or_make(database: &Database, schema: &Schema, migrates:
     let found = if column("is_there") == "t" { applied(&object, schema).await? } else { 0 };
     match found {
         NEWEST => Ok(()),
-        NEWEST.. => Err(ConnectError::NewerSchema { schema: schema.clone(), found, known: NEWEST }),
+        _ if found > NEWEST => Err(ConnectError::NewerSchema { schema: schema.clone(), found, known: NEWEST }),
         _ if !migrates => Err(ConnectError::OlderSchema { schema: schema.clone(), found, needed: NEWEST }),
         _ => {
-            let migrated = object.batch_execute(&sql(schema)).await;
-            if migrated.is_err() {
+            let done = object.batch_execute(&sql(schema)).await;
+            if done.is_err() {
                 // It is in the middle of a transaction that failed.
                 drop(deadpool_postgres::Object::take(object));
             }
-            migrated.map_err(|error| ConnectError::Migration { schema: schema.clone(), source: error.into() })
+            done.map_err(|error| ConnectError::Migration { schema: schema.clone(), source: error.into() })
         }
     }
 }

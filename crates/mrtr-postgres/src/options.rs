@@ -8,7 +8,7 @@ use mrtr_server::extend::Clock;
 use tokio_postgres::Config;
 
 use crate::tls::Tls;
-use crate::{ConnectError, PostgresStore, Schema};
+use crate::{ConnectError, Schema};
 
 /// How a database is reached and used.
 ///
@@ -212,19 +212,6 @@ impl PostgresOptions {
     #[must_use]
     pub fn clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock: Some(clock), ..self }
-    }
-
-    /// Connects, and finds or makes the tables.
-    ///
-    /// ```no_run
-    /// # use mrtr_postgres::PostgresOptions;
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
-    /// let store = PostgresOptions::new("host=localhost dbname=mrtr")?.connect().await?;
-    /// # drop(store);
-    /// # Ok(()) }
-    /// ```
-    pub async fn connect(self) -> Result<PostgresStore, ConnectError> {
-        PostgresStore::open(self).await
     }
 }
 

@@ -93,7 +93,7 @@ impl PostgresStore {
         PostgresOptions::new(address)?.connect().await
     }
 
-    pub(crate) async fn open(options: PostgresOptions) -> Result<Self, ConnectError> {
+    async fn open(options: PostgresOptions) -> Result<Self, ConnectError> {
         let PostgresOptions { address, schema, tls, clock, .. } = &options;
         let timeouts =
             Timeouts { wait: Some(options.wait), create: Some(options.patience), recycle: Some(options.patience) };
@@ -134,6 +134,21 @@ impl PostgresStore {
             beside.push(tokio::spawn(listening::listen(Arc::clone(&inner), address.clone(), first)).abort_handle());
         }
         Ok(Self { inner, beside })
+    }
+}
+
+impl PostgresOptions {
+    /// Connects, and finds or makes the tables.
+    ///
+    /// ```no_run
+    /// # use mrtr_postgres::PostgresOptions;
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
+    /// let store = PostgresOptions::new("host=localhost dbname=mrtr")?.connect().await?;
+    /// # drop(store);
+    /// # Ok(()) }
+    /// ```
+    pub async fn connect(self) -> Result<PostgresStore, ConnectError> {
+        PostgresStore::open(self).await
     }
 }
 

@@ -12,6 +12,8 @@ use mrtr_state::{FlowId, ProcessRandom};
 use mrtr_tasks::record::Refusal;
 use mrtr_tasks::store::{Answer, Changed, KeptQuestion, NewTask, Recorded, Run, StoreError, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
@@ -39,6 +41,61 @@ async fn backends_that_are_terminated_in_the_middle_of_verbs_lose_nothing_and_re
     killer.stop().await;
     let unknown = unknown.load(Ordering::Relaxed);
     assert!(unknown < 40, "a verb's fate is mostly known: {unknown} of some thousand were not");
+}
+
+/// Each connection is cut when the database has committed and its answer is on the way.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_connection_that_is_lost_after_the_commit_repeats_nothing() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    drop(connect(&address).await);
+    let proxy = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let through = address.replace(&cluster.port().to_string(), &proxy.local_addr().unwrap().port().to_string());
+    let (port, cuts) = (cluster.port(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&cuts);
+    tokio::spawn(async move {
+        while let Ok((client, _)) = proxy.accept().await {
+            let (server, cuts) = (TcpStream::connect(("127.0.0.1", port)).await.unwrap(), Arc::clone(&counted));
+            tokio::spawn(async move { cut_after_commit(client, server, &cuts).await });
+        }
+    });
+    let options = PostgresOptions::new(&through).unwrap().connections(4).listener(&address).unwrap();
+    let (store, unknown) = (options.connect().await.unwrap(), AtomicUsize::new(0));
+    for _ in 0..20 {
+        within_minutes(live(&store, &unknown)).await;
+    }
+    let (cuts, unknown) = (cuts.load(Ordering::Relaxed), unknown.load(Ordering::Relaxed));
+    assert!(cuts > 10 && unknown == 0, "{unknown} of {cuts} were not known");
+}
+
+/// Hands on what each says, until the server has answered the twenty-third request: that answer is lost.
+async fn cut_after_commit(mut client: TcpStream, mut server: TcpStream, cuts: &AtomicUsize) {
+    let (mut from_client, mut from_server) = ([0; 16 * 1024], [0; 16 * 1024]);
+    let mut requests = 0;
+    loop {
+        tokio::select! {
+            read = client.read(&mut from_client) => match read {
+                Ok(length) if length > 0 => {
+                    requests += 1;
+                    server.write_all(&from_client[..length]).await.unwrap();
+                }
+                _ => return,
+            },
+            read = server.read(&mut from_server) => match read {
+                Ok(length) if length > 0 => {
+                    // Ready for the next, and in no transaction.
+                    if requests >= 23 && from_server[..length].ends_with(b"Z\0\0\0\x05I") {
+                        cuts.fetch_add(1, Ordering::Relaxed);
+                        return;
+                    }
+                    if client.write_all(&from_server[..length]).await.is_err() {
+                        return;
+                    }
+                }
+                _ => return,
+            },
+        }
+    }
 }
 
 /// The whole life of a task. What was acknowledged is there, once.
@@ -177,7 +234,7 @@ async fn a_store_whose_connections_are_all_in_use_says_so_in_time() {
 async fn a_listener_that_was_cut_is_replaced_and_nothing_is_missed() {
     let Some(cluster) = Cluster::shared() else { return };
     let address = cluster.fresh_database().unwrap();
-    let seldom = Duration::from_secs(3600);
+    let seldom = Duration::from_hours(1);
     let here = PostgresOptions::new(&address).unwrap().poll(seldom).connect().await.unwrap();
     let there = connect(&address).await;
     let admin = client(&address).await;

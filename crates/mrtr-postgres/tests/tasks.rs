@@ -59,7 +59,7 @@ async fn of_many_at_once_in_three_stores_one_wins() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn verbs_of_many_tasks_that_arrive_together_do_not_mix() {
     let Some(database) = Database::fresh() else { return };
-    let store = database.options().wait_for_connection(Duration::from_secs(60)).connect().await.unwrap();
+    let store = database.options().wait_for_connection(Duration::from_mins(1)).connect().await.unwrap();
     within_minutes(hammer::many_tasks(Arc::new(store))).await;
 }
 

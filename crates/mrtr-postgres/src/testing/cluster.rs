@@ -132,7 +132,8 @@ impl Cluster {
     pub fn resume(&self) -> io::Result<()> {
         let mut options = format!("-p {} -k {} -c listen_addresses=127.0.0.1", self.port, self.folder.display());
         for setting in &self.settings {
-            options += &format!(" -c {setting}");
+            options.push_str(" -c ");
+            options.push_str(setting);
         }
         let log = self.folder.join("log");
         let mut start = self.program("pg_ctl");

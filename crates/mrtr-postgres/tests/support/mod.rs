@@ -24,7 +24,7 @@ impl Database {
         Some(Self { cluster, direct, bouncer: None, schemas: AtomicUsize::new(0) })
     }
 
-    /// The same database by another way: all but what is heard goes through pgbouncer.
+    /// This database by another way: all but what is heard goes through pgbouncer.
     pub(crate) fn through(&self, bouncer: &Bouncer) -> Self {
         let through = bouncer.before(&self.direct);
         Self {

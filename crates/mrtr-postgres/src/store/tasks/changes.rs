@@ -121,19 +121,16 @@ impl Tail {
 
 impl Log {
     fn note(&mut self, changed: Option<Vec<TaskId>>) -> u64 {
-        match changed {
-            Some(changed) => {
-                self.last += changed.len() as u64;
-                self.changes.extend(changed);
-                let surplus = self.changes.len().saturating_sub(MOST_KEPT);
-                self.changes.drain(..surplus);
-                self.forgotten += surplus as u64;
-            }
-            None => {
-                self.changes.clear();
-                self.last += 1;
-                self.forgotten = self.last;
-            }
+        if let Some(changed) = changed {
+            self.last += changed.len() as u64;
+            self.changes.extend(changed);
+            let surplus = self.changes.len().saturating_sub(MOST_KEPT);
+            self.changes.drain(..surplus);
+            self.forgotten += surplus as u64;
+        } else {
+            self.changes.clear();
+            self.last += 1;
+            self.forgotten = self.last;
         }
         self.last
     }
@@ -156,7 +153,7 @@ const MOST_NAMED: usize = 256;
 const MOST_KEPT: usize = 8192;
 /// For how long what was seen is built upon: less than changes are kept.
 const LONGEST_TRUSTED: Duration = Duration::from_secs(30);
-const KEPT: Duration = Duration::from_secs(60);
+const KEPT: Duration = Duration::from_mins(1);
 
 #[cfg(test)]
 mod tests {

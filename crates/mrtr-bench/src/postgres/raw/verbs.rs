@@ -66,26 +66,29 @@ impl Verbs {
 
     pub(super) async fn create(&self, id: [u8; 16]) -> Result<()> {
         let (owner, none) = (owner(), None::<i64>);
-        let rows = self.connection.query(
-            &self.sql.create,
-            &[
-                &Id(id),
-                &Id::of_owner(&owner),
-                &owner.as_str(),
-                &Id(id),
-                &TOOL,
-                &i32::from(Revision::Published.number()),
-                &1000_i64,
-                &0_i64,
-                &Some(DAY),
-                &CALL.as_slice(),
-                &None::<&[u8]>,
-                &i64::MAX,
-                &none,
-                &1_i64,
-            ],
-        );
-        ensure!(rows.await?.first().context("a row")?.get::<_, bool>(1), "it was not added");
+        let rows = self
+            .connection
+            .query(
+                &self.sql.create,
+                &[
+                    &Id(id),
+                    &Id::of_owner(&owner),
+                    &owner.as_str(),
+                    &Id(id),
+                    &TOOL,
+                    &i32::from(Revision::Published.number()),
+                    &1000_i64,
+                    &0_i64,
+                    &Some(DAY),
+                    &CALL.as_slice(),
+                    &None::<&[u8]>,
+                    &i64::MAX,
+                    &none,
+                    &1_i64,
+                ],
+            )
+            .await?;
+        ensure!(rows.first().context("a row")?.get::<_, bool>(1), "it was not added");
         Ok(())
     }
 
@@ -131,8 +134,7 @@ impl Verbs {
         let head = self.head(id).await?;
         let kept = Kept { leased_until: Some(now() + LEASE), progressed: true, added: 1, ..Kept::default() };
         let none: [&str; 0] = [];
-        let more: [&(dyn ToSql + Sync); 4] =
-            [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &none.as_slice()];
+        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &ENTRIES, &head.last_entry, &none.as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
@@ -140,23 +142,15 @@ impl Verbs {
         let head = self.head(id).await?;
         let kept = Kept { open: vec![KEY], added: 1, ..Kept::default() };
         let none: [&str; 0] = [];
-        let more: [&(dyn ToSql + Sync); 7] = [
-            &Id(id),
-            &[ENTRY.as_slice()].as_slice(),
-            &head.last_entry,
-            &none.as_slice(),
-            &[KEY].as_slice(),
-            &[QUESTION.as_slice()].as_slice(),
-            &None::<&[u8]>,
-        ];
+        let more: [&(dyn ToSql + Sync); 7] =
+            [&Id(id), &ENTRIES, &head.last_entry, &none.as_slice(), &[KEY].as_slice(), &QUESTIONS, &None::<&[u8]>];
         self.write(&self.sql.record, &head, &kept, &more).await
     }
 
     pub(super) async fn answer(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
         let kept = Kept { due: Some(now()), added: 1, ..Kept::default() };
-        let more: [&(dyn ToSql + Sync); 4] =
-            [&Id(id), &[ENTRY.as_slice()].as_slice(), &head.last_entry, &[KEY].as_slice()];
+        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &ENTRIES, &head.last_entry, &[KEY].as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
@@ -224,6 +218,8 @@ fn now() -> i64 {
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
+const ENTRIES: &[&[u8]] = &[ENTRY.as_slice()];
+const QUESTIONS: &[&[u8]] = &[QUESTION.as_slice()];
 const TOOL: &str = "update";
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
 const DAY: i64 = 86_400_000;

@@ -93,9 +93,9 @@ impl Fleet {
     }
 
     pub(crate) async fn replace_those_killed(&mut self) -> Result<()> {
-        for at in 0..self.instances.len() {
+        for (at, name) in NAMES.into_iter().enumerate() {
             if self.instances[at].process.try_wait()?.is_some() {
-                self.instances[at] = self.spawn(NAMES[at]).await?;
+                self.instances[at] = self.spawn(name).await?;
             }
         }
         Ok(())

@@ -26,7 +26,7 @@ pub(crate) fn measure(scale: Scale) -> Result<Group> {
     Ok(Group {
         title: "Tasks in PostgreSQL",
         about: "What the store of tasks in PostgreSQL gets done, as a share of raw tokio-postgres: loops that execute the \
-                prepared statements of each verb on the same tables, with as many connections as the store has, and \
+                prepared statements of each verb on the same tables, on as many connections as there are at once, and \
                 neither read what they found, nor decide anything, nor tell a caller or another instance. The server is \
                 on the same machine, and each commit is on the disk (fsync, synchronous_commit). Beside it, what a plain \
                 queue does at the same durability: one table, a row a job, claimed with FOR UPDATE SKIP LOCKED; there, \

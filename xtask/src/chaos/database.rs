@@ -33,7 +33,7 @@ impl Database {
             return Ok(None);
         }
         let Some(address) = line.strip_prefix("database at ") else { bail!("the database did not start") };
-        database.address = address.to_owned();
+        address.clone_into(&mut database.address);
         Ok(Some(database))
     }
 

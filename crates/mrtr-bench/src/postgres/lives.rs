@@ -23,7 +23,7 @@ struct Setting {
     tasks: usize,
 }
 
-const SETTINGS: [Setting; 2] = [Setting { at_once: 16, tasks: 512 }, Setting { at_once: 1, tasks: 48 }];
+const SETTINGS: [Setting; 2] = [Setting { at_once: 16, tasks: 256 }, Setting { at_once: 1, tasks: 32 }];
 
 pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();
@@ -96,9 +96,10 @@ impl Setting {
     }
 }
 
+/// A store with the connections that it has by default: what runs beside its callers has one too.
 pub(super) fn store(address: &str, tasks: usize, at_once: usize) -> Result<Store> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let store = runtime.block_on(PostgresOptions::new(address)?.connections(at_once).connect())?;
+    let store = runtime.block_on(PostgresOptions::new(address)?.connect())?;
     Ok(Store::over(runtime, Arc::new(store), tasks, at_once))
 }
 

@@ -1,6 +1,7 @@
 //! A plain queue: one table, a row a job, claimed with FOR UPDATE SKIP LOCKED.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, bail, ensure};
 use tokio::runtime::Runtime;
@@ -41,20 +42,19 @@ impl Queue {
         Ok(Self { runtime, connections, tasks, claimed: Vec::new() })
     }
 
-    /// Does this for each of these: each connection has its share of them.
+    /// Does this for each of these: whichever connection is free takes the next one.
     fn each<F>(&self, jobs: &[i64], verb: impl Fn(Arc<Connection>, i64) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<(), tokio_postgres::Error>> + Send + 'static,
     {
+        let (jobs, next): (Arc<[_]>, _) = (jobs.into(), Arc::new(AtomicUsize::new(0)));
         self.runtime.block_on(async {
             let mut loops = JoinSet::new();
-            for (connection, jobs) in
-                self.connections.iter().zip(jobs.chunks(jobs.len().div_ceil(self.connections.len())))
-            {
-                let (connection, jobs) = (Arc::clone(connection), jobs.to_vec());
+            for connection in &self.connections {
+                let (connection, jobs, next) = (Arc::clone(connection), Arc::clone(&jobs), Arc::clone(&next));
                 loops.spawn(async move {
-                    for job in jobs {
-                        verb(Arc::clone(&connection), job).await?;
+                    while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        verb(Arc::clone(&connection), *job).await?;
                     }
                     anyhow::Ok(())
                 });

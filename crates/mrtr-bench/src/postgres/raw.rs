@@ -8,6 +8,7 @@ mod statements;
 mod verbs;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Result, ensure};
 use mrtr_state::{ProcessRandom, Random};
@@ -42,19 +43,19 @@ impl Raw {
         Ok(Self { runtime, connections, random: ProcessRandom::new(), tasks, ids: Vec::new() })
     }
 
-    /// Does this to each task: each connection has its share of them.
+    /// Does this to each task: whichever connection is free takes the next one.
     fn each<F>(&self, verb: impl Fn(Arc<Verbs>, [u8; 16]) -> F + Copy + Send + 'static) -> Result<()>
     where
         F: Future<Output = Result<()>> + Send + 'static,
     {
+        let (ids, next): (Arc<[_]>, _) = (self.ids.as_slice().into(), Arc::new(AtomicUsize::new(0)));
         self.runtime.block_on(async {
             let mut loops = JoinSet::new();
-            let share = self.ids.len().div_ceil(self.connections.len());
-            for (connection, ids) in self.connections.iter().zip(self.ids.chunks(share)) {
-                let (connection, ids) = (Arc::clone(connection), ids.to_vec());
+            for connection in &self.connections {
+                let (connection, ids, next) = (Arc::clone(connection), Arc::clone(&ids), Arc::clone(&next));
                 loops.spawn(async move {
-                    for id in ids {
-                        verb(Arc::clone(&connection), id).await?;
+                    while let Some(id) = ids.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        verb(Arc::clone(&connection), *id).await?;
                     }
                     anyhow::Ok(())
                 });

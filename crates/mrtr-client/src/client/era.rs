@@ -54,7 +54,7 @@ impl Refusal {
 enum Probed {
     Modern,
     /// The server is of the legacy era, and a session may have begun while the probe was waited for.
-    Legacy(Option<Session>),
+    Legacy(Option<Arc<Session>>),
 }
 
 impl Client {
@@ -129,25 +129,23 @@ impl Client {
     async fn probe(&self, detection: Detection) -> Result<Probed, Refusal> {
         let id = RequestId::from(self.next_id());
         let mut probing = pin!(self.discover_once(&id));
-        let reply = match detection {
-            Detection::ByRequest => probing.await,
-            Detection::ByProbe => match tokio::time::timeout(self.0.limits.probe, &mut probing).await {
-                Ok(reply) => reply,
-                Err(_) => {
-                    // A legacy server may never answer, and a slow one of either era may answer yet.
-                    let mut opening = pin!(self.open_session());
-                    tokio::select! {
-                        biased;
-                        reply = &mut probing => match self.read_probe(reply, &id, detection)? {
-                            Probed::Modern => return Ok(Probed::Modern),
-                            Probed::Legacy(_) => return opening.await.map(|session| Probed::Legacy(Some(session))),
-                        },
-                        opened = &mut opening => return opened.map(|session| Probed::Legacy(Some(session))),
-                    }
-                }
+        if detection == Detection::ByRequest {
+            return self.read_probe(probing.await, &id, detection);
+        }
+        if let Ok(reply) = tokio::time::timeout(self.0.limits.probe, &mut probing).await {
+            return self.read_probe(reply, &id, detection);
+        }
+        // A legacy server may never answer, and a slow one of either era may answer yet.
+        let mut opening = pin!(self.open_session());
+        let opened = tokio::select! {
+            biased;
+            reply = &mut probing => match self.read_probe(reply, &id, detection)? {
+                Probed::Modern => return Ok(Probed::Modern),
+                Probed::Legacy(_) => opening.await,
             },
+            opened = &mut opening => opened,
         };
-        self.read_probe(reply, &id, detection)
+        opened.map(|session| Probed::Legacy(Some(session)))
     }
 
     fn read_probe(
@@ -158,7 +156,9 @@ impl Client {
     ) -> Result<Probed, Refusal> {
         match (Evidence::of(&reply, id), reply) {
             (Evidence::Modern, reply) => {
-                reply.iter().for_each(|response| self.choose_version(response));
+                if let Ok(response) = &reply {
+                    self.choose_version(response);
+                }
                 Ok(Probed::Modern)
             }
             // Some legacy servers end where they hear anything before `initialize`.
@@ -176,7 +176,8 @@ impl Client {
         let theirs = offer.supported_versions.iter().filter_map(|version| version.parse().ok());
         let theirs: Vec<Revision> = theirs.filter(|version: &Revision| version.era() == Era::Modern).collect();
         if !theirs.contains(&self.modern_revision()) {
-            theirs.into_iter().max().into_iter().for_each(|latest| self.set_revision(latest));
+            let Some(latest) = theirs.into_iter().max() else { return };
+            self.set_revision(latest);
         }
     }
 

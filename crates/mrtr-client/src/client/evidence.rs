@@ -41,7 +41,9 @@ impl Evidence {
     fn of_result(result: &RawValue) -> Self {
         let Ok(members) = RawMembers::of(result) else { return Self::Nothing };
         match members.get("supportedVersions") {
-            Some(versions) => Self::of_versions(Vec::read(versions, Revision::default().lenient()).unwrap_or_default()),
+            Some(versions) => {
+                Self::of_versions(&Vec::read(versions, Revision::default().lenient()).unwrap_or_default())
+            }
             None if members.get("resultType").is_some() => Self::Modern,
             // A server may leave it out, and one of the legacy era that keeps no sessions has none.
             None => Self::Nothing,
@@ -55,13 +57,13 @@ impl Evidence {
             return Self::Modern;
         }
         match error.data_as::<UnsupportedVersionData>() {
-            Some(Ok(data)) => Self::of_versions(data.supported),
+            Some(Ok(data)) => Self::of_versions(&data.supported),
             _ => Self::Unclear,
         }
     }
 
     /// A server that names versions of the legacy era alone wants to be spoken to in one of those.
-    fn of_versions(versions: Vec<String>) -> Self {
+    fn of_versions(versions: &[String]) -> Self {
         let is_modern = |version: &String| Revision::era_of(version) == Era::Modern;
         if versions.iter().any(is_modern) { Self::Modern } else { Self::Unclear }
     }
@@ -100,8 +102,8 @@ mod tests {
     use super::*;
     use crate::TransportFailure;
 
-    fn reply(status: u16, body: &Value) -> Result<TransportResponse, TransportError> {
-        Ok(TransportResponse::new(body.to_string()).status(status))
+    fn reply(status: u16, body: &Value) -> TransportResponse {
+        TransportResponse::new(body.to_string()).status(status)
     }
 
     fn error(code: i64, data: Option<Value>) -> Value {
@@ -158,7 +160,7 @@ mod tests {
             (200, json!({}), Nothing),
             (200, json!({ "jsonrpc": "2.0", "id": 2, "result": { "resultType": "complete" } }), Nothing),
         ] {
-            assert_eq!(Evidence::of(&reply(status, &body), &1.into()), evidence, "{status} {body}");
+            assert_eq!(Evidence::of(&Ok(reply(status, &body)), &1.into()), evidence, "{status} {body}");
         }
     }
 
@@ -181,7 +183,7 @@ mod tests {
         #[test]
         fn er_4_no_code_is_special(code in any::<i64>(), status in prop_oneof![Just(200_u16), Just(400), Just(404)]) {
             prop_assume!(code != -32020);
-            prop_assert_eq!(Evidence::of(&reply(status, &error(code, None)), &1.into()), Unclear);
+            prop_assert_eq!(Evidence::of(&Ok(reply(status, &error(code, None))), &1.into()), Unclear);
         }
 
         #[test]

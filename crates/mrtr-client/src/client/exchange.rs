@@ -66,13 +66,9 @@ impl CallDriver<'_> {
         match Evidence::of(reply, id) {
             Evidence::Modern => memory.remember(Era::Modern),
             Evidence::Nothing => {
-                let is_legacy = |error: &TransportError| error.failure() == TransportFailure::LegacyServer;
-                reply
-                    .as_ref()
-                    .err()
-                    .filter(|error| is_legacy(error))
-                    .into_iter()
-                    .for_each(|_| memory.remember(Era::Legacy));
+                if matches!(reply, Err(error) if error.failure() == TransportFailure::LegacyServer) {
+                    memory.remember(Era::Legacy);
+                }
             }
             Evidence::Unclear => {
                 // What was run is not run again, whichever era it was run in.
@@ -129,7 +125,9 @@ impl CallDriver<'_> {
         let memory = if let Mode::Either(memory) = &self.client.0.mode { Some(memory) } else { None };
         if matches!(reply, Err(error) if error.failure() == TransportFailure::SessionEnded) {
             self.client.drop_session(session);
-            memory.into_iter().for_each(EraMemory::forget_origin);
+            if let Some(memory) = memory {
+                memory.forget_origin();
+            }
             return true;
         }
         let Some(memory) = memory.filter(|_| was_refused(reply)) else { return false };

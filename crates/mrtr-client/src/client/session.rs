@@ -50,8 +50,7 @@ impl Client {
         self.0.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(super) fn keep_session(&self, session: Session) -> Arc<Session> {
-        let session = Arc::new(session);
+    pub(super) fn keep_session(&self, session: Arc<Session>) -> Arc<Session> {
         *self.0.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&session));
         session
     }
@@ -66,7 +65,7 @@ impl Client {
     }
 
     /// Begins a session: `initialize`, and what follows on it.
-    pub(super) async fn open_session(&self) -> Result<Session, Refusal> {
+    pub(super) async fn open_session(&self) -> Result<Arc<Session>, Refusal> {
         let asked = match &self.0.mode {
             Mode::Legacy(revision) => *revision,
             Mode::Modern | Mode::Either(_) => NEWEST_LEGACY,
@@ -84,7 +83,7 @@ impl Client {
             .await
             .map_err(Refusal::Transport)?;
         self.set_log_level(&session).await;
-        Ok(session)
+        Ok(Arc::new(session))
     }
 
     /// Says which log messages are wanted. A server that does not care sends others, or none: nothing hangs on it.

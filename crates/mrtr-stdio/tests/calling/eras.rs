@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use mrtr_client::{CallError, Client, EventKind, FormRequest, Limits};
 use mrtr_schema::roots::Root;
 use mrtr_schema::{Era, Revision};
@@ -226,7 +227,6 @@ async fn a_call_in_a_session_that_is_dropped_is_cancelled_and_its_questions_with
         .say(json!({ "jsonrpc": "2.0", "id": 1, "method": "elicitation/create",
         "params": { "message": "?", "requestedSchema": form } }))
         .await;
-    use futures_util::StreamExt;
     while !matches!(events.next().await.unwrap().kind, EventKind::Asked(_)) {}
     call.abort();
     let cancelled = server.hear().await;

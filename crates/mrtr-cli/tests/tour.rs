@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use expectrl::Expect as _;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -77,11 +78,26 @@ fn it_fits_a_narrow_terminal_and_a_pipe_gets_no_colours() {
     assert!(!text.contains('\u{1b}'), "{text:?}");
 }
 
+#[cfg(unix)]
 #[test]
-fn it_is_in_colours_where_they_are_wanted() {
+fn a_terminal_gets_colours_unless_it_wants_none() {
     let folder = TempDir::new().unwrap();
-    let coloured = tour(folder.path(), &["--story", "weather"]).env("CLICOLOR_FORCE", "1").output().unwrap();
-    assert!(String::from_utf8_lossy(&coloured.stdout).contains("\u{1b}[1m"), "{coloured:?}");
+    let command = || tour(folder.path(), &["--story", "weather"]);
+    let mut plain = command();
+    plain.env("NO_COLOR", "1");
+    let (coloured, plain) = (on_a_terminal(command()), on_a_terminal(plain));
+    assert!(coloured.contains("\u{1b}[1m1. Weather with a login\u{1b}[0m"), "{coloured:?}");
+    assert!(plain.contains("1. Weather with a login") && !plain.contains('\u{1b}'), "{plain:?}");
+}
+
+/// All that a program shows on a terminal.
+#[cfg(unix)]
+fn on_a_terminal(mut command: Command) -> String {
+    command.env("TERM", "xterm");
+    let mut session = expectrl::Session::spawn(command).unwrap();
+    session.set_expect_timeout(Some(std::time::Duration::from_mins(1)));
+    let shown = session.expect(expectrl::Eof).unwrap();
+    String::from_utf8_lossy(shown.as_bytes()).into_owned()
 }
 
 #[test]

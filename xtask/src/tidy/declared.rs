@@ -106,6 +106,6 @@ pub(super) const BUDGETS: [Budget; 18] = [
     Budget { name: "mrtr-http", features: "client", packages: 150 },
     Budget { name: "mrtr-stdio", features: "server", packages: 124 },
     Budget { name: "mrtr-stdio", features: "client", packages: 92 },
-    Budget { name: "mrtr-validate", features: "", packages: 90 },
-    Budget { name: "mrtr-cli", features: "", packages: 250 },
+    Budget { name: "mrtr-validate", features: "", packages: 83 },
+    Budget { name: "mrtr-cli", features: "", packages: 242 },
 ];

@@ -2,6 +2,26 @@
 //!
 //! `cargo run -p mrtr-examples --bin hello` asks two questions; answers may be piped in, a line each:
 //! `printf 'Duplicate\n4301\n' | cargo run -p mrtr-examples --bin hello`. What goes over the wire is drawn beside them.
+//!
+//! ```text
+//! client → server  tools/call resolve
+//! server → client  input_required (resolution: How was this bug resolved?), … bytes of sealed state
+//! http://127.0.0.1:…/mcp asks, for `resolve`:
+//!   How was this bug resolved?
+//!   1. Fixed
+//!   2. Duplicate
+//! ? resolution: Duplicate
+//! client → server  tools/call resolve, with the answer and the state
+//! server → client  input_required (original: Which one is the original?), … bytes of sealed state
+//! http://127.0.0.1:…/mcp asks, for `resolve`:
+//!   Which one is the original?
+//!   a whole number, at least 0
+//! ? duplicate_of: 4301
+//! client → server  tools/call resolve, with the answer and the state
+//!   tracker: #4522 is linked to #4301
+//! server → client  complete
+//! Bug #4522 is a duplicate of #4301
+//! ```
 
 use mrtr::client::{ObservedTransport, WireMessage};
 use mrtr::prelude::*;

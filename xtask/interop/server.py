@@ -1,5 +1,9 @@
-"""A server of the official Python SDK, 2.x, as its documentation shows one: a tool that asks before it answers."""
+"""A server of the official Python SDK, 2.x, as its documentation shows one: a tool that asks before it answers.
 
+Called with `http PORT`; otherwise it serves on standard input and output.
+"""
+
+import sys
 from typing import Annotated
 
 from mcp.server.mcpserver import Elicit, MCPServer, Resolve
@@ -21,4 +25,7 @@ async def greet(name: Annotated[Name, Resolve(ask)]) -> str:
     return f"Hello, {name.name}"
 
 
-server.run("stdio")
+if "http" in sys.argv:
+    server.run("streamable-http", port=int(sys.argv[2]))
+else:
+    server.run("stdio")

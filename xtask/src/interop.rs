@@ -1,5 +1,5 @@
-//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and ours calls a
-//! server of another SDK.
+//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and our client and
+//! our command call servers of other SDKs.
 //!
 //! The server is `examples/azure_devops.rs`, unchanged, in a process of its own for each call: what it did is counted by
 //! what it printed.
@@ -70,13 +70,14 @@ pub(crate) fn run_where_possible(packages: Option<Installation>) -> Result<Outco
 
 fn run_with(packages: Installation) -> Result<Outcome> {
     let metadata = metadata::read()?;
-    build_flags::programs(&metadata, &["azure_devops", "interop-client"])?;
+    build_flags::programs(&metadata, &["azure_devops", "interop-client", "mrtr"])?;
     build_flags::peers(&metadata)?;
     let packages = packages.finish()?;
     let programs = metadata.target_directory.join("debug");
     let clients = clients::all(&packages, &programs);
     let mut rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
-    rows.push(Row { who: servers::PYTHON.to_owned(), seen: servers::python(&packages, &programs) });
+    rows.push(servers::python(&packages, &programs));
+    rows.extend(servers::by_command(&packages, &programs, &folder(&metadata)));
     print(&report::as_table(&rows))?;
     Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
 }

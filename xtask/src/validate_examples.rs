@@ -1,23 +1,14 @@
 //! `cargo xtask validate-examples`: a specification's example JSON, checked against the schemas and the types.
 
-mod closed;
-pub(crate) mod folder;
-mod judge;
-mod markdown;
-mod pinpoint;
-mod report;
 mod self_test;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use mrtr_schema::Revision;
+use mrtr_validate::{Document, Judge, Kind, Status, Verdict, report};
 
 use crate::{Outcome, workspace};
-use folder::{Example, Kind};
-pub(crate) use judge::as_text;
-use judge::{Judge, Status, Verdict};
-use markdown::Document;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
@@ -52,14 +43,17 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
         return self_test::run(options.revision, options.json);
     }
     if let (Some(file), Some(revision)) = (&options.markdown, options.revision) {
-        let document = Document { file, revision, errata: options.errata.as_deref() };
-        return markdown::run(&document, options.json);
+        return judge_document(file, revision, options);
     }
     let verdicts = match (&options.dir, options.revision) {
-        (Some(dir), Some(revision)) => judge_folder(&Judge::of_strangers(revision), dir, Kind::Example)?,
+        (Some(dir), Some(revision)) => Judge::of_strangers(revision).folder(dir, Kind::Example)?,
         _ => own_verdicts(options.revision)?,
     };
-    workspace::print(&if options.json { report::as_json(&verdicts)? } else { report::as_table(&verdicts) })?;
+    workspace::print(&if options.json {
+        report::as_json(&verdicts)?
+    } else {
+        report::as_table(&verdicts, workspace::root())
+    })?;
     if verdicts.iter().all(|verdict| verdict.status == Status::NotDefined) {
         bail!("none of the folders is named for a type of this revision");
     }
@@ -73,8 +67,8 @@ fn own_verdicts(only: Option<Revision>) -> Result<Vec<Verdict>> {
     for revision in revisions(only) {
         let judge = Judge::of_our_own(revision);
         let folder = workspace::schema_folder(revision);
-        verdicts.extend(judge_folder(&judge, &folder.join("examples"), Kind::Example)?);
-        verdicts.extend(judge_folder(&judge, &folder.join("counter-examples"), Kind::CounterExample)?);
+        verdicts.extend(judge.folder(&folder.join("examples"), Kind::Example)?);
+        verdicts.extend(judge.folder(&folder.join("counter-examples"), Kind::CounterExample)?);
     }
     Ok(verdicts)
 }
@@ -84,7 +78,12 @@ fn revisions(only: Option<Revision>) -> impl Iterator<Item = Revision> {
     Revision::ALL.into_iter().filter(move |revision| only.is_none_or(|only| only == *revision))
 }
 
-fn judge_folder(judge: &Judge, folder: &std::path::Path, kind: Kind) -> Result<Vec<Verdict>> {
-    let examples = folder::examples(folder, kind).with_context(|| format!("in {}", folder.display()))?;
-    Ok(examples.iter().map(|example: &Example| judge.judge(example)).collect())
+fn judge_document(file: &Path, revision: Revision, options: &Options) -> Result<Outcome> {
+    // The project's own for a document of that name, if there is one.
+    let own = workspace::root().join("schema/errata").join(file.file_stem().unwrap_or_default());
+    let own = Some(own.with_added_extension("json")).filter(|own| own.exists());
+    let document = Document { file, revision, errata: options.errata.as_deref().or(own.as_deref()) };
+    let verdict = document.judge()?;
+    workspace::print(&if options.json { verdict.as_json()? } else { verdict.as_text() })?;
+    Ok(if verdict.is_failure() { Outcome::Failed } else { Outcome::Passed })
 }

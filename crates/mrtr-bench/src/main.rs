@@ -100,6 +100,10 @@ enum Part {
     #[cfg(feature = "peers")]
     #[command(hide = true)]
     RmcpClient(peers::rmcp_client::Options),
+    /// Serves with another SDK on standard input and output; `cargo xtask interop` runs it
+    #[cfg(feature = "peers")]
+    #[command(hide = true)]
+    RmcpServer,
     /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
     Calls,
 }
@@ -157,6 +161,8 @@ impl Part {
             Self::Count { path, times, most } => path.run(times, most),
             #[cfg(feature = "peers")]
             Self::RmcpClient(options) => peers::rmcp_client::run(&options),
+            #[cfg(feature = "peers")]
+            Self::RmcpServer => peers::rmcp_server::serve_stdio(),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

@@ -1,6 +1,26 @@
 //! The `mrtr` command: what it is asked to do, and where that is done.
 
+mod answering;
+mod arguments;
+mod call;
+mod completions;
+mod conversation;
+mod demo;
+mod failure;
+mod keys;
+mod private_file;
+mod resume;
+mod saved;
+mod screen;
+mod serve;
+mod server;
+mod shown;
+mod state;
+mod style;
+mod tasks;
+mod tools;
 mod tour;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -8,7 +28,7 @@ use clap::{Parser, Subcommand};
 
 /// Calls MCP servers from a terminal, answers what they ask, and shows Multi Round-Trip Requests at work.
 #[derive(Parser)]
-#[command(name = "mrtr", version)]
+#[command(name = "mrtr", version, after_help = FIRST_STEPS, arg_required_else_help = true)]
 struct Arguments {
     #[command(subcommand)]
     command: Command,
@@ -16,20 +36,57 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Calls a tool, and asks you what the server asks
+    Call(call::Options),
+    /// Goes on with a call that was put down
+    Resume(resume::Options),
+    /// Lists the tools of a server
+    Tools(tools::Options),
+    /// Serves demo tools that ask, for any client
+    Serve(serve::Options),
+    /// Lists, shows, cancels and retries the tasks in a server's file
+    Tasks(tasks::Options),
+    /// Makes and rotates the keys that states are sealed with
+    Keys(keys::Options),
+    /// Looks into a sealed state
+    State(state::Options),
+    /// Checks the example JSON of a specification, in a document or a folder
+    Validate(validate::Options),
+    /// Writes a script that completes this command's words in your shell
+    Completions(completions::Options),
     /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
+    #[command(after_help = TOUR_EXAMPLES)]
     Tour(tour::Options),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let done = match Arguments::parse().command {
+        Command::Call(options) => call::run(options).await,
+        Command::Resume(options) => resume::run(options).await,
+        Command::Tools(options) => tools::run(options).await,
+        Command::Serve(options) => serve::run(options).await,
+        Command::Tasks(options) => tasks::run(options).await,
+        Command::Keys(options) => keys::run(&options),
+        Command::State(options) => state::run(&options),
+        Command::Validate(options) => validate::run(&options),
+        Command::Completions(options) => completions::run(&options),
         Command::Tour(options) => tour::run(options).await,
     };
-    match done {
-        Ok(code) => code,
-        Err(error) => {
-            eprintln!("error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    done.unwrap_or_else(|error| failure::report(&error))
 }
+
+const FIRST_STEPS: &str = "\
+To begin with:
+  mrtr tour                                        see what it is about
+  mrtr serve                                       demo tools, in one terminal
+  mrtr call http://localhost:8000/mcp weather city=Oslo   and a call, in another
+
+Exit codes: 0 done, 1 failed, 2 a mistake in the command, 3 the tool says that it failed,
+4 something was asked that could not be answered here (the call is saved), 130 Ctrl-C.";
+
+const TOUR_EXAMPLES: &str = "\
+Examples:
+  mrtr tour
+  mrtr tour --story weather
+  mrtr tour --json";

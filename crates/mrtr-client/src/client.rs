@@ -2,22 +2,27 @@
 
 mod builder;
 mod cache;
+mod converse;
 mod drive;
+mod era;
 mod event_queues;
+mod evidence;
 mod exchange;
 mod gather;
 mod give_up;
 mod lists;
 mod message;
 mod methods;
+mod question;
 mod reporter;
+mod session;
 
 use std::fmt;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use futures_core::Stream;
-use mrtr_schema::{ClientCapabilities, Implementation, Revision};
+use mrtr_schema::{ClientCapabilities, Era, Implementation, Revision};
 
 pub use builder::{Builder, TraceContext};
 pub use drive::RoundOutcome;
@@ -26,8 +31,10 @@ use crate::handlers::Handlers;
 use crate::{CallEvent, Limits, ServerNotification, Transport};
 use builder::Tracer;
 use cache::Cache;
+use era::Mode;
 use event_queues::EventQueues;
 use message::DeclaredMeta;
+use session::Session;
 
 /// A client of one server. Cheap to clone; clones are the same client.
 ///
@@ -61,8 +68,13 @@ struct Inner {
     transport: Arc<dyn Transport>,
     server: Arc<str>,
     info: Implementation,
-    /// The one that it was built with, or that the server turned out to have.
-    revision: Mutex<Revision>,
+    mode: Mode,
+    /// Of the modern era, by its number: the one that it was built with, or that the server turned out to have.
+    revision: AtomicU8,
+    /// The session that new calls belong to, if the server speaks the legacy era.
+    session: Mutex<Option<Arc<Session>>>,
+    /// Held while the server's era is found out, or a session begins.
+    settling: tokio::sync::Mutex<()>,
     capabilities: ClientCapabilities,
     declared: DeclaredMeta,
     handlers: Handlers,
@@ -117,7 +129,7 @@ impl Client {
     }
 
     /// The revision that new calls are made in: the one that the client was built with, or another that the server
-    /// turned out to have.
+    /// turned out to have, in a session of the legacy era that of the session.
     ///
     /// ```
     /// use mrtr_client::Client;
@@ -127,12 +139,44 @@ impl Client {
     /// assert_eq!(Client::builder(Script::new()).build().revision(), Revision::Published);
     /// ```
     pub fn revision(&self) -> Revision {
-        *self.0.revision.lock().unwrap_or_else(PoisonError::into_inner)
+        match (&self.0.mode, self.era()) {
+            (Mode::Legacy(asked), _) => self.current_session().map_or(*asked, |session| session.revision),
+            (Mode::Either(_), Some(Era::Legacy)) => {
+                self.current_session().map_or(crate::transport::NEWEST_LEGACY, |session| session.revision)
+            }
+            _ => self.modern_revision(),
+        }
     }
 
-    /// Makes new calls in another revision.
+    /// The era that new calls are made in, once it is known: the one that the server has shown, or that the client was
+    /// built for.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::Era;
+    ///
+    /// let client = Client::builder(Script::new()).build();
+    /// assert_eq!(client.era(), Some(Era::Modern), "a script carries no sessions");
+    /// ```
+    pub fn era(&self) -> Option<Era> {
+        match &self.0.mode {
+            Mode::Modern => Some(Era::Modern),
+            Mode::Legacy(_) => Some(Era::Legacy),
+            Mode::Either(memory) => memory.era(),
+        }
+    }
+
+    /// The revision of calls of the modern era.
+    fn modern_revision(&self) -> Revision {
+        Revision::from_number(self.0.revision.load(Ordering::Relaxed)).unwrap_or_default()
+    }
+
+    /// Makes new calls of the modern era in another revision.
     fn set_revision(&self, revision: Revision) {
-        *self.0.revision.lock().unwrap_or_else(PoisonError::into_inner) = revision;
+        if revision.era() == Era::Modern {
+            self.0.revision.store(revision.number(), Ordering::Relaxed);
+        }
     }
 
     /// What was kept may be wrong once the server says that something has changed.

@@ -133,6 +133,17 @@ pub enum CallError {
         /// The call, as it was.
         pending: Box<PendingCall>,
     },
+    /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call while
+    /// it asks: it cannot be put down, nor answered by hand. [`Client::call_tool`](crate::Client::call_tool) and its kin
+    /// answer with the client's handlers, as it goes on. What was sent is cancelled, and may have been done in part.
+    #[error(
+        "the server asked in the middle of the call, in a session of {}: there a call cannot be put down or answered by \
+         hand, and this one is over; call it anew with handlers", .pending.revision()
+    )]
+    HeldByServer {
+        /// The call, which cannot be picked up.
+        pending: Box<PendingCall>,
+    },
     /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
     #[error("the result cannot be read: {source}")]
@@ -161,6 +172,7 @@ impl CallError {
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
+            | Self::HeldByServer { pending }
             | Self::BadResult { pending, .. } => Some(pending),
             Self::BadParams(_) => None,
         }
@@ -179,6 +191,7 @@ impl CallError {
             | Self::GatheringTooLong { pending }
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
+            | Self::HeldByServer { pending }
             | Self::BadResult { pending, .. } => Some(*pending),
             Self::BadParams(_) => None,
         }
@@ -226,6 +239,8 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
         TransportFailure::Unauthorized => format!("{server} does not take the credentials of this client: "),
         TransportFailure::Forbidden => format!("{server} does not let this client in: "),
         TransportFailure::NotFound => format!("there is no MCP server at {server}: "),
+        TransportFailure::SessionEnded => format!("the session with {server} is over: "),
+        TransportFailure::LegacyServer => format!("{server} did not answer as its era has it: "),
         TransportFailure::Other => format!("the exchange with {server} failed: "),
     }
 }

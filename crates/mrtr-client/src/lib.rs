@@ -25,6 +25,6 @@ pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
 pub use transport::{
-    CredentialsFingerprint, ObservedTransport, ServerNotification, Transport, TransportRequest, TransportResponse,
-    WireMessage,
+    CredentialsFingerprint, EraMemory, ObservedTransport, OneWayMessage, ServerMessage, ServerNotification,
+    ServerRequest, SessionId, Transport, TransportRequest, TransportResponse, WireMessage,
 };

@@ -27,6 +27,10 @@ pub struct Limits {
     pub url_pause: Duration,
     /// How long one exchange with the server may take. Two minutes by default.
     pub exchange: Duration,
+    /// How long to wait for the answer to a probe, over stdio, before the server is taken to be of the legacy era: some
+    /// of those say nothing to what they do not understand. An answer that comes later is still heeded, as long as
+    /// `initialize` is not answered before it. 5 seconds by default.
+    pub probe: Duration,
     /// How long gathering the answers of a round may take. For ever by default: people think.
     pub gathering: Option<Duration>,
     /// The most that a server may ask for at once. 256 by default.
@@ -68,6 +72,7 @@ impl Default for Limits {
             backoff: Duration::from_millis(100),
             url_pause: Duration::from_secs(1),
             exchange: Duration::from_mins(2),
+            probe: Duration::from_secs(5),
             gathering: None,
             questions: 256,
             state_bytes: 1 << 20,

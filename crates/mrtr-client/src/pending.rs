@@ -10,7 +10,7 @@ use std::time::Duration;
 use indexmap::IndexMap;
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
-    Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput, Printable,
+    Era, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput, Printable,
     RawMembers, ReadError, RequestState, Revision, Wire,
 };
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,8 @@ pub use task::PendingTask;
 /// A call that was put down: what was asked for, what the server said last, and the answers so far.
 ///
 /// Save it as it is, with serde and JSON; it holds what the person answered, so keep it as you would keep that. Pick it
-/// up with [`Client::resume`](crate::Client::resume). What it shows to a log has keys in it, and no values.
+/// up with [`Client::resume`](crate::Client::resume). In a session of the legacy era a call can be put down before it is
+/// sent; once the server has asked, it holds the call itself, and there is nothing to pick up. What it shows to a log has keys in it, and no values.
 ///
 /// ```
 /// use mrtr_client::PendingCall;
@@ -175,6 +176,17 @@ impl PendingCall {
     /// Whether it was sent, as far as is known: then it belongs to a server.
     pub(crate) fn has_begun(&self) -> bool {
         self.rounds > 0 || self.asked.is_some() || self.task.is_some()
+    }
+
+    /// Whether it belongs to the modern era, whatever the server speaks by now: a server of that era asked, or keeps a task
+    /// for it.
+    pub(crate) fn is_modern_for_good(&self) -> bool {
+        self.revision.era() == Era::Modern && (self.has_begun() || self.state.is_some())
+    }
+
+    /// Whether it was asked in a session: the server held it, and it cannot be picked up.
+    pub(crate) fn was_held(&self) -> bool {
+        self.revision.era() == Era::Legacy && self.has_begun()
     }
 
     /// The revision that the call is made in: its state and its task belong to it.

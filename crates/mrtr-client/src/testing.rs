@@ -28,7 +28,7 @@ use mrtr_schema::{ErrorObject, Json, RequestId};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::transport::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use crate::transport::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
 
 /// A server that answers one request after the other with what its script says, and remembers what was sent.
 ///
@@ -129,7 +129,7 @@ impl Transport for Script {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        _: &mut (dyn FnMut(ServerNotification) + Send),
+        _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         match self.take(request.message) {
             Some(Line::Result(result)) => Ok(response(request.id, "result", &result)),

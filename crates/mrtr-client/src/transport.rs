@@ -1,22 +1,28 @@
-//! How a client reaches a server: one request out, notifications and one reply back.
+//! How a client reaches a server: one request out, notifications, in a session also questions, and one reply back.
 
+mod era;
 mod error;
 mod observed;
+mod session;
 
 use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::{Json, RequestId, Revision};
+use futures_util::future::BoxFuture;
+use mrtr_schema::{RequestId, Revision};
 use serde_json::value::RawValue;
 
+pub use era::EraMemory;
+pub(crate) use era::{Detection, NEWEST_LEGACY};
 pub use error::{TransportError, TransportFailure};
 pub use observed::{ObservedTransport, WireMessage};
+pub use session::{OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId};
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
 ///
 /// ```
-/// use mrtr_client::{TransportRequest, ServerNotification, TransportResponse, Transport, TransportError};
+/// use mrtr_client::{ServerMessage, Transport, TransportError, TransportRequest, TransportResponse};
 ///
 /// #[derive(Debug)]
 /// struct Deaf;
@@ -30,7 +36,7 @@ pub use observed::{ObservedTransport, WireMessage};
 ///     async fn exchange(
 ///         &self,
 ///         _: TransportRequest<'_>,
-///         _: &mut (dyn FnMut(ServerNotification) + Send),
+///         _: &mut (dyn FnMut(ServerMessage) + Send),
 ///     ) -> Result<TransportResponse, TransportError> {
 ///         Err(TransportError::new("there is no server"))
 ///     }
@@ -47,12 +53,32 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// Sends a request, tells of notifications as they come, and gives the response.
+    /// Sends a request, tells of what the server sends before its response as it comes, and gives the response.
+    ///
+    /// A request of a legacy revision belongs to a session. What the server asks in it is told like the rest; the client
+    /// answers with [`send`](Self::send) while the exchange goes on.
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError>;
+
+    /// What is known of the server's era, if this transport can carry sessions of the legacy era. Without it, a client
+    /// speaks the modern era alone.
+    fn era(&self) -> Option<&EraMemory> {
+        None
+    }
+
+    /// Sends a message of a session that has no response. It is there once this is done, as far as the transport knows.
+    async fn send(&self, _message: OneWayMessage<'_>) -> Result<(), TransportError> {
+        Err(TransportError::new("this transport carries no sessions"))
+    }
+
+    /// What tells the server that a session is over, if it is to be told. It is done as well as can be, without the
+    /// transport.
+    fn end_session(&self, _session: &SessionId, _revision: Revision) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
 }
 
 /// A request as a transport sends it. What it shows to a log has no parameters in it.
@@ -82,6 +108,8 @@ pub struct TransportRequest<'a> {
     pub arguments: Option<&'a RawValue>,
     /// The revision.
     pub revision: Revision,
+    /// The session that it belongs to, if the server gave that an id.
+    pub session: Option<&'a SessionId>,
     /// The longest reply that is taken, in bytes: there is no need to read on.
     pub reply_bytes: usize,
 }
@@ -112,18 +140,26 @@ pub struct TransportResponse {
     pub(crate) retry_after: Option<Duration>,
     pub(crate) status: Option<u16>,
     pub(crate) credentials: Option<CredentialsFingerprint>,
+    pub(crate) session: Option<SessionId>,
 }
 
 impl TransportResponse {
     /// A response with this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), retry_after: None, status: None, credentials: None }
+        Self { text: text.into(), retry_after: None, status: None, credentials: None, session: None }
     }
 
     /// It came with this HTTP status, which is shown if the text turns out to be no message.
     #[must_use]
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
+        self
+    }
+
+    /// It is the response to `initialize`, and the session that it begins has this id.
+    #[must_use]
+    pub fn session(mut self, session: SessionId) -> Self {
+        self.session = Some(session);
         self
     }
 
@@ -147,25 +183,6 @@ impl fmt::Debug for TransportResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "TransportResponse({} bytes)", self.text.len())
     }
-}
-
-/// A notification that came before a reply.
-///
-/// ```
-/// use mrtr_client::ServerNotification;
-/// use mrtr_schema::Json;
-///
-/// let params = Json::parse(r#"{"progressToken": 1, "progress": 50}"#)?;
-/// let notification = ServerNotification { method: "notifications/progress".into(), params };
-/// # Ok::<(), mrtr_schema::ReadError>(())
-/// ```
-#[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_structs, reason = "a method and its parameters are all there is")]
-pub struct ServerNotification {
-    /// Its method.
-    pub method: String,
-    /// Its parameters.
-    pub params: Json,
 }
 
 /// Tells the credentials of one transport apart, and says nothing else about them: a keyed hash, say.

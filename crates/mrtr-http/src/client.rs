@@ -6,6 +6,7 @@ mod learn;
 mod parser;
 mod reply;
 mod send;
+mod session;
 mod status;
 mod table;
 mod tokens;
@@ -16,10 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use mrtr_client::{
-    CredentialsFingerprint, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+    CredentialsFingerprint, EraMemory, OneWayMessage, ServerMessage, SessionId, Transport, TransportError,
+    TransportRequest, TransportResponse,
 };
+use mrtr_schema::{Era, Revision};
 use reqwest::Url;
 
 pub use tokens::TokenProvider;
@@ -45,6 +49,8 @@ pub struct HttpTransport {
     /// The URL as people may see it.
     server: String,
     sender: Sender,
+    /// Shared by clones, since they are ways to one origin.
+    era: EraMemory,
 }
 
 impl HttpTransport {
@@ -54,6 +60,12 @@ impl HttpTransport {
 
     /// The most arguments of one call that are mirrored in headers. A call with more is not sent.
     pub const MIRRORED_ARGUMENTS: usize = send::MIRRORED_ARGUMENTS;
+
+    /// The longest id of a session that is taken, in bytes.
+    pub const SESSION_ID_BYTES: usize = session::MAX_SESSION_ID;
+
+    /// How often in a row a stream of a session may fail to be resumed, before its call fails.
+    pub const RESUME_FAILURES: u32 = session::MAX_FAILURES;
 
     /// A way to the server at this URL.
     ///
@@ -82,7 +94,7 @@ impl HttpTransport {
     }
 
     fn of(url: Url, http: reqwest::Client) -> Self {
-        Self { server: without_password(url.clone()), sender: Sender::new(http, url) }
+        Self { server: without_password(url.clone()), sender: Sender::new(http, url), era: EraMemory::of_origin() }
     }
 
     /// Shows this token with every request. If it is refused, the call ends: only a [provider](Self::tokens) has others.
@@ -136,9 +148,12 @@ impl Transport for HttpTransport {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        let mut reply = self.sender.reply(&request, on_notification).await?;
+        if request.revision.era() == Era::Legacy {
+            return Box::pin(self.sender.reply_in_session(&request, on_message)).await.map(HttpReply::into_response);
+        }
+        let mut reply = self.sender.reply(&request, on_message).await?;
         match request.method {
             "tools/list" => {
                 reply.text = self.sender.learn(reply.text);
@@ -149,10 +164,23 @@ impl Transport for HttpTransport {
             "tools/call"
                 if is_header_mismatch(&reply.text) && self.sender.learn_about(&request).await.unwrap_or(false) =>
             {
-                self.sender.reply(&request, on_notification).await.map(HttpReply::into_response)
+                self.sender.reply(&request, on_message).await.map(HttpReply::into_response)
             }
             _ => Ok(reply.into_response()),
         }
+    }
+
+    fn era(&self) -> Option<&EraMemory> {
+        Some(&self.era)
+    }
+
+    async fn send(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
+        self.sender.send_one_way(message).await
+    }
+
+    fn end_session(&self, session: &SessionId, revision: Revision) -> Option<BoxFuture<'static, ()>> {
+        let (sender, session) = (self.sender.clone(), session.clone());
+        Some(Box::pin(async move { sender.end_session(&session, revision).await }))
     }
 }
 

@@ -58,6 +58,24 @@ impl Revision {
         }
     }
 
+    /// The era of a version that a peer names, also of one that is not known here: versions are dates, and those after
+    /// the last with sessions have none.
+    ///
+    /// ```
+    /// use mrtr_schema::{Era, Revision};
+    ///
+    /// assert_eq!(Revision::era_of("2024-11-05"), Era::Legacy);
+    /// assert_eq!(Revision::era_of("2027-03-01"), Era::Modern);
+    /// assert_eq!(Revision::era_of("draft-2026-02"), Era::Modern);
+    /// ```
+    pub fn era_of(version: &str) -> Era {
+        match version.parse::<Self>() {
+            Ok(known) => known.era(),
+            Err(_) if version > Self::V20251125.as_str() => Era::Modern,
+            Err(_) => Era::Legacy,
+        }
+    }
+
     /// The revision of a session whose client asked for this version in `initialize`: that version if there is one of
     /// the legacy era; else the oldest, for a client that is older still; else the newest.
     ///

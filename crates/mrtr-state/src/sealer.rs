@@ -53,7 +53,7 @@ use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 #[derive(Clone)]
 pub struct Sealer {
     pub(crate) keys: Arc<ArcSwap<PreparedRing>>,
-    codec: Arc<dyn Codec>,
+    pub(crate) codec: Arc<dyn Codec>,
     pub(crate) random: Arc<dyn Random>,
     pub(crate) audience: Arc<str>,
     lifetimes: Lifetimes,

@@ -27,6 +27,11 @@ pub(crate) fn write(header: &str, sealed: &[u8]) -> RequestState {
     RequestState::new(text)
 }
 
+/// The letter of the codec that a text names.
+pub(crate) fn letter(text: &str) -> Result<char, Refusal> {
+    text.strip_prefix(VERSION).and_then(|rest| rest.chars().next()).ok_or(Refusal::Malformed)
+}
+
 /// Takes a text apart: the header, the key's id in it, and the sealed bytes.
 pub(crate) fn read(letter: char, text: &str) -> Result<(&str, &str, Vec<u8>), Refusal> {
     let after_letter = text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(letter));

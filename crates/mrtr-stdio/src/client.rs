@@ -9,7 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_client::{ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use mrtr_client::{
+    EraMemory, OneWayMessage, ServerMessage, SessionId, Transport, TransportError, TransportFailure, TransportRequest,
+    TransportResponse,
+};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::process::Command;
 
@@ -38,6 +41,7 @@ pub struct StdioTransport {
     /// What people may see of it.
     server: String,
     way: Way,
+    era: EraMemory,
 }
 
 enum Way {
@@ -59,6 +63,9 @@ impl StdioTransport {
     /// How long a child process may take to end, once its stdin is closed and once more after SIGTERM, unless
     /// [`ChildServer::exit_timeout`] says otherwise.
     pub const DEFAULT_EXIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+    /// How many questions of a server wait for a call, in a session of the legacy era: later ones are dropped.
+    pub const WAITING_QUESTIONS: usize = calls::MAX_ASKED;
 
     /// The most notifications that wait for a call whose caller does not take them, in bytes: later ones are dropped.
     pub const NOTIFICATION_BYTES: usize = calls::NOTIFICATION_BYTES;
@@ -101,7 +108,7 @@ impl StdioTransport {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let connection = Connection::open(read, write, Self::DEFAULT_LINE_LIMIT, None);
-        Self { server: server.into(), way: Way::Streams(connection) }
+        Self { server: server.into(), way: Way::Streams(connection), era: EraMemory::of_process() }
     }
 
     /// Ends the server and waits for that: its stdin is closed; if that does not end it in time, it gets SIGTERM, and at
@@ -112,6 +119,17 @@ impl StdioTransport {
         match self.way {
             Way::Child(child) => child.running.into_inner().unwrap_or_else(PoisonError::into_inner).close().await,
             Way::Streams(connection) => connection.close(),
+        }
+    }
+
+    /// The connection to use for a message that belongs to this session, if it belongs to one.
+    fn connection_of(&self, session: Option<&SessionId>) -> Result<Arc<Connection>, TransportError> {
+        let connection = self.connection()?;
+        match session {
+            Some(session) if *session != connection.session => {
+                Err(TransportError::of(TransportFailure::SessionEnded, "the server was started again"))
+            }
+            _ => Ok(connection),
         }
     }
 
@@ -140,9 +158,17 @@ impl Transport for StdioTransport {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        self.connection()?.exchange(request, on_notification).await
+        self.connection_of(request.session)?.exchange(request, on_message).await
+    }
+
+    fn era(&self) -> Option<&EraMemory> {
+        Some(&self.era)
+    }
+
+    async fn send(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
+        self.connection_of(message.session)?.send(message).await
     }
 }
 
@@ -207,6 +233,6 @@ impl ChildServer {
         let running = self.0.start()?;
         let server = self.0.program().to_owned();
         let child = ChildWay { launch: self.0, running: Mutex::new(running) };
-        Ok(StdioTransport { server, way: Way::Child(Box::new(child)) })
+        Ok(StdioTransport { server, way: Way::Child(Box::new(child)), era: EraMemory::of_process() })
     }
 }

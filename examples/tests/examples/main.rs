@@ -6,6 +6,7 @@ mod program;
 mod promise;
 
 mod ending;
+mod hello;
 mod listed;
 mod shortest;
 mod sign_in;

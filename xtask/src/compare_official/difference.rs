@@ -14,7 +14,7 @@ use super::source::Source;
 /// One member of one type, changed in one way, on which the verdicts differ.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(crate) struct Difference {
-    #[serde(serialize_with = "crate::validate_examples::as_text")]
+    #[serde(serialize_with = "mrtr_validate::as_text")]
     pub(crate) revision: Revision,
     /// The innermost type on which the two disagree.
     #[serde(rename = "type")]

@@ -8,8 +8,8 @@ use anyhow::{Context, Result, bail};
 use mrtr_schema::{Feature, Revision};
 use serde_json::{Map, Value};
 
-use crate::validate_examples::folder::{self, Example, Kind};
 use crate::workspace;
+use mrtr_validate::folder::{self, Example, Kind};
 
 /// One official document.
 pub(crate) struct Source {

@@ -54,7 +54,7 @@ impl Drop for Tracker {
 }
 
 /// Whether there is a listener: not so if a connection was made from the very port that it goes to, and met itself.
-fn listens(address: SocketAddr) -> bool {
+pub(super) fn listens(address: SocketAddr) -> bool {
     TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
 }
 

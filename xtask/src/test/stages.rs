@@ -90,7 +90,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 18] = [
+const FEATURES: [&[&str]; 20] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -109,4 +109,6 @@ const FEATURES: [&[&str]; 18] = [
     &["mrtr-http", "--features", "client"],
     &["mrtr-stdio", "--features", "server"],
     &["mrtr-stdio", "--features", "client"],
+    &["mrtr-validate"],
+    &["mrtr-cli"],
 ];

@@ -3,11 +3,9 @@
 use anyhow::{Result, bail};
 use jsonschema::ValidatorMap;
 use mrtr_schema::Revision;
+use mrtr_validate::{Example, Judge, Kind, closed, compile, folder};
 use serde_json::{Map, Value, json};
 
-use super::closed;
-use super::folder::{self, Example, Kind};
-use super::judge::{Judge, compile};
 use crate::{Outcome, workspace};
 
 pub(crate) fn run(only: Option<Revision>, as_json: bool) -> Result<Outcome> {

@@ -6,6 +6,16 @@ use mrtr_schema::{Era, ErrorObject, Revision};
 use super::{Call, CallOutcome, Phase, Sending};
 
 impl Call {
+    /// The call goes on in another revision, of another era perhaps. It has not begun, or begins anew.
+    pub(crate) fn move_to(&mut self, revision: Revision) {
+        self.pending.revision = revision;
+    }
+
+    /// The server has asked in so many rounds of a session. It holds the call, so that this is all there is to keep.
+    pub(crate) fn hold(&mut self, rounds: u32) {
+        self.pending.rounds = self.pending.rounds.max(rounds);
+    }
+
     pub(super) fn after_error(&mut self, sending: Sending, error: ErrorObject) -> Phase {
         match self.other_version(sending, &error) {
             Some(revision) => {
@@ -43,8 +53,12 @@ impl Call {
         if sending != Sending::Call || self.pending.rounds > 0 || self.pending.state.is_some() {
             return None;
         }
+        // In a session, the version is that of the session.
+        if self.pending.revision.era() == Era::Legacy {
+            return None;
+        }
         let data: UnsupportedVersionData = error.data_as()?.ok()?;
-        // A version of the legacy era needs a session, which this client does not open.
+        // A version of the legacy era needs a session, which is not for a call to begin.
         let theirs = data.supported.iter().filter_map(|version| version.parse().ok());
         let theirs = theirs.filter(|version: &Revision| version.era() == Era::Modern);
         let untried = theirs.filter(|version| !self.refused.contains(version));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mrtr_schema::{Printable, ReadError};
+use mrtr_schema::{Printable, ReadError, Revision};
 
 use crate::answer::display_key;
 
@@ -48,6 +48,12 @@ pub enum Stop {
     /// The list is longer than is taken.
     #[error("the list has more than {0} bytes")]
     ListTooLong(usize),
+    /// The server begins a session in a version that this client does not have.
+    #[error(
+        "the server has sessions of `{}`, and this client has {}, and {} without a session", display_key(.0),
+        legacy_versions(), Revision::default()
+    )]
+    OtherVersion(String),
     /// The task goes on and on.
     #[error("the task was not done after {0} looks")]
     TooManyPolls(u32),
@@ -67,6 +73,10 @@ impl From<ReadError> for Stop {
     fn from(error: ReadError) -> Self {
         Self::BadReply(error)
     }
+}
+
+fn legacy_versions() -> String {
+    Revision::LEGACY.map(Revision::as_str).join(" and ")
 }
 
 fn quoted(said: Option<&str>) -> String {

@@ -1,7 +1,7 @@
 //! A client being put together.
 
 use std::fmt;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex};
 
 use mrtr_schema::roots::Root;
@@ -9,6 +9,7 @@ use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{Era, Implementation, LoggingLevel, NamespacedInput, Revision};
 
 use super::cache::Cache;
+use super::era::Mode;
 use super::event_queues::EventQueues;
 use super::message::DeclaredMeta;
 use super::{Client, Inner};
@@ -44,7 +45,7 @@ use crate::{Limits, Transport};
 pub struct Builder {
     transport: Arc<dyn Transport>,
     info: Implementation,
-    revision: Revision,
+    revision: Option<Revision>,
     handlers: Handlers,
     limits: Limits,
     log_level: Option<LoggingLevel>,
@@ -81,7 +82,7 @@ impl Builder {
         Self {
             transport,
             info: Implementation::new("mrtr", env!("CARGO_PKG_VERSION")),
-            revision: Revision::default(),
+            revision: None,
             handlers: Handlers::default(),
             limits: Limits::default(),
             log_level: None,
@@ -95,13 +96,21 @@ impl Builder {
         self
     }
 
-    /// Speaks another revision of the modern era.
+    /// Speaks this revision, and its era alone. Without it, the client finds out which era the server speaks: it begins
+    /// with the newest revision, and falls back to a session if the server is of the legacy era.
     ///
-    /// # Panics
-    /// With a revision of the legacy era, which needs a session: this client opens none.
+    /// Within the era, another revision may be agreed on with the server.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_schema::Revision;
+    ///
+    /// let client = Client::builder(Script::new()).revision(Revision::Sep2322).build();
+    /// assert_eq!(client.revision(), Revision::Sep2322);
+    /// ```
     pub fn revision(mut self, revision: Revision) -> Self {
-        assert!(revision.era() == Era::Modern, "{revision} needs a session");
-        self.revision = revision;
+        self.revision = Some(revision);
         self
     }
 
@@ -241,14 +250,20 @@ impl Builder {
     ///
     /// # Panics
     ///
-    /// Panics if the operating system has no randomness to give.
+    /// Panics if the operating system has no randomness to give, or if [`revision`](Self::revision) asked for one of the
+    /// legacy era and the transport carries no sessions.
     pub fn build(self) -> Client {
+        let mode = self.mode();
+        let revision = self.revision.filter(|revision| revision.era() == Era::Modern).unwrap_or_default();
         let id_prefix = getrandom::u64().expect("the operating system has randomness to give");
         Client(Arc::new(Inner {
             server: self.transport.server().into(),
             transport: self.transport,
             info: self.info,
-            revision: Mutex::new(self.revision),
+            mode,
+            revision: AtomicU8::new(revision.number()),
+            session: Mutex::default(),
+            settling: tokio::sync::Mutex::default(),
             capabilities: self.handlers.capabilities(),
             declared: DeclaredMeta::default(),
             handlers: self.handlers,
@@ -261,6 +276,18 @@ impl Builder {
             event_queues: EventQueues::new(self.limits.event_bytes),
             cache: Cache::new(self.limits.cache_bytes),
         }))
+    }
+
+    /// Which eras the client speaks.
+    fn mode(&self) -> Mode {
+        match (self.revision.map(|revision| (revision, revision.era())), self.transport.era()) {
+            (Some((revision, Era::Legacy)), memory) => {
+                assert!(memory.is_some(), "{revision} needs a session, and this transport carries none");
+                Mode::Legacy(revision)
+            }
+            (None, Some(memory)) => Mode::Either(memory.clone()),
+            (Some((_, Era::Modern)), _) | (None, None) => Mode::Modern,
+        }
     }
 }
 

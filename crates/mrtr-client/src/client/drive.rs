@@ -83,6 +83,10 @@ pub(super) struct CallDriver<'a> {
     reported_round: u32,
     /// Where it is noted that the call has become a task.
     became_task: Option<BecameTask>,
+    /// Whether the caller drives it, and answers by hand what is asked.
+    pub(super) is_by_hand: bool,
+    /// How often it was sent in another era than before, or in another session.
+    pub(super) era_switches: u32,
 }
 
 impl Client {
@@ -180,6 +184,9 @@ impl Client {
 
     /// The call, if it is for this client's server: its state and its answers are not for other servers.
     pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
+        if pending.was_held() {
+            return Err(CallError::HeldByServer { pending: Box::new(pending) });
+        }
         let here = &*self.0.server;
         match &pending.server {
             Some(server) if server == here => {}
@@ -195,10 +202,12 @@ impl Client {
     /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
     ///
     /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
-    /// nothing is sent.
+    /// nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the call: if it
+    /// asks there, that is [`CallError::HeldByServer`].
     pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
         let pending = self.check_server(pending)?;
         let mut driver = CallDriver::new(self, pending);
+        driver.is_by_hand = true;
         let span = driver.span();
         let sent = async {
             while let Action::Send(outgoing) = driver.call.action() {
@@ -263,7 +272,16 @@ impl<'a> CallDriver<'a> {
         // the system is not asked for randomness with each call.
         let seed = RandomState::new().hash_one(reporter.call);
         let call = Call::resume(pending, client.0.limits, seed);
-        Self { client, reporter, call, credentials: None, reported_round: 0, became_task: None }
+        Self {
+            client,
+            reporter,
+            call,
+            credentials: None,
+            reported_round: 0,
+            became_task: None,
+            is_by_hand: false,
+            era_switches: 0,
+        }
     }
 
     fn span(&self) -> Span {

@@ -1,19 +1,169 @@
-//! One exchange with the server: within its time, within its size, and read as what it is.
+//! One exchange with the server: in its era, within its time, within its size, and read as what it is.
 
-use mrtr_schema::{Envelope, ErrorObject, Json, RawMembers, ReadError, RequestId, Revision, Wire};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use mrtr_schema::{Envelope, Era, ErrorObject, Json, MethodInfo, RawMembers, ReadError, RequestId, Revision, Wire};
 use serde_json::value::RawValue;
 
+use super::Client;
+use super::converse::{Conversed, Ended};
 use super::drive::CallDriver;
+use super::era::{Mode, Refusal, Way};
+use super::evidence::{Evidence, is_unlike_modern, was_refused};
+use super::session::Session;
 use crate::raw::subject;
-use crate::transport::{ServerNotification, TransportRequest, TransportResponse};
+use crate::transport::{EraMemory, ServerMessage, SessionId, TransportRequest, TransportResponse};
 use crate::{CallError, Outgoing, Stop, TransportError, TransportFailure};
 
 impl CallDriver<'_> {
-    /// Sends a request, and tells the call what came back.
+    /// Sends a request, and tells the call what came back. If the server turns out to speak the other era, and has not run
+    /// it, the call still wants it sent.
     pub(super) async fn exchange(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
+        let way = match self.client.known_way(self.call.pending()) {
+            Some(way) => way,
+            // Rare, and long: kept off the way of other calls.
+            None => Box::pin(self.client.find_way()).await.map_err(|refusal| refusal.into_error(self.pending()))?,
+        };
+        match way {
+            Way::Modern => self.exchange_by_itself(outgoing).await,
+            Way::Session(session) => Box::pin(self.exchange_in_session(outgoing, &session)).await,
+        }
+    }
+
+    /// A request of the modern era.
+    async fn exchange_by_itself(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
+        // It was prepared for a session that is no more.
+        if self.call.pending().revision().era() == Era::Legacy {
+            self.call.move_to(self.client.modern_revision());
+        }
         let revision = self.call.pending().revision();
         let id = RequestId::from(self.client.next_id());
-        let response = match self.reply(&outgoing, &id, revision).await {
+        let reply = self.reply(&outgoing, &id, revision).await;
+        if let Mode::Either(memory) = &self.client.0.mode
+            && (memory.era() != Some(Era::Modern) || was_refused(&reply))
+            && Box::pin(self.look_for_era(memory, &reply, &id, &outgoing.method)).await
+        {
+            return Ok(());
+        }
+        self.take(reply, &id, revision)
+    }
+
+    /// Learns from a reply which era the server speaks. Whether the call goes on in a session, or is over.
+    async fn look_for_era(
+        &mut self,
+        memory: &EraMemory,
+        reply: &Result<TransportResponse, TransportError>,
+        id: &RequestId,
+        method: &str,
+    ) -> bool {
+        if memory.era() == Some(Era::Modern) {
+            if !is_unlike_modern(reply, id) {
+                return false;
+            }
+            memory.forget();
+        }
+        match Evidence::of(reply, id) {
+            Evidence::Modern => memory.remember(Era::Modern),
+            Evidence::Nothing => {
+                let is_legacy = |error: &TransportError| error.failure() == TransportFailure::LegacyServer;
+                reply
+                    .as_ref()
+                    .err()
+                    .filter(|error| is_legacy(error))
+                    .into_iter()
+                    .for_each(|_| memory.remember(Era::Legacy));
+            }
+            Evidence::Unclear => {
+                // What was run is not run again, whichever era it was run in.
+                let was_not_run = was_refused(reply) || MethodInfo::of(method).only_reads;
+                match self.client.settle(memory, method == "server/discover").await {
+                    Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
+                    Err(Refusal::Stop(stop @ Stop::OtherVersion(_))) => {
+                        self.call.refuse_reply(stop);
+                        return true;
+                    }
+                    // What the server said first is its answer.
+                    Ok(Way::Modern) | Err(_) => {}
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether the call may be sent in the other era. A server that goes back and forth is not followed for ever.
+    fn switch_era(&mut self) -> bool {
+        self.era_switches += 1;
+        self.era_switches <= MAX_ERA_SWITCHES
+    }
+
+    /// A request of a session.
+    async fn exchange_in_session(&mut self, outgoing: Outgoing, session: &Arc<Session>) -> Result<(), CallError> {
+        self.call.move_to(session.revision);
+        if outgoing.method == "server/discover" {
+            // The session began with it.
+            self.call.replied(Ok(session.as_discovered().as_raw()), None);
+            return Ok(());
+        }
+        let id = RequestId::from(self.client.next_id());
+        let written = Written::new(self.client, &outgoing, &id, session.revision);
+        let Conversed { outcome, asked } = self.converse(written.request(session.id.as_ref()), session).await;
+        self.call.hold(asked);
+        let reply = match outcome {
+            Ok(response) => Ok(response),
+            Err(Ended::Transport(error)) => Err(error),
+            Err(ended) => return self.end_in_session(ended),
+        };
+        if asked == 0 && self.has_left_session(&reply, session).await && self.switch_era() {
+            return Ok(());
+        }
+        self.take(reply, &id, session.revision)
+    }
+
+    /// Whether the server has not run the request, since it does not know the session or has come to speak the modern era.
+    async fn has_left_session(
+        &self,
+        reply: &Result<TransportResponse, TransportError>,
+        session: &Arc<Session>,
+    ) -> bool {
+        let memory = if let Mode::Either(memory) = &self.client.0.mode { Some(memory) } else { None };
+        if matches!(reply, Err(error) if error.failure() == TransportFailure::SessionEnded) {
+            self.client.drop_session(session);
+            memory.into_iter().for_each(EraMemory::forget_origin);
+            return true;
+        }
+        let Some(memory) = memory.filter(|_| was_refused(reply)) else { return false };
+        let is_modern = self.client.is_modern_now().await;
+        if is_modern {
+            self.client.drop_session(session);
+            memory.remember(Era::Modern);
+        }
+        is_modern
+    }
+
+    fn end_in_session(&mut self, ended: Ended) -> Result<(), CallError> {
+        let pending = self.pending();
+        match ended {
+            Ended::Transport(source) => Err(CallError::Transport { source, pending }),
+            Ended::Stop(stop) => {
+                self.call.refuse_reply(stop);
+                Ok(())
+            }
+            Ended::Unanswered { key, method, unanswered } => Err(self.unanswered(key, method, unanswered)),
+            Ended::InvalidAnswer(error) => Err(CallError::InvalidAnswer { error, pending }),
+            Ended::GatheringTooLong => Err(CallError::GatheringTooLong { pending }),
+            Ended::ByHand => Err(CallError::HeldByServer { pending }),
+        }
+    }
+
+    /// Tells the call what came back.
+    fn take(
+        &mut self,
+        reply: Result<TransportResponse, TransportError>,
+        id: &RequestId,
+        revision: Revision,
+    ) -> Result<(), CallError> {
+        let response = match reply {
             Ok(response) => response,
             Err(error) => match error.busy {
                 Some(busy) => {
@@ -29,7 +179,7 @@ impl CallDriver<'_> {
             return Ok(());
         }
         self.credentials = response.credentials;
-        match read(&response, &id, revision) {
+        match read(&response, id, revision) {
             Ok(reply) => self.call.replied(reply, response.retry_after),
             Err(stop) => self.call.refuse_reply(stop),
         }
@@ -42,30 +192,52 @@ impl CallDriver<'_> {
         id: &RequestId,
         revision: Revision,
     ) -> Result<TransportResponse, TransportError> {
-        let client = &self.client.0;
-        let params = RawMembers::of(&outgoing.params).unwrap_or_default();
-        let message = self.client.message(id, &outgoing.method, &params, revision);
-        let name = subject(&outgoing.method, &params);
-        let request = TransportRequest {
-            message: &message,
-            id,
-            method: &outgoing.method,
-            name: name.as_deref(),
-            arguments: params.get("arguments"),
-            revision,
-            reply_bytes: client.limits.reply_bytes,
+        let written = Written::new(self.client, outgoing, id, revision);
+        let mut on_message = |message: ServerMessage| {
+            if let ServerMessage::Notification(notification) = message {
+                self.hear(notification, revision);
+            }
         };
-        let mut on_notification = |notification: ServerNotification| {
-            self.client.invalidate_cache(&notification);
-            self.reporter.emit_notification(notification, revision);
-        };
-        let exchanged = client.transport.exchange(request, &mut on_notification);
-        tokio::time::timeout(client.limits.exchange, exchanged).await.unwrap_or_else(|_| {
-            let waited = format!("nothing came within {:?}", client.limits.exchange);
-            Err(TransportError::of(TransportFailure::TimedOut, waited))
-        })
+        self.client.within_time(self.client.0.transport.exchange(written.request(None), &mut on_message)).await
     }
 }
+
+/// A request as it is written, and what of it a transport wants to see.
+struct Written<'a> {
+    message: String,
+    id: &'a RequestId,
+    method: &'a str,
+    params: RawMembers<'a>,
+    name: Option<Cow<'a, str>>,
+    revision: Revision,
+    reply_bytes: usize,
+}
+
+impl<'a> Written<'a> {
+    fn new(client: &Client, outgoing: &'a Outgoing, id: &'a RequestId, revision: Revision) -> Self {
+        let params = RawMembers::of(&outgoing.params).unwrap_or_default();
+        let message = client.message(id, &outgoing.method, &params, revision);
+        let name = subject(&outgoing.method, &params);
+        let reply_bytes = client.0.limits.reply_bytes;
+        Self { message, id, method: &outgoing.method, params, name, revision, reply_bytes }
+    }
+
+    fn request<'b>(&'b self, session: Option<&'b SessionId>) -> TransportRequest<'b> {
+        TransportRequest {
+            message: &self.message,
+            id: self.id,
+            method: self.method,
+            name: self.name.as_deref(),
+            arguments: self.params.get("arguments"),
+            revision: self.revision,
+            session,
+            reply_bytes: self.reply_bytes,
+        }
+    }
+}
+
+/// How often one call is sent in another era than before, or in another session.
+const MAX_ERA_SWITCHES: u32 = 4;
 
 /// The result or the error that a response carries, if it is one to this request.
 fn read<'a>(

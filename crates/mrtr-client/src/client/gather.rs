@@ -49,17 +49,22 @@ impl CallDriver<'_> {
     }
 
     fn question_context(&self, key: String) -> QuestionContext {
+        self.context_of(key, self.call.pending().rounds())
+    }
+
+    /// Who asks, in which round.
+    pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
         QuestionContext {
             server: Arc::clone(&self.client.0.server),
             call: self.reporter.call,
             method: self.reporter.method().to_owned(),
             name: self.reporter.name().map(str::to_owned),
-            round: self.call.pending().rounds(),
+            round,
             key,
         }
     }
 
-    fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
+    pub(super) fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
         let pending = self.pending();
         match unanswered {
             Unanswered::NoHandler(handler) => CallError::NoHandler { key, method, handler, pending },

@@ -62,6 +62,11 @@ impl TryFrom<Saved> for PendingCall {
     type Error = ReadError;
 
     fn try_from(saved: Saved) -> Result<Self, ReadError> {
+        let has_begun = saved.asked.is_some() || saved.state.is_some() || saved.task.is_some() || saved.rounds > 0;
+        if saved.revision.era() == Era::Legacy && has_begun {
+            let text = format!("a session of {} held the call, which cannot be picked up", saved.revision);
+            return Err(ReadError::refused(text).in_member("revision"));
+        }
         let asked = saved.asked.map(|raw| Questions::read(raw, saved.revision)).transpose();
         let asked = asked.map_err(|error| error.in_member("asked"))?;
         if let Some(task) = &saved.task {
@@ -144,9 +149,5 @@ pub(super) fn revision_name<S: Serializer>(revision: &Revision, serializer: S) -
 }
 
 pub(super) fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision, D::Error> {
-    let revision: Revision = String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)?;
-    if revision.era() == Era::Legacy {
-        return Err(serde::de::Error::custom(format_args!("{revision} has no calls that could be saved")));
-    }
-    Ok(revision)
+    String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
 }

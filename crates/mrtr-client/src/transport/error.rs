@@ -26,6 +26,11 @@ pub enum TransportFailure {
     Forbidden,
     /// Something answers there, and has nothing at this path: 404.
     NotFound,
+    /// The server does not know the session that the request belongs to: it has not run.
+    SessionEnded,
+    /// The server asked by a request of its own, as only servers of the legacy era do, on a request of the modern era. It
+    /// may have run.
+    LegacyServer,
     /// Anything else.
     Other,
 }
@@ -46,6 +51,7 @@ pub struct TransportError {
     failure: TransportFailure,
     source: Box<dyn std::error::Error + Send + Sync>,
     pub(crate) busy: Option<Busy>,
+    pub(crate) status: Option<u16>,
 }
 
 /// The server did not take the request, and may do so later.
@@ -62,13 +68,32 @@ impl TransportError {
 
     /// Something that the caller can be told more about.
     pub fn of(failure: TransportFailure, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { failure, source: error.into(), busy: None }
+        Self { failure, source: error.into(), busy: None, status: None }
     }
 
     /// The server has not looked at the request, since it is too busy: it is sent again, after as long as this at
     /// least, within the limit for retries that bring nothing new.
     pub fn busy(retry_after: Option<Duration>) -> Self {
         Self { busy: Some(Busy { retry_after }), ..Self::new("the server is too busy") }
+    }
+
+    /// It came with this HTTP status: a client that looks for a server's era wants to know it.
+    ///
+    /// ```
+    /// use mrtr_client::TransportError;
+    ///
+    /// let refused = TransportError::new("no session").with_status(400);
+    /// assert_eq!(refused.status(), Some(400));
+    /// ```
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// The HTTP status that it came with, if it did.
+    pub fn status(&self) -> Option<u16> {
+        self.status
     }
 
     /// What went wrong, in a word.

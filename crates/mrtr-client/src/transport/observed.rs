@@ -3,9 +3,12 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use mrtr_schema::Revision;
 
 use super::{
-    CredentialsFingerprint, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+    CredentialsFingerprint, EraMemory, OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId,
+    Transport, TransportError, TransportRequest, TransportResponse,
 };
 
 /// A transport whose messages are shown to an observer as they go out and come in.
@@ -26,7 +29,7 @@ use super::{
 ///     note.lock().unwrap().push(match message {
 ///         WireMessage::Request(text) => text.contains("tools/call"),
 ///         WireMessage::Response(text) => text.contains("complete"),
-///         WireMessage::Notification(_) => false,
+///         _ => false,
 ///     });
 /// });
 /// Client::builder(transport).build().call_tool("report", json!({})).await?;
@@ -45,21 +48,31 @@ pub struct ObservedTransport<T, F> {
 ///
 /// fn arrow(message: &WireMessage<'_>) -> &'static str {
 ///     match message {
-///         WireMessage::Request(_) => "→",
-///         WireMessage::Notification(_) | WireMessage::Response(_) => "←",
+///         WireMessage::Request(_) | WireMessage::OneWay(_) => "→",
+///         WireMessage::Notification(_) | WireMessage::Question(_) | WireMessage::Response(_) => "←",
+///         WireMessage::Failure(_) => "✗",
 ///     }
 /// }
 /// assert_eq!(arrow(&WireMessage::Request("{}")), "→");
 /// ```
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::exhaustive_enums, reason = "a request goes out; notifications and a response come back")]
+#[expect(
+    clippy::exhaustive_enums,
+    reason = "requests and answers go out; questions, notifications and a response come back"
+)]
 pub enum WireMessage<'a> {
-    /// What the client sends.
+    /// What the client asks of the server.
     Request(&'a str),
+    /// What the client sends and has no response: in a session, its answers and what it tells the server.
+    OneWay(&'a str),
     /// What the server says on the way.
     Notification(&'a ServerNotification),
+    /// What the server asks on the way, in a session.
+    Question(&'a ServerRequest),
     /// What the server answers. It is the server's text: show it as [`Printable`](mrtr_schema::Printable).
     Response(&'a str),
+    /// What came in place of a response, or of what was sent: nothing, or what is no message.
+    Failure(&'a TransportError),
 }
 
 impl<T, F> ObservedTransport<T, F>
@@ -90,16 +103,39 @@ where
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         (self.observer)(WireMessage::Request(request.message));
-        let mut shown = |notification: ServerNotification| {
-            (self.observer)(WireMessage::Notification(&notification));
-            on_notification(notification);
+        let mut shown = |message: ServerMessage| {
+            (self.observer)(match &message {
+                ServerMessage::Notification(notification) => WireMessage::Notification(notification),
+                ServerMessage::Request(request) => WireMessage::Question(request),
+            });
+            on_message(message);
         };
-        let response = self.transport.exchange(request, &mut shown).await?;
-        (self.observer)(WireMessage::Response(&response.text));
-        Ok(response)
+        let response = self.transport.exchange(request, &mut shown).await;
+        (self.observer)(match &response {
+            Ok(response) => WireMessage::Response(&response.text),
+            Err(error) => WireMessage::Failure(error),
+        });
+        response
+    }
+
+    fn era(&self) -> Option<&EraMemory> {
+        self.transport.era()
+    }
+
+    async fn send(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
+        (self.observer)(WireMessage::OneWay(message.message));
+        let sent = self.transport.send(message).await;
+        if let Err(error) = &sent {
+            (self.observer)(WireMessage::Failure(error));
+        }
+        sent
+    }
+
+    fn end_session(&self, session: &SessionId, revision: Revision) -> Option<BoxFuture<'static, ()>> {
+        self.transport.end_session(session, revision)
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    CallError, Client, EventKind, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
-    TransportResponse,
+    CallError, Client, EventKind, Limits, ServerMessage, ServerNotification, Stop, Transport, TransportError,
+    TransportRequest, TransportResponse,
 };
 use mrtr_schema::Json;
 use serde_json::{Value, json};
@@ -31,13 +31,13 @@ impl Transport for Chatty {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        notified: &mut (dyn FnMut(ServerNotification) + Send),
+        notified: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         for _ in 0..self.times {
-            notified(ServerNotification {
+            notified(ServerMessage::Notification(ServerNotification {
                 method: "notifications/com.example".to_owned(),
                 params: self.params.clone(),
-            });
+            }));
         }
         let reply = json!({ "jsonrpc": "2.0", "id": request.id, "result": complete("done") });
         Ok(TransportResponse::new(reply.to_string()))

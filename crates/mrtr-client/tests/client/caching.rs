@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    CallError, Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, Client, ServerMessage, ServerNotification, Transport, TransportError, TransportRequest,
+    TransportResponse,
 };
 use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
 use mrtr_schema::{CacheScope, CachingHints, Revision};
@@ -118,10 +119,11 @@ impl Transport for Announcing {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        notified: &mut (dyn FnMut(ServerNotification) + Send),
+        notified: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         if request.method == "tools/call" {
-            notified(ServerNotification { method: self.0.to_owned(), params: json!({}).into() });
+            let params = json!({}).into();
+            notified(ServerMessage::Notification(ServerNotification { method: self.0.to_owned(), params }));
         }
         self.1.exchange(request, notified).await
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use mrtr_client::testing::Script;
-use mrtr_client::{Client, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse};
+use mrtr_client::{
+    Client, ServerMessage, ServerNotification, Transport, TransportError, TransportRequest, TransportResponse,
+};
 use mrtr_schema::{CallToolResult, ContentBlock, Envelope, Json, RequestId};
 use mrtr_server::testing::everything;
 use mrtr_server::transport::{HeaderClaim, Headers};
@@ -42,7 +44,7 @@ impl Transport for InMemory {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        notified: &mut (dyn FnMut(ServerNotification) + Send),
+        notified: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         self.sent.lock().unwrap().push(serde_json::from_str(request.message).unwrap());
         let headers = Headers {
@@ -57,7 +59,7 @@ impl Transport for InMemory {
             Reply::Stream(mut messages) => loop {
                 let message = messages.next().await.ok_or_else(|| TransportError::new("it broke off"))?;
                 match notification(&message) {
-                    Some(notification) => notified(notification),
+                    Some(notification) => notified(ServerMessage::Notification(notification)),
                     None => return Ok(TransportResponse::new(message)),
                 }
             },
@@ -99,7 +101,7 @@ impl<F: Fn(&Value, &RequestId) -> String + Send + Sync + 'static> Transport for 
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        _: &mut (dyn FnMut(ServerNotification) + Send),
+        _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         Ok(TransportResponse::new((self.0)(&serde_json::from_str(request.message).unwrap(), request.id)))
     }

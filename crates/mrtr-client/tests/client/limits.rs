@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    Action, Call, CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest,
+    Action, Call, CallError, Client, Limits, ServerMessage, Stop, Transport, TransportError, TransportRequest,
     TransportResponse,
 };
 use mrtr_schema::{Json, JsonObject, Revision};
@@ -85,7 +85,7 @@ impl Transport for RetryAfter {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        _: &mut (dyn FnMut(ServerNotification) + Send),
+        _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         let is_retry = request.message.contains("requestState");
         let result = if is_retry { complete("done") } else { state_only("s") };

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::{
-    CallError, Client, Limits, ServerNotification, Stop, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, Client, Limits, ServerMessage, Stop, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::{JsonObject, Revision};
@@ -210,7 +210,7 @@ impl Transport for Player {
     async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        _: &mut (dyn FnMut(ServerNotification) + Send),
+        _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
         self.0.lock().unwrap().next(&request).map(TransportResponse::new)
     }
@@ -223,6 +223,7 @@ const LIMITS: Limits = Limits {
     backoff: Duration::from_millis(1),
     url_pause: Duration::from_millis(10),
     exchange: Duration::from_secs(1),
+    probe: Duration::from_secs(1),
     gathering: None,
     questions: 16,
     state_bytes: 1000,

@@ -1,6 +1,6 @@
-//! A reply that comes as server-sent events: notifications, and the response as the last message.
+//! A reply that comes as server-sent events: what the server says on the way, and the response as the last message.
 
-use mrtr_client::{ServerNotification, TransportError};
+use mrtr_client::{ServerMessage, ServerNotification, ServerRequest, TransportError, TransportFailure};
 use mrtr_schema::{Envelope, Json, Printable, RawMembers};
 use reqwest::Response;
 
@@ -10,29 +10,50 @@ use super::parser::Parser;
 pub(super) async fn response_of(
     mut stream: Response,
     limit: usize,
-    on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+    on_message: &mut (dyn FnMut(ServerMessage) + Send),
 ) -> Result<String, TransportError> {
     let mut parser = Parser::new(limit);
     while let Some(chunk) = stream.chunk().await.map_err(TransportError::new)? {
         parser.feed(&chunk);
         while let Some(message) = parser.next()? {
-            match Envelope::parse(message.as_bytes()).map_err(TransportError::new)? {
-                Envelope::Notification { method, .. } => {
-                    let method = method.into_owned();
-                    on_notification(ServerNotification { method, params: params(&message) });
+            match Event::of(message)? {
+                Event::Response(message) => return Ok(message),
+                Event::Before(ServerMessage::Request(ServerRequest { method, .. })) => {
+                    let text = format!("the server sent a request on a stream: `{}`", Printable::line(&method));
+                    return Err(TransportError::of(TransportFailure::LegacyServer, text));
                 }
-                Envelope::Result { .. } | Envelope::Error { .. } => return Ok(message),
-                Envelope::Request { method, .. } => {
-                    let method = Printable::line(&method);
-                    return Err(TransportError::new(format!("the server sent a request on a stream: `{method}`")));
-                }
+                Event::Before(message) => on_message(message),
             }
         }
     }
     Err(TransportError::new("the stream ended without a response"))
 }
 
-/// The parameters of a notification, as they came.
+/// A message of a stream.
+pub(super) enum Event {
+    /// What comes before the response.
+    Before(ServerMessage),
+    /// A response, as it came.
+    Response(String),
+}
+
+impl Event {
+    pub(super) fn of(message: String) -> Result<Self, TransportError> {
+        Ok(match Envelope::parse(message.as_bytes()).map_err(TransportError::new)? {
+            Envelope::Notification { method, .. } => {
+                let (method, params) = (method.into_owned(), params(&message));
+                Self::Before(ServerMessage::Notification(ServerNotification { method, params }))
+            }
+            Envelope::Request { id, method, .. } => {
+                let (method, params) = (method.into_owned(), params(&message));
+                Self::Before(ServerMessage::Request(ServerRequest { id, method, params }))
+            }
+            Envelope::Result { .. } | Envelope::Error { .. } => Self::Response(message),
+        })
+    }
+}
+
+/// The parameters of a message, as they came.
 fn params(message: &str) -> Json {
     let empty = || Json::from(serde_json::json!({}));
     let Ok(message) = RawMembers::parse(message) else { return empty() };

@@ -1,5 +1,7 @@
 //! Server-sent events, byte by byte: what comes in pieces of any size goes out as whole messages.
 
+use std::time::Duration;
+
 use mrtr_client::TransportError;
 
 /// Takes bytes, and gives the data of events.
@@ -17,6 +19,12 @@ pub(super) struct Parser {
     /// Whether the event is of a kind that is not ours.
     is_other: bool,
     limit: usize,
+    /// The id that the event that is coming has, if it has one.
+    id: Option<String>,
+    /// The id of the last event that has come to its end and had one.
+    last_id: Option<String>,
+    /// How long the server wants to be left alone before the stream is resumed.
+    retry: Option<Duration>,
 }
 
 impl Parser {
@@ -31,7 +39,20 @@ impl Parser {
             data: None,
             is_other: false,
             limit,
+            id: None,
+            last_id: None,
+            retry: None,
         }
+    }
+
+    /// The id of the last event, with which the stream can be resumed.
+    pub(super) fn take_last_id(&mut self) -> Option<String> {
+        self.last_id.take()
+    }
+
+    /// How long the server wants to be left alone before the stream is resumed, if it says so.
+    pub(super) fn retry(&self) -> Option<Duration> {
+        self.retry
     }
 
     pub(super) fn feed(&mut self, bytes: &[u8]) {
@@ -51,6 +72,7 @@ impl Parser {
             let value = value.strip_prefix(' ').unwrap_or(value);
             match field {
                 "" if line.is_empty() => {
+                    self.last_id = self.id.take().or(self.last_id.take());
                     let (data, is_other) = (self.data.take(), std::mem::take(&mut self.is_other));
                     if let Some(data) = data.filter(|data| !data.is_empty() && !is_other) {
                         return Ok(Some(data));
@@ -60,6 +82,11 @@ impl Parser {
                     Some(data) => data.extend(["\n", value]),
                     None => self.data = Some(value.to_owned()),
                 },
+                // It goes back in a header, so that one which does not fit there cannot be used.
+                "id" if value.len() <= MAX_ID && value.bytes().all(|byte| matches!(byte, b' '..=b'~')) => {
+                    self.id = Some(value.to_owned());
+                }
+                "retry" => self.retry = value.parse().ok().map(Duration::from_millis).or(self.retry),
                 "event" => self.is_other = !matches!(value, "" | "message"),
                 _ => {}
             }
@@ -97,6 +124,9 @@ impl Parser {
         Ok(())
     }
 }
+
+/// The longest id of an event that is kept.
+const MAX_ID: usize = 1024;
 
 #[cfg(test)]
 mod tests {
@@ -137,6 +167,21 @@ mod tests {
         assert_eq!(messages(&[b"data: now\r\r"]), ["now"]);
         assert_eq!(messages(&[b"data: now\r\n\r"]), ["now"]);
         assert_eq!(messages(&[b"data: now\r\n\r", b"\ndata: then\r\n\r\n"]), ["now", "then"]);
+    }
+
+    #[test]
+    fn an_event_has_an_id_once_it_has_come_to_its_end_even_if_it_says_nothing() {
+        let mut parser = Parser::new(100);
+        parser.feed(b"id: a-1\nretry: 250\ndata:\n\nid: a-2\ndata: cut");
+        assert_eq!(parser.next().unwrap(), None);
+        assert_eq!((parser.take_last_id().as_deref(), parser.retry()), (Some("a-1"), Some(Duration::from_millis(250))));
+        parser.feed(b" off\n\n");
+        assert_eq!(parser.next().unwrap().as_deref(), Some("cut off"));
+        assert_eq!(parser.take_last_id().as_deref(), Some("a-2"));
+        parser.feed("id: \u{7f}\ndata: x\n\nid: ü\nretry: soon\ndata: y\n\n".as_bytes());
+        while parser.next().unwrap().is_some() {}
+        assert_eq!(parser.take_last_id(), None, "neither can be sent in a header");
+        assert_eq!(parser.retry(), Some(Duration::from_millis(250)));
     }
 
     #[test]

@@ -3,12 +3,17 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
+use http::StatusCode;
 use http::header::CONTENT_TYPE;
-use mrtr_client::{CredentialsFingerprint, ServerNotification, TransportError, TransportRequest, TransportResponse};
+use mrtr_client::{
+    CredentialsFingerprint, ServerMessage, SessionId, TransportError, TransportRequest, TransportResponse,
+};
+use mrtr_schema::Era;
 use reqwest::Response;
 
 use super::events::response_of;
 use super::send::{Sender, Sent, retry_after};
+use super::session::{CancelOnDrop, session_ended, session_of};
 use super::status;
 
 /// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
@@ -17,6 +22,7 @@ pub(super) struct HttpReply {
     status: u16,
     retry_after: Option<Duration>,
     credentials: Option<CredentialsFingerprint>,
+    session: Option<SessionId>,
 }
 
 impl HttpReply {
@@ -24,6 +30,9 @@ impl HttpReply {
         let mut response = TransportResponse::new(self.text).status(self.status);
         if let Some(pause) = self.retry_after {
             response = response.retry_after(pause);
+        }
+        if let Some(session) = self.session {
+            response = response.session(session);
         }
         match self.credentials {
             Some(fingerprint) => response.credentials(fingerprint),
@@ -37,21 +46,72 @@ impl Sender {
     pub(super) async fn reply(
         &self,
         request: &TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<HttpReply, TransportError> {
         let Sent { response, credentials } = self.send(request).await?;
-        let retry_after = retry_after(&response);
-        let status = response.status();
-        let media_type = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let media_type = media_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-        let text = match media_type.as_str() {
+        let (retry_after, status) = (retry_after(&response), response.status());
+        let text = match MediaType::of(&response) {
             _ if status::is_refusal(status) => return Err(status::not_a_message(status, response).await),
-            "text/event-stream" => response_of(response, request.reply_bytes, on_notification).await?,
-            "application/json" => whole(response, request.reply_bytes).await?,
-            _ => return Err(status::not_a_message(status, response).await),
+            MediaType::Events => response_of(response, request.reply_bytes, on_message).await?,
+            MediaType::Json => whole(response, request.reply_bytes).await?,
+            MediaType::Other => return Err(status::not_a_message(status, response).await),
         };
         status::check(status, &text)?;
-        Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials })
+        Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session: None })
+    }
+
+    /// Sends a request of a session, or the one that begins it, and takes the reply. If this is dropped before, the server
+    /// hears of that.
+    pub(super) async fn reply_in_session(
+        &self,
+        request: &TransportRequest<'_>,
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
+    ) -> Result<HttpReply, TransportError> {
+        debug_assert_eq!(request.revision.era(), Era::Legacy, "only that era has sessions");
+        let cancel = CancelOnDrop::new(self, request);
+        let Sent { response, credentials } = match self.send(request).await {
+            Ok(sent) => sent,
+            Err(error) => {
+                cancel.disarm();
+                return Err(error);
+            }
+        };
+        let (retry_after, status) = (retry_after(&response), response.status());
+        let session = if request.method == "initialize" { session_of(&response)? } else { None };
+        let text = match MediaType::of(&response) {
+            MediaType::Events if status.is_success() => self.response_in_session(response, request, on_message).await?,
+            // The server has not taken it, so that there is nothing to cancel.
+            _ if status == StatusCode::NOT_FOUND && request.session.is_some() => {
+                cancel.disarm();
+                return Err(session_ended());
+            }
+            MediaType::Json if !status::is_refusal(status) => whole(response, request.reply_bytes).await?,
+            _ => {
+                cancel.disarm();
+                return Err(status::not_a_message(status, response).await);
+            }
+        };
+        cancel.disarm();
+        status::check(status, &text)?;
+        Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session })
+    }
+}
+
+/// What a response says that it is.
+enum MediaType {
+    Json,
+    Events,
+    Other,
+}
+
+impl MediaType {
+    fn of(response: &Response) -> Self {
+        let named = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        match named.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+            "application/json" => Self::Json,
+            "text/event-stream" => Self::Events,
+            _ => Self::Other,
+        }
     }
 }
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, TransportRequest};
-use mrtr_schema::{Feature, MethodInfo, Printable};
+use mrtr_schema::{Era, Feature, MethodInfo, Printable};
 use reqwest::{Response, Url};
 
+use super::session::session_headers;
 use super::table::AnnotationTable;
 use super::tokens::TokenProvider;
 use crate::header_text;
@@ -17,8 +18,8 @@ use crate::header_text;
 /// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
 #[derive(Clone)]
 pub(super) struct Sender {
-    http: reqwest::Client,
-    url: Url,
+    pub(super) http: reqwest::Client,
+    pub(super) url: Url,
     pub(super) tokens: Option<Arc<dyn TokenProvider>>,
     /// Those that go with every request.
     pub(super) headers: HeaderMap,
@@ -84,7 +85,7 @@ impl Sender {
         token.map(|token| CredentialsFingerprint::new(self.fingerprint_key.hash_one(token)))
     }
 
-    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+    pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match &self.tokens {
             Some(tokens) => tokens.token(refused).await,
             None => Ok(None),
@@ -101,14 +102,21 @@ impl Sender {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if request.revision.has(Feature::MirroredHeaders) {
             self.mirror(request, &mut headers)?;
+        } else if request.revision.era() == Era::Legacy && request.method != "initialize" {
+            session_headers(&mut headers, request.revision, request.session);
         }
-        if let Some(token) = token {
-            let value = HeaderValue::try_from(format!("Bearer {token}"));
-            let mut value = value.map_err(|_| TransportError::new("the token cannot be written in a header"))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
-        }
+        Self::authorize(&mut headers, token)?;
         Ok(self.http.post(self.url.clone()).headers(headers).body(request.message.to_owned()))
+    }
+
+    /// Shows a token, if there is one.
+    pub(super) fn authorize(headers: &mut HeaderMap, token: Option<&str>) -> Result<(), TransportError> {
+        let Some(token) = token else { return Ok(()) };
+        let value = HeaderValue::try_from(format!("Bearer {token}"));
+        let mut value = value.map_err(|_| TransportError::new("the token cannot be written in a header"))?;
+        value.set_sensitive(true);
+        headers.insert(AUTHORIZATION, value);
+        Ok(())
     }
 
     /// What intermediaries want to see of a request, without reading its body.
@@ -150,7 +158,7 @@ fn too_many_mirrored(tool: &str, count: usize) -> TransportError {
 }
 
 /// Why nothing came back.
-fn failed(error: reqwest::Error) -> TransportError {
+pub(super) fn failed(error: reqwest::Error) -> TransportError {
     let failure = if error.is_connect() {
         TransportFailure::Unreachable
     } else if error.is_timeout() {
@@ -165,8 +173,8 @@ fn failed(error: reqwest::Error) -> TransportError {
 pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 
 /// How often a request is sent where sending it again is safe.
-const MAX_ATTEMPTS: u32 = 3;
-const RETRY_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const MAX_ATTEMPTS: u32 = 3;
+pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {

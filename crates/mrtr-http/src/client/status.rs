@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use mrtr_client::{TransportError, TransportFailure};
-use mrtr_schema::{Envelope, Printable};
+use mrtr_schema::{Envelope, ErrorObject, Printable, Revision, Wire};
 use reqwest::Response;
 
 /// Whether the server did not let the request in. Who may call is settled below the protocol: whatever the body is, the
@@ -21,6 +21,7 @@ pub(super) fn check(status: StatusCode, body: &str) -> Result<(), TransportError
     }
     match Envelope::parse(body.as_bytes()) {
         Ok(Envelope::Error { .. }) => Ok(()),
+        // No status is told on: the server has run the request, whatever it says.
         Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
             "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
         ))),
@@ -40,14 +41,20 @@ fn status_error(status: StatusCode, body: &str) -> TransportError {
         StatusCode::NOT_FOUND => TransportFailure::NotFound,
         _ => TransportFailure::Other,
     };
-    let status = format!("the server answered with status {status} and no message");
-    TransportError::of(
-        failure,
-        match body.trim() {
-            "" => status,
-            body => format!("{status}, but with `{}`", Printable::line(body)),
-        },
-    )
+    let said = format!("the server answered with status {status} and no message");
+    let said = match (reason(body), body.trim()) {
+        (Some(reason), _) => format!("the server answered with status {status}: {}", Printable::line(&reason)),
+        (None, "") => said,
+        (None, body) => format!("{said}, but with `{}`", Printable::line(body)),
+    };
+    TransportError::of(failure, said).with_status(status.as_u16())
+}
+
+/// What the server gives as its reason, where a body that is not taken for an answer is an error all the same.
+fn reason(body: &str) -> Option<String> {
+    let Ok(Envelope::Error { error, .. }) = Envelope::parse(body.as_bytes()) else { return None };
+    let error = ErrorObject::read(error, Revision::default().lenient()).ok()?;
+    Some(format!("{} ({})", error.message, error.code.as_i64()))
 }
 
 /// As much of a body as can be shown, if it comes.
@@ -67,5 +74,5 @@ async fn beginning(mut response: Response) -> String {
 
 const MAX_READ: Duration = Duration::from_secs(2);
 
-/// No character is longer than four bytes.
-const MAX_SHOWN: usize = 4 * Printable::LINE;
+/// No character is longer than four bytes; and an error has more to it than its message.
+const MAX_SHOWN: usize = 16 * Printable::LINE;

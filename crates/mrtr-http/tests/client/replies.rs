@@ -5,6 +5,7 @@ use std::error::Error;
 use futures_util::StreamExt;
 use mrtr_client::{CallError, Client, EventKind, Limits, Stop};
 use mrtr_http::HttpTransport;
+use mrtr_schema::Revision;
 use serde_json::json;
 
 use crate::support::scripted::{Answer, Asked, Scripted};
@@ -166,7 +167,8 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
         }
     })
     .await;
-    let client = client(&scripted);
+    let transport = HttpTransport::new(&scripted.url()).unwrap();
+    let client = Client::builder(transport).revision(Revision::Published).build();
     assert!(matches!(call(&client).await, Err(CallError::Server { error, .. }) if error.message == "No such tool"));
     for status in ["502", "307", "202"] {
         let error = call(&client).await.unwrap_err();

@@ -92,8 +92,10 @@ async fn play(stream: TcpStream, seen: &Mutex<Vec<Asked>>, script: &(impl Fn(usi
         return;
     }
     let headers = wire.headers().await;
-    let length = headers.iter().find(|(name, _)| name == "content-length").unwrap().1.parse().unwrap();
-    let message = serde_json::from_slice(&wire.bytes(length).await).unwrap();
+    // A GET has no body, and no message.
+    let length =
+        headers.iter().find(|(name, _)| name == "content-length").map_or(0, |(_, length)| length.parse().unwrap());
+    let message = if length == 0 { Value::Null } else { serde_json::from_slice(&wire.bytes(length).await).unwrap() };
     let asked = Asked { headers, message };
     let number = {
         let mut seen = seen.lock().unwrap();

@@ -1,11 +1,11 @@
 //! The calls that are under way on a connection: what a server sends is handed to the one that it is for.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use mrtr_client::{ServerNotification, TransportError};
+use mrtr_client::{ServerMessage, ServerRequest, TransportError};
 use mrtr_schema::RequestId;
 use tokio::sync::mpsc;
 
@@ -20,6 +20,10 @@ struct Table {
     begun: u64,
     /// Why there can be no more.
     over: Option<String>,
+    /// Whether a session of the legacy era has begun: in it, the server may ask.
+    has_session: bool,
+    /// What the server asked while no call was under way, with what it takes: the next call has it answered.
+    asked: VecDeque<(ServerRequest, usize)>,
 }
 
 #[derive(Debug)]
@@ -28,6 +32,8 @@ struct Call {
     place: u64,
     /// The token of its progress, where that is not its id.
     token: Option<RequestId>,
+    /// Whether it belongs to a session, so that it can be asked.
+    is_in_session: bool,
     events: mpsc::UnboundedSender<Event>,
     waiting: Arc<AtomicUsize>,
 }
@@ -35,8 +41,8 @@ struct Call {
 /// What happens to a call.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// The server says something before it responds, in so many bytes.
-    Notification(ServerNotification, usize),
+    /// The server says or asks something before it responds, in so many bytes.
+    Message(ServerMessage, usize),
     /// The response, as it came.
     Response(String),
     /// There will be none.
@@ -68,6 +74,7 @@ impl Calls {
         self: &Arc<Self>,
         id: &RequestId,
         token: Option<RequestId>,
+        is_in_session: bool,
     ) -> Result<UnderWay, TransportError> {
         let (sender, events) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
@@ -82,10 +89,35 @@ impl Calls {
                 Err(TransportError::new("another call has this id: a transport is for one client alone"))
             }
             Entry::Vacant(free) => {
-                free.insert(Call { place, token, events: sender, waiting: Arc::clone(&waiting) });
+                let call = Call { place, token, is_in_session, events: sender, waiting: Arc::clone(&waiting) };
+                free.insert(call);
+                if is_in_session {
+                    table.hand_over_asked();
+                }
                 Ok(UnderWay { calls: Arc::clone(self), id: id.clone(), place, events, waiting })
             }
         }
+    }
+
+    /// A session has begun: from now on the server may ask.
+    pub(super) fn begin_session(&self) {
+        self.table().has_session = true;
+    }
+
+    pub(super) fn has_session(&self) -> bool {
+        self.table().has_session
+    }
+
+    /// Hands a question to the call that is most likely asked: the one of the session that began first. Nothing on the
+    /// wire says whose it is. If there is none, it waits for the next one; questions beyond a bound are dropped.
+    pub(super) fn ask(&self, request: ServerRequest, bytes: usize) {
+        let mut table = self.table();
+        let waiting: usize = table.asked.iter().map(|(_, bytes)| bytes).sum();
+        if table.asked.len() >= MAX_ASKED || waiting + bytes > NOTIFICATION_BYTES {
+            return tracing::warn!("a question was dropped: too many wait for a call");
+        }
+        table.asked.push_back((request, bytes));
+        table.hand_over_asked();
     }
 
     /// Hands a response to its call. One that has no call is dropped: the call was cancelled, and the server may have
@@ -103,7 +135,7 @@ impl Calls {
     }
 
     /// Hands a notification to its call, unless too many wait there already.
-    pub(super) fn notify(&self, recipient: &Recipient, notification: ServerNotification, bytes: usize) {
+    pub(super) fn notify(&self, recipient: &Recipient, notification: ServerMessage, bytes: usize) {
         let table = self.table();
         let call = match recipient {
             Recipient::Named(id) => {
@@ -112,13 +144,9 @@ impl Calls {
             }
             Recipient::Unnamed => table.calls.values().min_by_key(|call| call.place),
         };
-        let Some(call) = call else { return };
-        if call.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes > NOTIFICATION_BYTES {
-            call.waiting.fetch_sub(bytes, Ordering::Relaxed);
-            tracing::warn!("a notification was dropped: its call does not take them as fast as they come");
-            return;
+        if let Some(call) = call {
+            call.tell(notification, bytes);
         }
-        let _ = call.events.send(Event::Notification(notification, bytes));
     }
 
     /// Fails every call that is under way.
@@ -152,7 +180,7 @@ impl UnderWay {
     /// What happens next.
     pub(super) async fn next(&mut self) -> Event {
         let event = self.events.recv().await;
-        if let Some(Event::Notification(_, bytes)) = &event {
+        if let Some(Event::Message(_, bytes)) = &event {
             self.waiting.fetch_sub(*bytes, Ordering::Relaxed);
         }
         event.unwrap_or_else(|| Event::Failed("the connection is over".to_owned()))
@@ -173,18 +201,44 @@ impl Drop for UnderWay {
     }
 }
 
+impl Call {
+    /// Tells the call what the server sends before its response, unless too much of that waits already.
+    fn tell(&self, message: ServerMessage, bytes: usize) {
+        if self.waiting.fetch_add(bytes, Ordering::Relaxed) + bytes > NOTIFICATION_BYTES {
+            self.waiting.fetch_sub(bytes, Ordering::Relaxed);
+            tracing::warn!("a message was dropped: its call does not take them as fast as they come");
+            return;
+        }
+        let _ = self.events.send(Event::Message(message, bytes));
+    }
+}
+
 impl Table {
+    /// Hands over what waits for a call that can be asked, if there is one.
+    fn hand_over_asked(&mut self) {
+        let Self { calls, asked, .. } = self;
+        let first = calls.values().filter(|call| call.is_in_session).min_by_key(|call| call.place);
+        let Some(first) = first else { return };
+        for (request, bytes) in asked.drain(..) {
+            first.tell(ServerMessage::Request(request), bytes);
+        }
+    }
+
     /// Whether this very call is under way, and not another one that has its id by now.
     fn is_open(&self, call: &UnderWay) -> bool {
         self.calls.get(&call.id).is_some_and(|open| open.place == call.place)
     }
 }
 
+/// How many questions wait for a call.
+pub(super) const MAX_ASKED: usize = 64;
+
 /// The most bytes of notifications that wait for a call.
 pub(super) const NOTIFICATION_BYTES: usize = 8 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
+    use mrtr_client::ServerNotification;
     use mrtr_schema::Json;
 
     use super::*;
@@ -192,26 +246,42 @@ mod tests {
     #[tokio::test]
     async fn notifications_wait_within_a_bound_and_there_is_room_again_once_they_are_taken() {
         let calls = Arc::new(Calls::default());
-        let mut call = calls.begin(&1.into(), None).expect("there are no others");
+        let mut call = calls.begin(&1.into(), None, false).expect("there are no others");
         let params = Json::from(serde_json::json!({}));
         let notification = ServerNotification { method: "notifications/message".to_owned(), params };
+        let notification = ServerMessage::Notification(notification);
         let tell = |bytes| calls.notify(&Recipient::Unnamed, notification.clone(), bytes);
         for _ in 0..20 {
             tell(NOTIFICATION_BYTES / 10);
         }
         assert_eq!(call.events.len(), 10);
-        assert!(matches!(call.next().await, Event::Notification(..)));
+        assert!(matches!(call.next().await, Event::Message(..)));
         tell(NOTIFICATION_BYTES / 10);
         assert_eq!(call.events.len(), 10);
     }
 
     #[test]
+    fn a_question_waits_for_a_call_of_the_session_and_not_for_ever_many_do() {
+        let calls = Arc::new(Calls::default());
+        let params = || Json::from(serde_json::json!({}));
+        let mut modern = calls.begin(&0.into(), None, false).expect("there are no others");
+        for id in 0..100 {
+            calls.ask(ServerRequest { id: id.into(), method: "roots/list".to_owned(), params: params() }, 10);
+        }
+        assert!(modern.events.try_recv().is_err(), "it cannot be asked");
+        let call = calls.begin(&1.into(), None, true).expect("it has another id");
+        assert_eq!(call.events.len(), MAX_ASKED);
+        let next = calls.begin(&2.into(), None, true).expect("it has another id");
+        assert_eq!(next.events.len(), 0, "each is answered once");
+    }
+
+    #[test]
     fn an_id_that_is_given_again_belongs_to_the_new_call() {
         let calls = Arc::new(Calls::default());
-        let first = calls.begin(&1.into(), None).expect("there are no others");
-        assert!(calls.begin(&1.into(), None).is_err());
+        let first = calls.begin(&1.into(), None, false).expect("there are no others");
+        assert!(calls.begin(&1.into(), None, false).is_err());
         calls.respond(Some(&1.into()), "{}".to_owned());
-        let second = calls.begin(&1.into(), None).expect("the first one has its response");
+        let second = calls.begin(&1.into(), None, false).expect("the first one has its response");
         drop(first);
         assert!(second.is_open());
     }

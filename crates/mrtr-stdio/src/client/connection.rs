@@ -1,13 +1,17 @@
 //! One connection of a client: requests out, and what comes back is handed to the calls that it is for.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mrtr_client::{ServerNotification, TransportError, TransportRequest, TransportResponse};
+use mrtr_client::{
+    OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId, TransportError, TransportRequest,
+    TransportResponse,
+};
 use mrtr_schema::jsonrpc::Notification;
 use mrtr_schema::methods::Cancelled;
 use mrtr_schema::notifications::CancelledParams;
-use mrtr_schema::{Envelope, Json, Printable, RawMembers, RawParams, RequestId, Revision, Wire};
+use mrtr_schema::{Envelope, Era, Json, Printable, RawMembers, RawParams, RequestId, Revision, Wire};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 
@@ -21,6 +25,8 @@ pub(super) type Exit = watch::Receiver<Option<String>>;
 /// A connection to a server.
 #[derive(Debug)]
 pub(super) struct Connection {
+    /// What a session over this connection is called: it ends with the connection.
+    pub(super) session: SessionId,
     calls: Arc<Calls>,
     /// Nothing once it is closed.
     sending: Mutex<Option<Sending>>,
@@ -30,8 +36,24 @@ pub(super) struct Connection {
 #[derive(Debug, Clone)]
 struct Sending {
     output: Output,
-    /// Requests that were given up.
-    dropped: mpsc::UnboundedSender<RequestId>,
+    /// What is to be said beside requests.
+    asides: mpsc::UnboundedSender<Aside>,
+}
+
+/// What is said beside requests, and waits for nothing.
+#[derive(Debug)]
+enum Aside {
+    /// A request was given up.
+    Cancelled(RequestId),
+    /// The client is there.
+    Pong(RequestId),
+}
+
+/// What hears the server, and may say something beside.
+struct Listener {
+    calls: Arc<Calls>,
+    asides: mpsc::WeakUnboundedSender<Aside>,
+    pongs: Arc<AtomicUsize>,
 }
 
 impl Connection {
@@ -43,11 +65,14 @@ impl Connection {
     {
         let calls = Arc::new(Calls::default());
         let (output, writing) = Output::new(write);
-        let (dropped, given_up) = mpsc::unbounded_channel();
-        tokio::spawn(tell_of_cancellations(given_up, output.clone()));
+        let (asides, said) = mpsc::unbounded_channel();
+        let pongs = Arc::new(AtomicUsize::new(0));
+        tokio::spawn(say_asides(said, output.clone(), Arc::clone(&pongs)));
         tokio::spawn(writing_until_closed(writing, Arc::clone(&calls)));
-        tokio::spawn(reading_until_over(LineReader::new(read, line_limit), exit, Arc::clone(&calls)));
-        Arc::new(Self { calls, sending: Mutex::new(Some(Sending { output, dropped })) })
+        let listener = Listener { calls: Arc::clone(&calls), asides: asides.downgrade(), pongs };
+        tokio::spawn(reading_until_over(LineReader::new(read, line_limit), exit, listener));
+        let session = SessionId::new(CONNECTIONS.fetch_add(1, Ordering::Relaxed).to_string());
+        Arc::new(Self { session, calls, sending: Mutex::new(Some(Sending { output, asides })) })
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -64,20 +89,27 @@ impl Connection {
     pub(super) async fn exchange(
         &self,
         request: TransportRequest<'_>,
-        on_notification: &mut (dyn FnMut(ServerNotification) + Send),
+        on_message: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        let call = self.calls.begin(request.id, progress_token(request.message))?;
+        let begins_session = request.method == "initialize";
+        let is_in_session = request.revision.era() == Era::Legacy && !begins_session;
+        let call = self.calls.begin(request.id, progress_token(request.message), is_in_session)?;
         let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(Sending { output, dropped }) = sending else { return Err(self.closed()) };
+        let Some(Sending { output, asides }) = sending else { return Err(self.closed()) };
         let withdrawn = Withdrawn::default();
         output.send_unless(request.message.to_owned(), &withdrawn).await.map_err(|_| self.closed())?;
         // From here on the server may have it. The input may be closed meanwhile: that is not put off.
-        let mut sent = Sent { call, id: request.id.clone(), withdrawn, dropped: dropped.downgrade() };
-        drop((output, dropped));
+        // The one that begins a session must not be cancelled.
+        let asides = (!begins_session).then(|| asides.downgrade());
+        let mut sent = Sent { call, id: request.id.clone(), withdrawn, asides };
+        drop(output);
         loop {
             match sent.call.next().await {
-                Event::Notification(notification, _) => on_notification(notification),
-                Event::Response(text) if text.len() <= request.reply_bytes => return Ok(TransportResponse::new(text)),
+                Event::Message(message, _) => on_message(message),
+                Event::Response(text) if text.len() <= request.reply_bytes => {
+                    let response = TransportResponse::new(text);
+                    return Ok(if begins_session { response.session(self.session.clone()) } else { response });
+                }
                 Event::Response(_) => {
                     let limit = request.reply_bytes;
                     return Err(TransportError::new(format!("the reply is longer than {limit} bytes")));
@@ -85,6 +117,15 @@ impl Connection {
                 Event::Failed(reason) => return Err(TransportError::new(reason)),
             }
         }
+    }
+
+    /// Sends a message of the session that has no response.
+    pub(super) async fn send(&self, message: OneWayMessage<'_>) -> Result<(), TransportError> {
+        // What the server asks is heard from here on: it asks nothing before it was told that the session has begun.
+        self.calls.begin_session();
+        let sending = self.sending.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(Sending { output, .. }) = sending else { return Err(self.closed()) };
+        output.send(message.message.to_owned()).await.map_err(|_| self.closed())
     }
 
     fn closed(&self) -> TransportError {
@@ -97,7 +138,8 @@ struct Sent {
     call: UnderWay,
     id: RequestId,
     withdrawn: Withdrawn,
-    dropped: mpsc::WeakUnboundedSender<RequestId>,
+    /// Nothing, if the server is not to hear of it.
+    asides: Option<mpsc::WeakUnboundedSender<Aside>>,
 }
 
 impl Drop for Sent {
@@ -105,9 +147,10 @@ impl Drop for Sent {
         if !self.call.is_open() {
             return;
         }
+        let Some(asides) = &self.asides else { return };
         self.withdrawn.withdraw();
-        if let Some(dropped) = self.dropped.upgrade() {
-            let _ = dropped.send(self.id.clone());
+        if let Some(asides) = asides.upgrade() {
+            let _ = asides.send(Aside::Cancelled(self.id.clone()));
         }
     }
 }
@@ -122,12 +165,21 @@ fn progress_token(message: &str) -> Option<RequestId> {
     (token != id).then_some(token)
 }
 
-async fn tell_of_cancellations(mut given_up: mpsc::UnboundedReceiver<RequestId>, output: Output) {
-    while let Some(id) = given_up.recv().await {
-        let mut params = CancelledParams::new();
-        params.request_id = Some(id);
-        let cancelled = Notification::<Cancelled>::new(params).to_json(Revision::default());
-        if output.send(cancelled.expect("it names its request")).await.is_err() {
+async fn say_asides(mut said: mpsc::UnboundedReceiver<Aside>, output: Output, pongs: Arc<AtomicUsize>) {
+    while let Some(aside) = said.recv().await {
+        let message = match aside {
+            Aside::Cancelled(id) => {
+                let mut params = CancelledParams::new();
+                params.request_id = Some(id);
+                let cancelled = Notification::<Cancelled>::new(params).to_json(Revision::default());
+                cancelled.expect("it names its request")
+            }
+            Aside::Pong(id) => {
+                pongs.fetch_sub(1, Ordering::Relaxed);
+                serde_json::json!({ "jsonrpc": "2.0", "id": id, "result": {} }).to_string()
+            }
+        };
+        if output.send(message).await.is_err() {
             return;
         }
     }
@@ -144,7 +196,7 @@ async fn writing_until_closed(writing: impl Future<Output = std::io::Result<()>>
 }
 
 /// Reads until the server closes its output or its process has ended, and fails what is left.
-async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit: Option<Exit>, calls: Arc<Calls>) {
+async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit: Option<Exit>, listener: Listener) {
     let exited = async {
         match exit.clone() {
             Some(mut exit) => {
@@ -157,40 +209,56 @@ async fn reading_until_over<R: AsyncRead + Unpin>(mut lines: LineReader<R>, exit
         }
     };
     let ended = tokio::select! {
-        reason = read(&mut lines, &calls) => reason,
+        reason = listener.read(&mut lines) => reason,
         () = exited => "the server has ended".to_owned(),
     };
     let status = async { exit?.wait_for(Option::is_some).await.ok()?.clone() };
     let status = tokio::time::timeout(EXIT_WAIT, status).await.ok().flatten();
-    calls.end(&status.map_or(ended, |status| format!("the server has ended: {status}")));
+    listener.calls.end(&status.map_or(ended, |status| format!("the server has ended: {status}")));
 }
 
-/// Hands lines to their calls, until there are no more.
-async fn read<R: AsyncRead + Unpin>(lines: &mut LineReader<R>, calls: &Calls) -> String {
-    loop {
-        match lines.next().await {
-            Ok(Some(Line::Message(line))) => take(&line, calls),
-            Ok(Some(Line::TooLong)) => calls.fail_all("the server sent a message that is too long"),
-            Ok(None) => return "the server has closed its output".to_owned(),
-            Err(error) => return format!("the server cannot be read: {error}"),
+impl Listener {
+    /// Hands lines to their calls, until there are no more.
+    async fn read<R: AsyncRead + Unpin>(&self, lines: &mut LineReader<R>) -> String {
+        loop {
+            match lines.next().await {
+                Ok(Some(Line::Message(line))) => self.take(&line),
+                Ok(Some(Line::TooLong)) => self.calls.fail_all("the server sent a message that is too long"),
+                Ok(None) => return "the server has closed its output".to_owned(),
+                Err(error) => return format!("the server cannot be read: {error}"),
+            }
         }
     }
-}
 
-fn take(line: &[u8], calls: &Calls) {
-    match Envelope::parse(line) {
-        Ok(Envelope::Result { id, .. }) => calls.respond(Some(&id), text(line)),
-        Ok(Envelope::Error { id, .. }) => calls.respond(id.as_ref(), text(line)),
-        Ok(Envelope::Notification { method, params }) => {
-            let recipient = recipient(&params);
-            let notification = ServerNotification { method: method.into_owned(), params: all_params(line) };
-            calls.notify(&recipient, notification, line.len());
+    fn take(&self, line: &[u8]) {
+        match Envelope::parse(line) {
+            Ok(Envelope::Result { id, .. }) => self.calls.respond(Some(&id), text(line)),
+            Ok(Envelope::Error { id, .. }) => self.calls.respond(id.as_ref(), text(line)),
+            Ok(Envelope::Notification { method, params }) => {
+                let recipient = recipient(&params);
+                let notification = ServerNotification { method: method.into_owned(), params: all_params(line) };
+                self.calls.notify(&recipient, ServerMessage::Notification(notification), line.len());
+            }
+            Ok(Envelope::Request { id, method, .. }) if self.calls.has_session() => {
+                let request = ServerRequest { id, method: method.into_owned(), params: all_params(line) };
+                if request.method == "ping" { self.pong(request.id) } else { self.calls.ask(request, line.len()) }
+            }
+            // No server of the modern protocol sends one, and none is answered.
+            Ok(Envelope::Request { method, .. }) => {
+                tracing::warn!(method = %Printable::line(&method), "the server sent a request, which was dropped");
+            }
+            Err(error) => tracing::warn!(%error, "the server sent a line that is no message"),
         }
-        // No server of the modern protocol sends one, and none is answered.
-        Ok(Envelope::Request { method, .. }) => {
-            tracing::warn!(method = %Printable::line(&method), "the server sent a request, which was dropped");
+    }
+
+    /// Says that the client is there, whether a call is under way or not. A server that does not take what it is sent, and
+    /// asks on and on, is not answered.
+    fn pong(&self, id: RequestId) {
+        if self.pongs.fetch_add(1, Ordering::Relaxed) >= MAX_PONGS {
+            self.pongs.fetch_sub(1, Ordering::Relaxed);
+        } else if let Some(asides) = self.asides.upgrade() {
+            let _ = asides.send(Aside::Pong(id));
         }
-        Err(error) => tracing::warn!(%error, "the server sent a line that is no message"),
     }
 }
 
@@ -214,6 +282,12 @@ fn all_params(line: &[u8]) -> Json {
     let Ok(message) = RawMembers::parse(text) else { return empty() };
     message.get("params").and_then(|params| Json::from_raw(params).ok()).unwrap_or_else(empty)
 }
+
+/// How many connections this process has begun.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
+
+/// How many answers to pings wait to be written.
+const MAX_PONGS: usize = 64;
 
 /// How long to wait for what else is to be known of a server that has ended.
 const EXIT_WAIT: Duration = Duration::from_millis(500);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is the report")]
 
 mod conversations;
+mod eras;
 mod failures;
 mod notifications;
 mod scripted;

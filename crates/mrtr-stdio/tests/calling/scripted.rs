@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use mrtr_client::{Builder, Client};
+use mrtr_schema::Revision;
 use mrtr_stdio::StdioTransport;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
@@ -13,8 +14,14 @@ pub(crate) struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// It, and a client of it that is not built yet.
+    /// It, and a client of it that speaks the modern era and is not built yet.
     pub(crate) fn new() -> (Self, Builder) {
+        let (server, client) = Self::of_either_era();
+        (server, client.revision(Revision::Published))
+    }
+
+    /// It, and a client of it that has to find out its era first.
+    pub(crate) fn of_either_era() -> (Self, Builder) {
         let (write, stdout) = tokio::io::duplex(1 << 16);
         let (stdin, read) = tokio::io::duplex(1 << 16);
         let transport = StdioTransport::over("scripted", stdout, stdin);

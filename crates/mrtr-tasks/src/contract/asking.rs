@@ -62,6 +62,7 @@ pub(super) async fn what_was_answered_badly_is_asked_anew_under_a_key_of_its_own
     assert!(trial.store.ask_anew(id, &ann(), "name", fresh("name.2")).await.expect("it has not ended"));
     let shown = trial.get(id).await;
     assert_eq!(shown.record.open, ["name.2", "role"], "in the place of the other");
+    assert_eq!(shown.open, opening(&["name.2", "role"]).opened, "and shown there");
     let found = (shown.record.status(NOON), shown.record.updated);
     assert_eq!(found, (TaskStatus::InputRequired, NOON + Duration::from_secs(1)), "it never left its status");
     trial.expect_nothing_due().await;

@@ -159,7 +159,8 @@ impl Model {
         if is_open {
             row.apply(Event::AskAnew { retired: key, opened: &again.key }, now)?;
             row.close(key);
-            row.questions.push((again, true));
+            let place = row.questions.iter().position(|(known, _)| known.key == key).unwrap();
+            row.questions.insert(place, (again, true));
         }
         Ok(is_open)
     }

@@ -83,10 +83,10 @@ impl Row {
         let is_open = record.open.iter().any(|open| open == key);
         record.apply(Event::AskAnew { retired: key, opened: &again.key }, now)?;
         self.refuse_used_keys(std::slice::from_ref(&again.key))?;
-        if is_open {
+        if is_open && let Some(place) = self.questions.iter().position(|(known, _)| known == key) {
             self.record = record;
-            self.close(&[key.to_owned()]);
-            self.questions.push((again.key, Some(again.body)));
+            self.questions[place].1 = None;
+            self.questions.insert(place, (again.key, Some(again.body)));
         }
         Ok(is_open)
     }

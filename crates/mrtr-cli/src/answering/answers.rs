@@ -1,0 +1,140 @@
+//! A file of answers: JSON, from the key of a question to its answer.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use anyhow::{Result, bail};
+use mrtr::client::AnswerError;
+use mrtr::schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
+use mrtr::schema::{InputRequest, Printable};
+use mrtr::{FormRequest, PendingCall, UrlRequest};
+use serde_json::{Map, Value};
+
+use super::NoAnswer;
+use crate::failure::Failure;
+
+/// Answers that were written down before they were asked for.
+#[derive(Default)]
+pub(crate) struct Answers {
+    by_key: Map<String, Value>,
+    used: Mutex<BTreeSet<String>>,
+}
+
+/// What is answered.
+enum Given<'a> {
+    Content(&'a Value),
+    Refused(ElicitAction),
+}
+
+impl Answers {
+    pub(crate) fn read(file: &Path) -> Result<Self> {
+        let name = file.display();
+        let text = if file == Path::new("-") {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map(|_| text)
+        } else {
+            fs::read_to_string(file)
+        };
+        let text = text.map_err(|error| {
+            Failure::usage(format!("the answers in {name} cannot be read: {error}"))
+                .next("check the path after --answers")
+        })?;
+        match serde_json::from_str(&text) {
+            Ok(Value::Object(by_key)) => Ok(Self { by_key, used: Mutex::default() }),
+            Ok(_) => bail!(wrong_form(&format!("the answers in {name} are no JSON object"))),
+            Err(error) => bail!(wrong_form(&format!("the answers in {name} are no JSON: {error}"))),
+        }
+    }
+
+    /// The answer to a form, if there is one. The same one is not given twice: a server that asks again did not take it.
+    pub(super) fn form(&self, form: &FormRequest) -> Result<Option<ElicitResult>, NoAnswer> {
+        let key = &form.context().key;
+        let Some(answer) = self.by_key.get(key) else { return Ok(None) };
+        if !self.used().insert(key.clone()) {
+            return Err(NoAnswer::AskedAgain);
+        }
+        Ok(Some(match Given::of(answer) {
+            Given::Content(content) => form.accept(content)?,
+            Given::Refused(action) => ElicitResult::new(action),
+        }))
+    }
+
+    /// The answer to a URL, if there is one. It may be asked for again until the visit was made.
+    pub(super) fn url(&self, url: &UrlRequest) -> Option<ElicitResult> {
+        let key = &url.context().key;
+        let answer = self.by_key.get(key)?;
+        self.used().insert(key.clone());
+        Some(ElicitResult::new(consent(answer)))
+    }
+
+    /// Gives a call the answers to what it asks, as far as they fit.
+    pub(super) fn complete(&self, call: &mut PendingCall) {
+        let open: Vec<_> = call.unanswered().map(str::to_owned).collect();
+        for key in open {
+            let Some(answer) = self.by_key.get(&key) else { continue };
+            // One that was not taken before is not given again.
+            if self.used().contains(&key) {
+                continue;
+            }
+            let is_url = matches!(call.question(&key), Some(InputRequest::Elicit(asked)) if matches!(asked.params, ElicitParams::Url(_)));
+            let given = match Given::of(answer) {
+                _ if is_url => call.answer(&key, &ElicitResult::new(consent(answer))),
+                Given::Content(content) => call.accept(&key, content),
+                Given::Refused(action) => call.answer(&key, &ElicitResult::new(action)),
+            };
+            drop::<Result<(), AnswerError>>(given);
+        }
+    }
+
+    pub(super) fn unused(&self) -> Vec<String> {
+        let used = self.used();
+        self.by_key.keys().filter(|key| !used.contains(*key)).map(|key| Printable::line(key).to_string()).collect()
+    }
+
+    fn used(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Given<'a> {
+    /// A form's content as it is, a word that refuses, or both in the protocol's own way.
+    fn of(answer: &'a Value) -> Self {
+        let refusal = |word: &str| match word {
+            "decline" => Some(ElicitAction::Decline),
+            "cancel" => Some(ElicitAction::Cancel),
+            _ => None,
+        };
+        match answer {
+            Value::String(word) if refusal(word).is_some() => {
+                Self::Refused(refusal(word).unwrap_or(ElicitAction::Cancel))
+            }
+            Value::Object(members) if members.keys().all(|key| key == "action" || key == "content") => {
+                let action = members.get("action").and_then(Value::as_str);
+                match (action.and_then(refusal), action, members.get("content")) {
+                    (Some(action), ..) => Self::Refused(action),
+                    (None, Some("accept"), Some(content)) => Self::Content(content),
+                    _ => Self::Content(answer),
+                }
+            }
+            _ => Self::Content(answer),
+        }
+    }
+}
+
+/// What is said to a URL.
+fn consent(answer: &Value) -> ElicitAction {
+    match answer.get("action").unwrap_or(answer) {
+        Value::Bool(true) => ElicitAction::Accept,
+        Value::String(word) if word == "accept" => ElicitAction::Accept,
+        Value::String(word) if word == "cancel" => ElicitAction::Cancel,
+        _ => ElicitAction::Decline,
+    }
+}
+
+fn wrong_form(what: &str) -> Failure {
+    Failure::usage(what)
+        .next(r#"write {"key": {"field": value}}; "decline" or "cancel" instead of fields refuses; a URL takes true or false"#)
+}

@@ -1,0 +1,100 @@
+//! `mrtr call`: a tool is called, and the person is asked what the server asks.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use mrtr::schema::{Printable, Tool};
+
+use crate::answering::{AnsweringOptions, WhenAsked};
+use crate::arguments::{self, nearest};
+use crate::conversation::{Conversation, Ended, OutputOptions, explained};
+use crate::failure::Failure;
+use crate::saved::{SaveTo, SavedCall, Work};
+use crate::server::{ReachOptions, Target};
+
+#[derive(clap::Args)]
+#[command(override_usage = USAGE, after_help = EXAMPLES)]
+pub(crate) struct Options {
+    /// The server's URL (unless --stdio), the tool, and its arguments
+    #[arg(value_name = "URL TOOL NAME=VALUE", required = true)]
+    words: Vec<String>,
+    /// Starts this command as the server, and talks to it over its standard input and output
+    #[arg(long, value_name = "COMMAND")]
+    stdio: Option<String>,
+    /// The tool's arguments as one JSON object, instead of NAME=VALUE
+    #[arg(long, value_name = "JSON")]
+    json: Option<String>,
+    /// Puts the call down in this file as soon as something is asked, for `mrtr resume FILE`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    #[command(flatten)]
+    answering: AnsweringOptions,
+    #[command(flatten)]
+    reach: ReachOptions,
+    #[command(flatten)]
+    output: OutputOptions,
+}
+
+pub(crate) async fn run(options: Options) -> Result<ExitCode> {
+    let Options { words, stdio, json, save, answering, reach, output } = options;
+    let mut words = words.into_iter();
+    let target = Target::take(stdio.as_deref(), &mut words)?;
+    let Some(name) = words.next() else {
+        bail!(Failure::usage("no tool is named").next(format!("`mrtr tools {target}` lists them")));
+    };
+    let pairs: Vec<String> = words.collect();
+    if json.is_some() && !pairs.is_empty() {
+        bail!(Failure::usage(format!("there are arguments both in --json and as `{}`", pairs[0])).next("give either"));
+    }
+    let when_asked = if save.is_some() { WhenAsked::PutDown } else { WhenAsked::Ask };
+    save.as_deref().map_or(Ok(()), SavedCall::check_may_write)?;
+    let conversation = Conversation::begin(target, &reach, &answering, &output, when_asked)?;
+    let tool = find(&conversation, &name).await?;
+    let arguments = match &json {
+        Some(text) => arguments::from_json(&tool, text)?,
+        None => arguments::from_pairs(&tool, &pairs)?,
+    };
+    let call = conversation.client.prepare_tool(&name, arguments)?;
+    match conversation.run(&name, Work::Call(call), &save.map_or(SaveTo::Anywhere, SaveTo::File)).await? {
+        Ended::Done(code) => Ok(code),
+        Ended::Failed(error) => Err(error),
+    }
+}
+
+/// The tool of this name.
+async fn find(conversation: &Conversation, name: &str) -> Result<Tool> {
+    let tools = conversation.client.list_tools().await.map_err(|error| explained(&error, conversation.target()))?;
+    conversation.screen().idle();
+    if let Some(tool) = tools.iter().find(|tool| tool.name == name) {
+        return Ok(tool.clone());
+    }
+    let failure = Failure::usage(format!("there is no tool `{}` at {}", Printable::line(name), conversation.target()));
+    let names = || tools.iter().map(|tool| tool.name.as_str());
+    let listed: Vec<_> = names().take(MOST_LISTED).map(|name| Printable::line(name).up_to(64).to_string()).collect();
+    let failure = match nearest(name, names()) {
+        Some(near) => failure.next(format!("did you mean `{}`?", Printable::line(near))),
+        None => failure,
+    };
+    bail!(match listed.is_empty() {
+        true => failure.next("the server has no tools"),
+        false =>
+            failure.next(format!("it has {}{}", listed.join(", "), if tools.len() > MOST_LISTED { " …" } else { "" })),
+    });
+}
+
+const MOST_LISTED: usize = 20;
+
+const USAGE: &str = "mrtr call [OPTIONS] <URL> <TOOL> [NAME=VALUE]...
+       mrtr call [OPTIONS] --stdio <COMMAND> <TOOL> [NAME=VALUE]...";
+
+const EXAMPLES: &str = "\
+Examples:
+  mrtr call http://localhost:8000/mcp weather city=Oslo
+  mrtr call --stdio 'mrtr serve --stdio' book_table
+  mrtr call http://localhost:8000/mcp update_work_item workItemId=4522 'fields={}' --trace
+  mrtr call http://localhost:8000/mcp weather city=Oslo --save later.json; mrtr resume later.json
+  echo '{\"login\": {\"user\": \"ada\"}}' | mrtr call http://localhost:8000/mcp weather city=Oslo --answers -
+
+Values are made into what the tool takes: text, numbers, true or false, a choice; lists and objects are JSON.
+The result goes to standard output, and all else to standard error. Ctrl-C at a question saves the call.";

@@ -1,0 +1,173 @@
+//! A call from its first message to its end: shown while it goes on, put down where it cannot go on here.
+
+mod ending;
+
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Result;
+use futures_util::StreamExt;
+use mrtr::client::{CallEvent, EventKind};
+use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
+use mrtr::{CallError, Client};
+
+pub(crate) use ending::explained;
+
+use crate::answering::{Answering, AnsweringOptions, WhenAsked};
+use crate::failure::{Code, Failure};
+use crate::saved::{SaveTo, SavedCall, Work};
+use crate::screen::Screen;
+use crate::server::{ReachOptions, Target};
+use crate::shown;
+use crate::style::{ERROR, QUIET, styled};
+
+#[derive(clap::Args)]
+pub(crate) struct OutputOptions {
+    /// Writes the result as JSON, all of it
+    #[arg(long)]
+    json_output: bool,
+}
+
+/// A client with a person behind it.
+pub(crate) struct Conversation {
+    pub(crate) client: Client,
+    target: Target,
+    screen: Screen,
+    answering: Arc<Answering>,
+    /// The task that the call has become.
+    task: Arc<Mutex<Option<String>>>,
+    writes_json: bool,
+}
+
+/// How a call went on until it could not go on here.
+pub(crate) enum Ended {
+    /// There is a result: it was printed.
+    Done(ExitCode),
+    /// There is none.
+    Failed(anyhow::Error),
+}
+
+impl Conversation {
+    /// Sets a client up, and reaches for the server.
+    pub(crate) fn begin(
+        target: Target,
+        reach: &ReachOptions,
+        answering: &AnsweringOptions,
+        output: &OutputOptions,
+        when_asked: WhenAsked,
+    ) -> Result<Self> {
+        let screen = Screen::default();
+        let client = reach.client(&target, &screen)?;
+        let (client, answering) = answering.prepare(client, &screen, when_asked)?;
+        let client = client.build();
+        let task = Arc::default();
+        tokio::spawn(follow(client.clone(), screen.clone(), Arc::clone(&task)));
+        Ok(Self { client, target, screen, answering, task, writes_json: output.json_output })
+    }
+
+    pub(crate) fn screen(&self) -> &Screen {
+        &self.screen
+    }
+
+    pub(crate) fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// Runs a call to its end, and prints what came of it.
+    pub(crate) async fn run(&self, tool: &str, work: Work, save_to: &SaveTo) -> Result<Ended> {
+        let result = tokio::select! {
+            biased;
+            () = self.interrupted() => None,
+            result = self.resume(work.clone()) => Some(result),
+        };
+        self.screen.idle();
+        match result {
+            Some(Ok(result)) => self.print(&result).map(Ended::Done),
+            Some(Err(error)) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
+            None => Ok(Ended::Failed(self.stopped(tool, work, save_to))),
+        }
+    }
+
+    async fn resume(&self, work: Work) -> Result<Json, CallError> {
+        match work {
+            Work::Call(call) => self.client.resume_as(call).await,
+            Work::Task(task) => self.client.follow(task).await,
+        }
+    }
+
+    /// Waits for Ctrl-C while nothing is asked; a question hears of it by itself.
+    async fn interrupted(&self) {
+        loop {
+            if tokio::signal::ctrl_c().await.is_err() {
+                // Without signals there is no Ctrl-C to wait for.
+                return std::future::pending().await;
+            }
+            if !self.screen.has_question() {
+                return;
+            }
+            self.answering.interrupt();
+        }
+    }
+
+    fn print(&self, result: &Json) -> Result<ExitCode> {
+        let unused = self.answering.unused();
+        if !unused.is_empty() {
+            self.screen.say(styled(QUIET, format_args!("never asked: {}", unused.join(", "))));
+        }
+        let typed = CallToolResult::from_json(result.as_str(), self.client.revision().lenient())
+            .map_err(|error| Failure::new(format!("the result is none of a tool: {error}")))?;
+        let has_failed = typed.is_error == Some(true);
+        match (self.writes_json, has_failed) {
+            (true, _) => shown::print(&format!("{}\n", result.as_str()))?,
+            (false, false) => shown::print_result(&typed)?,
+            (false, true) => {
+                let text = shown::text_of(&typed);
+                self.screen.say(format_args!("{} {}", styled(ERROR, "the tool failed:"), Printable::text(&text)));
+            }
+        }
+        Ok(if has_failed { Code::ToolFailed.into() } else { ExitCode::SUCCESS })
+    }
+
+    /// Puts a call down, and says how it is picked up.
+    fn save(&self, tool: &str, work: Work, save_to: &SaveTo) -> String {
+        match SavedCall::new(self.target.clone(), tool, work).write(save_to) {
+            Ok(path) => format!("the call is saved: mrtr resume {}", path.display()),
+            Err(error) => format!("the call could not be saved: {error:#}"),
+        }
+    }
+}
+
+/// Shows what happens during calls.
+async fn follow(client: Client, screen: Screen, task: Arc<Mutex<Option<String>>>) {
+    let mut events = client.events();
+    while let Some(CallEvent { name, kind, .. }) = events.next().await {
+        let name = name.as_deref().map(|name| Printable::line(name).up_to(64).to_string()).unwrap_or_default();
+        match kind {
+            EventKind::Round(1) => screen.working(name),
+            EventKind::Round(round) => screen.working(format!("{name}, round {round}")),
+            EventKind::BackOff(pause) => screen.working(format!("{name}: put off for {} ms", pause.as_millis())),
+            EventKind::Task(id) => {
+                screen.say(styled(QUIET, format_args!("the call has become task {}", Printable::line(&id).up_to(64))));
+                screen.working(format!("{name}: the task runs"));
+                task.lock().unwrap_or_else(PoisonError::into_inner).replace(id);
+            }
+            EventKind::Progress(progress) => {
+                let message = Printable::line(progress.message.as_deref().unwrap_or(&name)).up_to(64).to_string();
+                match (whole(&progress.progress), progress.total.as_ref().and_then(whole)) {
+                    (Some(done), Some(of)) if of > 0 => screen.progress(message, done, of),
+                    _ => screen.working(message),
+                }
+            }
+            EventKind::Log(log) => {
+                let said = log.data.as_text().map_or_else(|| log.data.as_str().to_owned(), |text| text.into_owned());
+                screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&said))));
+            }
+            EventKind::Done | EventKind::Abandoned => screen.idle(),
+            _ => {}
+        }
+    }
+}
+
+fn whole(number: &Number) -> Option<u64> {
+    number.as_i64().and_then(|number| number.try_into().ok())
+}

@@ -1,0 +1,164 @@
+//! Why a call has no result, in words that say what to do; and what is put down, so that nothing answered is lost.
+
+use mrtr::client::{PendingTask, TransportFailure};
+use mrtr::schema::error_object::MissingCapabilityData;
+use mrtr::schema::{ClientCapabilities, ErrorObject, Printable};
+use mrtr::{CallError, PendingCall};
+
+use super::Conversation;
+use crate::answering::NoAnswer;
+use crate::failure::{Code, Failure};
+use crate::saved::{SaveTo, Work};
+use crate::shown;
+
+impl Conversation {
+    /// What the person is told of a call that did not give its result.
+    pub(super) fn failed(&self, tool: &str, error: CallError, save_to: &SaveTo) -> anyhow::Error {
+        let failure = explained(&error, self.target());
+        let Some(call) = error.into_pending().filter(is_worth_saving) else { return self.not_put_down(failure).into() };
+        self.put_down(failure, tool, call, save_to).into()
+    }
+
+    /// A session asks in the middle of a call, which ends with it: there is nothing to go on with.
+    fn not_put_down(&self, failure: Failure) -> Failure {
+        let asked = self.answering.unanswered();
+        if asked.is_empty() {
+            return failure;
+        }
+        let failure = asked.into_iter().fold(failure, |failure, asked| failure.next(format!("asked: {asked}")));
+        failure.next("the server asks in a session, in which no call can be put down: make it again at a terminal, or with --answers FILE")
+    }
+
+    fn put_down(&self, failure: Failure, tool: &str, mut call: PendingCall, save_to: &SaveTo) -> Failure {
+        self.answering.complete(&mut call);
+        let (asked, answers) = shown::open_questions(&call);
+        let mut failure = asked.into_iter().fold(failure, |failure, asked| failure.next(format!("asked: {asked}")));
+        failure = failure.next(self.save(tool, Work::Call(call), save_to));
+        match answers.as_object() {
+            Some(answers) if !answers.is_empty() => {
+                failure.next(format!("with answers from a file: --answers FILE, in which is {}", answers_text(answers)))
+            }
+            _ => failure,
+        }
+    }
+
+    /// What the person is told who pressed Ctrl-C while the server was at work. A task goes on without this client, and
+    /// can be followed later; anything else was cancelled when its request was given up.
+    pub(super) fn stopped(&self, tool: &str, work: Work, save_to: &SaveTo) -> anyhow::Error {
+        let known = match &work {
+            Work::Task(task) => Some(task.clone()),
+            Work::Call(call) => call.task().cloned(),
+        };
+        let task = known.or_else(|| {
+            let id = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()?;
+            Some(PendingTask::new(self.client.revision(), id).trust_other_server(self.client.server()))
+        });
+        let failure = match task {
+            Some(task) => Failure::new("interrupted: the task goes on at the server")
+                .next(self.save(tool, Work::Task(task), save_to))
+                .next("to end it instead: mrtr resume FILE --cancel"),
+            None => Failure::new("interrupted: the call is cancelled, and the server told")
+                .next("what it had begun may have been done; make the call again to have all of it done"),
+        };
+        failure.code(Code::Interrupted).into()
+    }
+}
+
+/// A call that was never asked anything can be made again as easily.
+fn is_worth_saving(call: &PendingCall) -> bool {
+    call.questions().next().is_some() || call.task().is_some()
+}
+
+fn answers_text(answers: &serde_json::Map<String, serde_json::Value>) -> String {
+    let text = serde_json::to_string(answers).unwrap_or_default();
+    Printable::line(&text).up_to(1000).to_string()
+}
+
+/// What went wrong, and what to do about it.
+pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Failure {
+    match error {
+        CallError::NotAnswered { key, source, .. } => not_answered(key, source.as_ref()),
+        CallError::InvalidAnswer { error, .. } => Failure::new(error.to_string()).code(Code::Asked),
+        CallError::Transport { source, .. } => unreached(source.failure(), &error.to_string(), target),
+        CallError::Server { error: said, .. } => refused(said, error),
+        CallError::NoHandler { key, method, .. } => {
+            let what = format!("the server asks for `{}` ({})", Printable::line(key), Printable::line(method));
+            match flag_for(method) {
+                Some(flag) => Failure::new(format!("{what}, and was not told that you have it")).next(flag),
+                None => Failure::new(format!("{what}, which this command does not know")),
+            }
+            .code(Code::Asked)
+        }
+        other => Failure::new(with_causes(other)),
+    }
+}
+
+fn not_answered(key: &str, source: &(dyn std::error::Error + Send + Sync + 'static)) -> Failure {
+    let key = Printable::line(key).up_to(64).to_string();
+    let code = match source.downcast_ref::<NoAnswer>() {
+        Some(NoAnswer::PutDown) => {
+            return Failure::new(format!("the call is put down: it asks for `{key}`")).code(Code::Asked);
+        }
+        Some(NoAnswer::Interrupted) => Code::Interrupted,
+        Some(_) => Code::Asked,
+        None => Code::Failed,
+    };
+    Failure::new(format!("`{key}` was not answered: {source}")).code(code)
+}
+
+fn unreached(failure: TransportFailure, what: &str, target: &crate::server::Target) -> Failure {
+    let failed = Failure::new(what);
+    match failure {
+        TransportFailure::Unreachable => failed
+            .next("check the address and the port, and that the server runs")
+            .next("for a server to try: mrtr serve"),
+        TransportFailure::TimedOut => failed.next("the server may be busy or stuck: try again, and look into its log"),
+        TransportFailure::Unauthorized => {
+            failed.next("show who you are: --token TOKEN, or MRTR_TOKEN in the environment")
+        }
+        TransportFailure::Forbidden => {
+            failed.next("your token does not let you do this, or the server does not take your host: ask its operator")
+        }
+        TransportFailure::NotFound => failed.next("check the path: most servers are at /mcp"),
+        _ => match target {
+            crate::server::Target::Url(_) => failed.next("look into the server's log, and try again"),
+            crate::server::Target::Stdio(_) => failed.next("start the command by itself to see what it says"),
+        },
+    }
+}
+
+/// The server's own error.
+fn refused(said: &ErrorObject, error: &CallError) -> Failure {
+    let failure =
+        Failure::new(format!("the server answered: {} ({})", Printable::line(&said.message), said.code.as_i64()));
+    match said.data_as::<MissingCapabilityData>() {
+        Some(Ok(data)) => missing(&data.required_capabilities).into_iter().fold(failure, Failure::next),
+        _ if error.pending().is_some_and(is_worth_saving) => {
+            failure.next("the call may have waited too long, or its server may have new keys: make the call again")
+        }
+        _ => failure,
+    }
+}
+
+fn missing(wanted: &ClientCapabilities) -> Vec<&'static str> {
+    let flags = [(wanted.samples(), "sampling/createMessage"), (wanted.roots.is_some(), "roots/list")];
+    flags.into_iter().filter(|(is_wanted, _)| *is_wanted).filter_map(|(_, method)| flag_for(method)).collect()
+}
+
+fn flag_for(method: &str) -> Option<&'static str> {
+    match method {
+        "sampling/createMessage" => Some("let it ask a model: --sample-with TEXT, or --sample-command COMMAND"),
+        "roots/list" => Some("show it your folders: --root FOLDER"),
+        _ => None,
+    }
+}
+
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {}", Printable::line(&inner.to_string())));
+        cause = inner.source();
+    }
+    text
+}

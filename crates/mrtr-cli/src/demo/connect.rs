@@ -1,0 +1,58 @@
+//! `connect`: a page that the person is asked to visit, and the page itself.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::{Path, State};
+use axum::response::Html;
+use axum::{Router, routing::get};
+use mrtr::prelude::*;
+
+/// Which pages were visited. Clones are the same.
+#[derive(Clone)]
+pub(crate) struct Visits {
+    /// Where the page is.
+    site: String,
+    made: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Visits {
+    pub(crate) fn at(site: String) -> Self {
+        Self { site, made: Arc::default() }
+    }
+
+    /// The page. A visit counts when its button is pressed: what merely looks at links presses none.
+    pub(crate) fn page(self) -> Router {
+        let page = get(async || Html(PAGE)).post(async |State(visits): State<Self>, Path(id): Path<String>| {
+            let mut made = visits.lock();
+            // The ids of visits that were asked for are not guessed; those that were not are not kept for long.
+            if made.len() >= MOST_VISITS {
+                made.clear();
+            }
+            made.insert(id);
+            Html(DONE)
+        });
+        Router::new().route("/connect/{id}", page).with_state(self)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) async fn connect(flow: Flow) -> Result<String> {
+    let visits = flow.state::<Visits>();
+    let id = flow.interaction_id("connect");
+    let url = format!("{}/connect/{id}", visits.site);
+    // An accept is consent to go there; whether the visit was made, the server sees for itself.
+    let done = async || visits.lock().contains(&id);
+    flow.elicit_url("connect", "Please connect your account on this page.", url).until(done).await?;
+    Ok("Your account is connected.".to_owned())
+}
+
+const MOST_VISITS: usize = 10_000;
+
+const PAGE: &str = r#"<!doctype html><title>mrtr demo</title><h1>Connect your account?</h1>
+<form method="post"><button>Connect</button></form>"#;
+
+const DONE: &str = "<!doctype html><title>mrtr demo</title><h1>Connected</h1><p>You may go back to the terminal.";

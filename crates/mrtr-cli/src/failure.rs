@@ -1,0 +1,76 @@
+//! Why a command did not do what it was asked: what happened, what to do next, and the code it exits with.
+
+use std::fmt;
+use std::process::ExitCode;
+
+use anstream::eprintln;
+
+use crate::style::{ERROR, HINT, styled};
+
+/// What a program that runs this one can tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// It did not work.
+    Failed = 1,
+    /// The command, or what it was given, is wrong.
+    Usage = 2,
+    /// The tool says that it failed.
+    ToolFailed = 3,
+    /// Something was asked that could not be answered here.
+    Asked = 4,
+    /// The person pressed Ctrl-C.
+    Interrupted = 130,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> Self {
+        Self::from(code as u8)
+    }
+}
+
+/// Something that the person can do something about.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    what: String,
+    next: Vec<String>,
+    code: Code,
+}
+
+impl Failure {
+    pub(crate) fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), next: Vec::new(), code: Code::Failed }
+    }
+
+    /// What was given is wrong.
+    pub(crate) fn usage(what: impl Into<String>) -> Self {
+        Self::new(what).code(Code::Usage)
+    }
+
+    /// What to do next; each goes on a line of its own.
+    pub(crate) fn next(mut self, what: impl Into<String>) -> Self {
+        self.next.push(what.into());
+        self
+    }
+
+    pub(crate) fn code(self, code: Code) -> Self {
+        Self { code, ..self }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Tells the person, and says what to exit with.
+pub(crate) fn report(error: &anyhow::Error) -> ExitCode {
+    eprintln!("{} {error:#}", styled(ERROR, "error:"));
+    let Some(failure) = error.downcast_ref::<Failure>() else { return Code::Failed.into() };
+    for next in &failure.next {
+        eprintln!("  {} {next}", styled(HINT, "→"));
+    }
+    failure.code.into()
+}

@@ -1,0 +1,138 @@
+//! Standard error, shared by what is said, what is asked and the sign that something is going on.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Where the person looks. Clones are the same.
+#[derive(Clone, Default)]
+pub(crate) struct Screen(Arc<Mutex<State>>);
+
+#[derive(Default)]
+struct State {
+    bar: Option<ProgressBar>,
+    /// What goes on, also while it is not shown.
+    doing: Option<Doing>,
+    /// How many questions have the screen to themselves.
+    questions: usize,
+    /// What was said meanwhile.
+    unsaid: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Doing {
+    what: String,
+    /// How far it has come, and of how much.
+    progress: Option<(u64, u64)>,
+}
+
+impl Screen {
+    /// Whether a person can be asked here: prompts are written where this is, and answers come from the keyboard.
+    pub(crate) fn has_person() -> bool {
+        io::stdin().is_terminal() && io::stderr().is_terminal()
+    }
+
+    /// Says something, once no question is on the screen.
+    pub(crate) fn say(&self, line: impl Display) {
+        let mut state = self.state();
+        if state.questions > 0 {
+            state.unsaid.push(line.to_string());
+            return;
+        }
+        match &state.bar {
+            Some(bar) => bar.suspend(|| anstream::eprintln!("{line}")),
+            None => anstream::eprintln!("{line}"),
+        }
+    }
+
+    /// Shows that something is going on.
+    pub(crate) fn working(&self, what: impl Into<String>) {
+        self.show(Some(Doing { what: what.into(), progress: None }));
+    }
+
+    /// Shows how far it has come.
+    pub(crate) fn progress(&self, what: impl Into<String>, done: u64, of: u64) {
+        self.show(Some(Doing { what: what.into(), progress: Some((done, of)) }));
+    }
+
+    /// Nothing goes on any more.
+    pub(crate) fn idle(&self) {
+        self.show(None);
+    }
+
+    /// Leaves the screen to a question for as long as the value lives.
+    pub(crate) fn question(&self) -> Question {
+        let mut state = self.state();
+        state.questions += 1;
+        state.hide();
+        Question(self.clone())
+    }
+
+    pub(crate) fn has_question(&self) -> bool {
+        self.state().questions > 0
+    }
+
+    fn show(&self, doing: Option<Doing>) {
+        let mut state = self.state();
+        state.doing = doing;
+        if state.questions == 0 {
+            state.redraw();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn hide(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn redraw(&mut self) {
+        let Some(doing) = self.doing.clone() else { return self.hide() };
+        let bar = self.bar.get_or_insert_with(|| {
+            // It draws on standard error, and nothing at all where that is no terminal.
+            let bar = ProgressBar::new_spinner();
+            bar.enable_steady_tick(TICK);
+            bar
+        });
+        match doing.progress {
+            Some((done, of)) => {
+                bar.set_style(style("{bar:30} {pos}/{len} {msg}"));
+                bar.set_length(of);
+                bar.set_position(done.min(of));
+            }
+            None => bar.set_style(style("{spinner} {msg}")),
+        }
+        bar.set_message(doing.what);
+    }
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+/// A question that has the screen to itself.
+pub(crate) struct Question(Screen);
+
+impl Drop for Question {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.questions -= 1;
+        if state.questions == 0 {
+            for line in std::mem::take(&mut state.unsaid) {
+                anstream::eprintln!("{line}");
+            }
+            state.redraw();
+        }
+    }
+}
+
+const TICK: Duration = Duration::from_millis(100);

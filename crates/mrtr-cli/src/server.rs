@@ -1,0 +1,163 @@
+//! Which server is meant, and how it is reached.
+
+use std::fmt;
+use std::process::Command;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Result;
+use mrtr::client::{Builder, ObservedTransport, Transport};
+use mrtr::http::HttpTransportError;
+use mrtr::http::http::{HeaderName, HeaderValue};
+use mrtr::schema::Printable;
+use mrtr::stdio::ChildServer;
+use mrtr::{Client, HttpTransport};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::screen::Screen;
+use crate::shown::Trace;
+use crate::style::{QUIET, styled};
+
+#[derive(clap::Args)]
+pub(crate) struct ReachOptions {
+    /// Shows this bearer token to the server
+    #[arg(long, env = "MRTR_TOKEN", hide_env_values = true, value_name = "TOKEN")]
+    token: Option<String>,
+    /// Sends this header with every request; may be given more than once
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<Header>,
+    /// Shows each message as it goes out or comes in. There are answers in them
+    #[arg(long)]
+    trace: bool,
+}
+
+/// A header of the person's own.
+#[derive(Debug, Clone)]
+struct Header(HeaderName, HeaderValue);
+
+impl FromStr for Header {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, value) = text.split_once(':').ok_or("a header is written `Name: value`")?;
+        let name = name.trim().parse().map_err(|_| format!("`{}` is no name of a header", name.trim()))?;
+        let value = value.trim().parse().map_err(|_| "its value has characters that no header may have".to_owned())?;
+        Ok(Self(name, value))
+    }
+}
+
+/// A server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Target {
+    /// It listens at this URL.
+    Url(String),
+    /// It is started by this command.
+    Stdio(Vec<String>),
+}
+
+impl Target {
+    /// The server that the command line names: a command, or else the first of its words.
+    pub(crate) fn take(stdio: Option<&str>, words: &mut std::vec::IntoIter<String>) -> Result<Self> {
+        match stdio {
+            Some(command) => Self::command(command),
+            None => match words.next() {
+                Some(url) => Ok(Self::Url(url)),
+                None => Err(Failure::usage("no server is named")
+                    .next("give its URL, such as http://localhost:8000/mcp, or --stdio COMMAND")
+                    .into()),
+            },
+        }
+    }
+
+    fn command(text: &str) -> Result<Self> {
+        match shlex::split(text).filter(|words| !words.is_empty()) {
+            Some(words) => Ok(Self::Stdio(words)),
+            None => Err(Failure::usage(format!("`{text}` is no command"))
+                .next("write it as in a shell, in one argument: --stdio 'mrtr serve --stdio'")
+                .into()),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            // What comes after a question mark may be a secret.
+            Self::Url(url) => Printable::line(url.split(['?', '#']).next().unwrap_or(url)).fmt(f),
+            Self::Stdio(words) => Printable::line(&words.join(" ")).fmt(f),
+        }
+    }
+}
+
+impl ReachOptions {
+    /// Begins a client of the server.
+    pub(crate) fn client(&self, target: &Target, screen: &Screen) -> Result<Builder> {
+        let builder = match target {
+            Target::Url(url) => self.over(self.http(url)?, screen),
+            Target::Stdio(words) => self.over(child(words, screen, self.trace)?, screen),
+        };
+        Ok(builder.info("mrtr-cli", env!("CARGO_PKG_VERSION")))
+    }
+
+    fn over(&self, transport: impl Transport, screen: &Screen) -> Builder {
+        if !self.trace {
+            return Client::builder(transport);
+        }
+        let trace = Trace::new(screen.clone());
+        Client::builder(ObservedTransport::new(transport, move |message| trace.show(message)))
+    }
+
+    fn http(&self, url: &str) -> Result<HttpTransport> {
+        let mut transport = HttpTransport::new(url).map_err(|error| match error {
+            HttpTransportError::Url(_) => Failure::usage(format!("`{}` is no URL of a server", Printable::line(url)))
+                .next(format!("a URL looks like {}", nearest_url(url))),
+            other => Failure::new(format!("no request can be sent: {other}")),
+        })?;
+        if let Some(token) = &self.token {
+            transport = transport.bearer(token);
+        }
+        Ok(self
+            .headers
+            .iter()
+            .fold(transport, |transport, Header(name, value)| transport.header(name.clone(), value.clone())))
+    }
+}
+
+/// What a person may have meant who left the scheme out.
+fn nearest_url(text: &str) -> String {
+    let is_host = text.starts_with("localhost") || text.contains('.') || text.contains(':');
+    match text.split_once("://") {
+        None if is_host && text.contains('/') => format!("http://{}", Printable::line(text)),
+        None if is_host => format!("http://{}/mcp", Printable::line(text)),
+        _ => "http://localhost:8000/mcp".to_owned(),
+    }
+}
+
+fn child(words: &[String], screen: &Screen, trace: bool) -> Result<mrtr::StdioTransport> {
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Failure::usage("the command that starts the server is empty").into());
+    };
+    let mut command = Command::new(program);
+    command.args(arguments);
+    let (screen, said) = (screen.clone(), AtomicUsize::new(0));
+    let most = if trace { usize::MAX } else { MOST_SAID };
+    let hear = move |line: String| match said.fetch_add(1, Ordering::Relaxed) {
+        said if said < most => screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&line)))),
+        said if said == most => screen.say(styled(QUIET, "server: … (--trace shows all that it says)")),
+        _ => {}
+    };
+    ChildServer::new(command).on_stderr(hear).spawn().map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        Failure::new(format!("{error}: {cause}"))
+            .next(format!(
+                "try `{}` by itself: it must exist, be executable and be on the PATH",
+                Printable::line(program)
+            ))
+            .into()
+    })
+}
+
+/// More of what a server says on its standard error is noise to a person who calls it.
+const MOST_SAID: usize = 10;

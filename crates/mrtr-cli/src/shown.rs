@@ -1,0 +1,212 @@
+//! How messages, results and questions look on a terminal. What a server says is escaped wherever it is shown.
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::{Context, Result};
+use mrtr::PendingCall;
+use mrtr::client::{ServerNotification, ServerRequest, WireMessage};
+use mrtr::schema::content::ResourceContents;
+use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind};
+use mrtr::schema::{CallToolResult, ContentBlock, Form, InputRequest, Printable};
+use serde_json::{Map, Value, json};
+
+use crate::screen::Screen;
+use crate::style::{ERROR, QUIET, RECEIVED, SENT, styled};
+
+/// Writes to standard output, where nothing but results goes.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut output = anstream::stdout().lock();
+    let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+    match written {
+        // The reader has seen enough: `mrtr … | head`.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("standard output cannot be written"),
+    }
+}
+
+/// Prints what came of a call: escaped where a person reads it, and as it is where a program does.
+pub(crate) fn print_result(result: &CallToolResult) -> Result<()> {
+    let text = text_of(result);
+    let text = if io::stdout().is_terminal() { Printable::text(&text).up_to(usize::MAX).to_string() } else { text };
+    print(&format!("{text}\n"))
+}
+
+/// The words of a result, and what stands in for what is no text.
+pub(crate) fn text_of(result: &CallToolResult) -> String {
+    let blocks: Vec<_> = result.content.iter().map(block).collect();
+    match &result.structured_content {
+        Some(content) if blocks.is_empty() => pretty(&serde_json::to_value(content).unwrap_or_default()),
+        _ => blocks.join("\n"),
+    }
+}
+
+fn block(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(content) => content.text.clone(),
+        ContentBlock::Image(content) => {
+            format!("[an image, {}, {} of base64]", content.mime_type, size(content.data.len()))
+        }
+        ContentBlock::Audio(content) => {
+            format!("[sound, {}, {} of base64]", content.mime_type, size(content.data.len()))
+        }
+        ContentBlock::ResourceLink(link) => format!("[{}: {}]", link.title.as_ref().unwrap_or(&link.name), link.uri),
+        ContentBlock::Resource(embedded) => match &embedded.resource {
+            ResourceContents::Text(text) => format!("[{}]\n{}", text.uri, text.text),
+            ResourceContents::Blob(blob) => format!("[{}, {} of base64]", blob.uri, size(blob.blob.len())),
+        },
+        other => pretty(&serde_json::to_value(other).unwrap_or_default()),
+    }
+}
+
+pub(crate) fn size(bytes: usize) -> String {
+    if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1024)) }
+}
+
+pub(crate) fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// What is asked and not answered yet, a line each, and a file of answers that would do.
+pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
+    let open: Vec<_> = call.unanswered().filter_map(|key| Some((key, call.question(key)?))).collect();
+    let lines = open.iter().map(|(key, question)| format!("{}: {}", Printable::line(key).up_to(64), asked(question)));
+    let answers = open.iter().filter_map(|(key, question)| Some(((*key).to_owned(), example_answer(question)?)));
+    (lines.collect(), Value::Object(answers.collect()))
+}
+
+fn asked(question: &InputRequest) -> String {
+    match question {
+        InputRequest::Elicit(request) => match &request.params {
+            ElicitParams::Form(params) => form(&params.message, &params.requested_schema),
+            ElicitParams::Url(params) => url(&params.message, params.url.as_str()),
+            _ => "a question of a kind that is not known here".to_owned(),
+        },
+        InputRequest::Sample(_) => "an answer of a model (--sample-with, --sample-command)".to_owned(),
+        InputRequest::Roots(_) => "your folders (--root)".to_owned(),
+        other => Printable::line(other.method()).to_string(),
+    }
+}
+
+/// A form in one line: what is asked, and its fields.
+pub(crate) fn form(message: &str, form: &Form) -> String {
+    let fields: Vec<_> = form.fields().map(field).collect();
+    format!("{} ({})", Printable::line(message), fields.join(", "))
+}
+
+/// A page to visit, in one line.
+pub(crate) fn url(message: &str, url: &str) -> String {
+    format!("{} (visit {})", Printable::line(message), Printable::line(url).up_to(usize::MAX))
+}
+
+fn field(field: Field<'_>) -> String {
+    let takes = match field.kind() {
+        FieldKind::Number => "a number",
+        FieldKind::Integer => "a whole number",
+        FieldKind::Boolean => "true or false",
+        FieldKind::Select => "one of a list",
+        FieldKind::MultiSelect => "some of a list",
+        _ => "text",
+    };
+    let optional = if field.is_required { "" } else { ", optional" };
+    format!("{}: {takes}{optional}", Printable::line(field.name).up_to(64))
+}
+
+fn example_answer(question: &InputRequest) -> Option<Value> {
+    let InputRequest::Elicit(request) = question else { return None };
+    let ElicitParams::Form(form) = &request.params else { return Some(json!(true)) };
+    let required = form.requested_schema.fields().filter(|field| field.is_required);
+    let fields = required.map(|field| (field.name.to_owned(), example_value(field)));
+    Some(Value::Object(fields.collect::<Map<_, _>>()))
+}
+
+fn example_value(field: Field<'_>) -> Value {
+    let first = || field.options().first().map(|option| option.value.to_owned());
+    match field.kind() {
+        _ if field.default().is_some() => field.default().and_then(|value| value.to().ok()).unwrap_or_default(),
+        FieldKind::Number | FieldKind::Integer => json!(1),
+        FieldKind::Boolean => json!(true),
+        FieldKind::Select => json!(first().unwrap_or_default()),
+        FieldKind::MultiSelect => json!(Vec::from_iter(first())),
+        _ => json!("…"),
+    }
+}
+
+/// Shows messages as they pass.
+pub(crate) struct Trace(Screen);
+
+impl Trace {
+    pub(crate) fn new(screen: Screen) -> Self {
+        Self(screen)
+    }
+
+    pub(crate) fn show(&self, message: WireMessage<'_>) {
+        match message {
+            WireMessage::Request(text) | WireMessage::OneWay(text) => {
+                let message = parsed(text);
+                let method = message.get("method").and_then(Value::as_str).unwrap_or("answer");
+                let name = text_in(&message, "/params/name");
+                self.say(styled(SENT, format!("→ {} {}", Printable::line(method), Printable::line(name))), &message);
+            }
+            WireMessage::Notification(ServerNotification { method, params }) => {
+                let title = styled(RECEIVED, format!("← {}", Printable::line(method)));
+                self.say(title, &parsed(params.as_str()));
+            }
+            WireMessage::Question(ServerRequest { method, params, .. }) => {
+                let title = styled(RECEIVED, format!("← {} (a question)", Printable::line(method)));
+                self.say(title, &parsed(params.as_str()));
+            }
+            WireMessage::Failure(error) => self.0.say(styled(ERROR, format_args!("✗ {error}"))),
+            WireMessage::Response(text) => {
+                let message = parsed(text);
+                let kind =
+                    if message.get("error").is_some() { "error" } else { text_in(&message, "/result/resultType") };
+                self.say(styled(RECEIVED, format!("← {}", Printable::line(kind))), &message);
+            }
+        }
+    }
+
+    fn say(&self, title: impl std::fmt::Display, message: &Value) {
+        let text = pretty(message);
+        let text = Printable::text(&text).up_to(LONGEST_MESSAGE);
+        self.0.say(format_args!("{title}\n{}", styled(QUIET, text)));
+    }
+}
+
+/// A message to look at: a state is no reading.
+fn parsed(text: &str) -> Value {
+    let mut message = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
+    shorten_states(&mut message);
+    // A list of tools is there before each call, and `mrtr tools --json` shows it.
+    if let Some(tools) = message.pointer_mut("/result/tools") {
+        let count = tools.as_array().map_or(0, Vec::len);
+        *tools = Value::from(format!("… ({count} tools)"));
+    }
+    message
+}
+
+fn shorten_states(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                match value {
+                    Value::String(state) if key == "requestState" => {
+                        let beginning: String = state.chars().take(SHOWN_STATE).collect();
+                        *value = Value::from(format!("{beginning}… ({} bytes)", state.len()));
+                    }
+                    other => shorten_states(other),
+                }
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten_states),
+        _ => {}
+    }
+}
+
+fn text_in<'a>(message: &'a Value, pointer: &str) -> &'a str {
+    message.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+const SHOWN_STATE: usize = 24;
+
+/// More than a person reads of one message.
+const LONGEST_MESSAGE: usize = 20_000;

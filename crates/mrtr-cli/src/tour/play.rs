@@ -1,0 +1,194 @@
+//! Playing stories, one after the other, until the last one or until the tour is told to end.
+
+use std::pin::pin;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::claims::Claim;
+use super::recording::{Event, Recording, Screen};
+use super::report;
+use super::stage::Stage;
+use super::stories::Story;
+
+/// A story that was played.
+#[derive(Serialize)]
+pub(crate) struct Played {
+    #[serde(flatten)]
+    pub(crate) story: &'static Story,
+    pub(crate) events: Vec<Event>,
+    pub(crate) claims: Vec<Claim>,
+    /// Why it did not come to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+/// The tour was told to end. What it had started is gone.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl Played {
+    /// Whether the story came to its end, and everything that it claims is so.
+    pub(crate) fn holds(&self) -> bool {
+        self.failures().next().is_none()
+    }
+
+    /// What went wrong, a line each.
+    pub(crate) fn failures(&self) -> impl Iterator<Item = String> {
+        let name = self.story.name;
+        let broken = self.claims.iter().filter(|claim| !claim.holds).map(move |claim| {
+            format!("{name}: the claim `{}` failed: {}", claim.what, claim.problem.as_deref().unwrap_or_default())
+        });
+        broken.chain(self.error.iter().map(move |error| format!("{name}: {error}")))
+    }
+}
+
+/// Plays these stories, and draws them if there is a screen. One that fails does not keep the others from being played.
+pub(crate) async fn play(
+    stories: &[&'static Story],
+    screen: Option<&Screen>,
+    interrupt: impl Future<Output = ()>,
+) -> Result<Vec<Played>, Interrupted> {
+    let mut interrupt = pin!(interrupt);
+    let mut played = Vec::new();
+    if let Some(screen) = screen {
+        report::opening(screen);
+    }
+    for (number, story) in (1..).zip(stories) {
+        if let Some(screen) = screen {
+            report::heading(number, story, screen);
+        }
+        let recording = Recording::begin(story.cast, screen);
+        let one = play_one(story, recording, interrupt.as_mut()).await?;
+        if let Some(screen) = screen {
+            report::conclusion(&one, screen);
+        }
+        played.push(one);
+    }
+    Ok(played)
+}
+
+/// Plays a story. However it ends, what it had started is gone then.
+pub(crate) async fn play_one(
+    story: &'static Story,
+    recording: Recording,
+    interrupt: impl Future<Output = ()>,
+) -> Result<Played, Interrupted> {
+    let stage = match Stage::new(recording) {
+        Ok(stage) => stage,
+        Err(error) => return Ok(failed(story, &error)),
+    };
+    let ended = tokio::select! {
+        ended = (story.play)(&stage) => Some(ended.context("the story did not come to its end")),
+        () = interrupt => None,
+    };
+    let closed = stage.close().await;
+    match (ended, closed) {
+        (None, _) => Err(Interrupted),
+        (Some(ended), Ok((events, claims))) => {
+            let error = ended.err().map(|error| format!("{error:#}"));
+            Ok(Played { story, events, claims, error })
+        }
+        (_, Err(error)) => Ok(failed(story, &error)),
+    }
+}
+
+fn failed(story: &'static Story, error: &anyhow::Error) -> Played {
+    Played { story, events: Vec::new(), claims: Vec::new(), error: Some(format!("{error:#}")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::process::Stdio;
+    use std::sync::{Arc, Mutex, OnceLock};
+
+    use tokio::process::Command;
+
+    use super::*;
+    use crate::tour::exit_code;
+    use crate::tour::stories::STORIES;
+
+    static WEATHER: Story = STORIES[0];
+
+    /// What a screen showed.
+    #[derive(Clone, Default)]
+    struct Shown(Arc<Mutex<Vec<u8>>>);
+
+    impl std::io::Write for Shown {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().map_err(|_| std::io::ErrorKind::Other)?.write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Shown {
+        fn text(&self) -> String {
+            String::from_utf8(self.0.lock().expect("no test panicked").clone()).expect("it is text")
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_claim_that_does_not_hold_fails_the_tour_and_is_named() {
+        let recording = Recording::begin(WEATHER.cast, None);
+        // As if the weather had been looked up before the user was asked.
+        recording.add(Event::Effect { at: "weather", what: "looks the weather up".into() });
+        let played = play_one(&WEATHER, recording, std::future::pending()).await.expect("no interrupt");
+        let failures: Vec<_> = played.failures().collect();
+        assert_eq!(failures, ["weather: the claim `the weather was looked up once` failed: expected 1, saw 2"]);
+        let shown = Shown::default();
+        report::conclusion(&played, &Screen::new(shown.clone()));
+        report::farewell(std::slice::from_ref(&played), &Screen::new(shown.clone()));
+        let text = shown.text();
+        assert!(text.contains("✗ the weather was looked up once") && text.contains("expected 1, saw 2"), "{text}");
+        assert!(text.contains("Not everything holds: see weather."), "{text}");
+        assert_eq!(exit_code(&[played]), std::process::ExitCode::FAILURE);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn claims_that_hold_end_the_tour_well() {
+        let played = play_one(&WEATHER, Recording::begin(WEATHER.cast, None), std::future::pending()).await;
+        let played = played.expect("no interrupt");
+        assert_eq!((played.failures().count(), played.claims.len()), (0, 3));
+        assert_eq!(exit_code(&[played]), std::process::ExitCode::SUCCESS);
+    }
+
+    static STARTED: OnceLock<(PathBuf, u32)> = OnceLock::new();
+
+    /// Starts a process in the folder of its stage, and goes on for ever.
+    static ENDLESS: Story = Story {
+        play: |stage| {
+            Box::pin(async {
+                let file = stage.file("in-the-folder");
+                std::fs::write(&file, "")?;
+                // Without the streams of the test: one that fails is to end all the same.
+                let mut process = Command::new("sleep");
+                process.arg("60").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+                let process = process.spawn()?;
+                STARTED.get_or_init(|| (file, process.id().unwrap_or_default()));
+                stage.adopt(process).await;
+                std::future::pending().await
+            })
+        },
+        ..STORIES[0]
+    };
+
+    #[tokio::test]
+    async fn an_interrupt_leaves_neither_a_process_nor_a_file() {
+        let started = async {
+            while STARTED.get().is_none() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let played = play(&[&ENDLESS], None, started).await;
+        assert!(matches!(played, Err(Interrupted)));
+        let (file, process) = STARTED.get().expect("it was started");
+        assert!(!file.exists() && !file.parent().expect("a folder").exists(), "{} is left", file.display());
+        let alive =
+            std::process::Command::new("kill").args(["-0", &process.to_string()]).stderr(Stdio::null()).status();
+        assert!(!alive.expect("there is `kill`").success(), "process {process} is left");
+    }
+}

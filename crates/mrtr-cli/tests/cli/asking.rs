@@ -1,0 +1,149 @@
+//! A person who is asked: every kind of field, no, nothing, a page to visit, several rounds, a task.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use crate::demo::Demo;
+use crate::person::{CTRL_C, DOWN, ENTER, ESC, Person};
+use crate::program::{MRTR, run};
+
+#[test]
+fn every_kind_of_field_is_asked_in_its_own_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "book_table"]);
+    person.sees("asks, for `book_table`:");
+    person.sees("Name");
+    person.enters("A");
+    person.sees("expected 2 to 40 characters");
+    person.enters("da");
+    person.sees("E-mail");
+    person.enters("ada");
+    person.sees("expected an e-mail address");
+    person.enters("@example.com");
+    person.sees("Day");
+    person.enters("tomorrow");
+    person.sees("expected a date");
+    person.enters(&format!("{}2026-12-24", "\x7f".repeat(8)));
+    person.sees("Guests [2]");
+    person.enters("13");
+    person.sees("expected 1 to 12");
+    person.enters("\x7f\x7f");
+    person.sees("Distance from the kitchen");
+    person.enters("4.5");
+    person.sees("Outside (y/n)");
+    person.enters("n");
+    person.sees("Menu");
+    person.sees("Vegan");
+    person.types(DOWN);
+    person.types(DOWN);
+    person.types(ENTER);
+    person.sees("Seating (optional)");
+    person.sees("Where it is quiet");
+    person.enters("quiet");
+    person.sees("Extras (optional)");
+    person.sees("A place for a dog");
+    person.types(" ");
+    person.types(DOWN);
+    person.types(DOWN);
+    person.types(" ");
+    person.types(ENTER);
+    person.sees("Note (optional)");
+    person.types(ENTER);
+    let booked = concat!(
+        r#"Booked: {"name":"Ada","mail":"ada@example.com","day":"2026-12-24","guests":2,"distance":4.5,"#,
+        r#""outside":false,"menu":"Vegan","seating":"corner","extras":["chair","dog"],"note":null}"#
+    );
+    person.gets(booked);
+}
+
+#[test]
+fn a_question_may_be_declined_or_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "book_table"]);
+    person.sees("Name");
+    person.types(ESC);
+    person.sees("Decline: say no to the server");
+    person.types(ENTER);
+    person.gets("No table was booked: you declined");
+
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "book_table"]);
+    person.sees("Name");
+    person.types(ESC);
+    person.sees("Cancel: leave it unanswered");
+    person.types(DOWN);
+    person.types(ENTER);
+    person.gets("No table was booked: you left the question");
+}
+
+#[test]
+fn three_rounds_go_over_standard_input_and_output_and_are_traced() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = format!("{MRTR} serve --stdio");
+    let call = ["call", "--stdio", &server, "update_work_item", "workItemId=4522", "--trace"];
+    let mut person = Person::types_command(folder.path(), &call);
+    person.sees("→ tools/call update_work_item");
+    person.sees("\"workItemId\": 4522");
+    person.sees("← input_required");
+    person.sees("\"requestState\": \"mrtr1x.process.");
+    person.sees("bytes)");
+    person.sees("Resolution");
+    person.enters("Duplicate");
+    person.sees("→ tools/call update_work_item");
+    person.sees("\"resolution\": \"Duplicate\"");
+    person.sees("Original work item");
+    person.enters("4301");
+    person.sees("← complete");
+    person.gets("Bug #4522 resolved as duplicate of #4301");
+}
+
+#[test]
+fn a_page_is_visited_before_the_call_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "connect"]);
+    person.sees("Please connect your account on this page.");
+    person.sees("Will you visit this URL? (y/n)");
+    person.enters("y");
+    person.sees("Open this in your browser: ");
+    let url = person.sees("\r\n");
+    // Consent is no visit: the server asks again.
+    person.sees("Will you visit this URL? (y/n)");
+    visit(&url);
+    person.enters("y");
+    person.gets("Your account is connected.");
+}
+
+/// Presses the button of a page.
+fn visit(url: &str) {
+    let (host, path) = url.strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut connection = TcpStream::connect(host).unwrap();
+    write!(connection, "POST /{path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut page = String::new();
+    connection.read_to_string(&mut page).unwrap();
+    assert!(page.starts_with("HTTP/1.1 200"), "{page}");
+}
+
+#[test]
+fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start_with(folder.path(), &["--port", "0", "--db", "tasks.sqlite"]);
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "echo", "seconds=3"]);
+    person.sees("the call has become task ");
+    person.sees("Words");
+    person.enters("hello");
+    person.sees("the task runs");
+    // Once the server has the answer, which is seen in its file.
+    let is_asked =
+        || run(folder.path(), &["tasks", "list", "--db", "tasks.sqlite"]).out.contains("answers to echo_input");
+    while is_asked() {}
+    person.types(CTRL_C);
+    person.sees("interrupted: the task goes on at the server");
+    person.sees("the call is saved: mrtr resume mrtr-echo.call.json");
+    assert_eq!(person.waits().1, 130);
+    let person = Person::types_command(folder.path(), &["resume", "mrtr-echo.call.json"]);
+    person.gets("Echo: hello");
+    assert!(!folder.path().join("mrtr-echo.call.json").exists(), "what is done is gone");
+}

@@ -1,0 +1,95 @@
+//! `mrtr serve`, as a process that is gone when the test is.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread;
+
+use crate::program::{command, run};
+
+pub(crate) struct Demo {
+    process: Child,
+    pub(crate) url: String,
+    /// What it said when it began.
+    pub(crate) introduction: String,
+}
+
+impl Demo {
+    /// On any free port.
+    pub(crate) fn start(folder: &Path) -> Self {
+        Self::start_with(folder, &["--port", "0"])
+    }
+
+    pub(crate) fn start_with(folder: &Path, arguments: &[&str]) -> Self {
+        let mut command = command(folder, &[&["serve"], arguments].concat());
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let mut introduction = String::new();
+        for line in lines.by_ref() {
+            introduction.push_str(&format!("{line}\n"));
+            if line.starts_with("Ctrl-C") {
+                break;
+            }
+        }
+        thread::spawn(move || lines.for_each(drop));
+        let url = introduction.lines().next().and_then(|line| line.split("serves at ").nth(1));
+        let url = url.unwrap_or_else(|| panic!("it does not serve: {introduction}")).to_owned();
+        Self { process, url, introduction }
+    }
+
+    pub(crate) fn port(&self) -> String {
+        self.url.trim_end_matches("/mcp").rsplit(':').next().unwrap().to_owned()
+    }
+
+    /// Ends it at once, as a crash does.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        drop(self.process.kill());
+        drop(self.process.wait());
+    }
+}
+
+#[test]
+fn it_says_its_address_its_tools_its_keys_and_what_to_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let listed = run(folder.path(), &["tools", &demo.url, "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+    let names: Vec<_> = listed.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    for said in [
+        format!("serves at {}\n", demo.url),
+        format!("tools: {}\n", names.join(", ")),
+        "keys:  made up for this process".to_owned(),
+        "tasks: in memory".to_owned(),
+        format!("  mrtr call {} weather city=Oslo\n", demo.url),
+    ] {
+        assert!(demo.introduction.contains(&said), "it does not say {said}: {}", demo.introduction);
+    }
+}
+
+#[test]
+fn its_tools_are_listed_for_people_and_for_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let table = run(folder.path(), &["tools", &demo.url]);
+    assert_eq!(table.code, Some(0), "{}", table.err);
+    let row = table.out.lines().find(|line| line.contains("update_work_item")).unwrap();
+    assert!(row.contains("workItemId= [fields=]") && row.contains("Azure DevOps"), "{row}");
+    let stdio = run(folder.path(), &["tools", "--stdio", &format!("{} serve --stdio", crate::program::MRTR)]);
+    assert_eq!(stdio.out, table.out, "{}", stdio.err);
+}
+
+#[test]
+fn told_to_end_it_ends_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = Demo::start(folder.path());
+    let told = std::process::Command::new("kill").args(["-TERM", &demo.process.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    assert_eq!(demo.process.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,58 @@
+//! `mrtr keys`: made for their owner only, and replaced without refusing a client.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::demo::Demo;
+use crate::program::{run, run_with};
+
+#[test]
+fn keys_are_for_their_owner_only_and_never_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("keys");
+    run(folder.path(), &["keys", "new", "keys", "--audience", "shop", "--id", "k1"]).says(0, &["keys: key k1 of shop"]);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let made = fs::read_to_string(&path).unwrap();
+    assert!(made.starts_with("shop=k1:") && made.len() == "shop=k1:".len() + 45, "{made}");
+    run(folder.path(), &["keys", "new", "keys"]).says(1, &["keys is there already", "mrtr keys rotate keys"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), made);
+    run(folder.path(), &["keys", "new", "other", "--id", "a.b"]).says(2, &["a key's name has 1 to 32", "--id 2026-11"]);
+    run(folder.path(), &["keys", "new", "other", "--audience", "a=b"]).says(2, &["an audience has"]);
+    let printed = run(folder.path(), &["keys", "new", "--id", "k1"]);
+    assert!(printed.out.starts_with("mrtr-demo=k1:") && printed.err.is_empty(), "{}", printed.out);
+}
+
+#[test]
+fn a_key_is_replaced_in_three_deployments_and_no_call_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    run(folder.path(), &["keys", "new", "keys", "--id", "old"]);
+    let rotate = |step: &[&str]| run(folder.path(), &[&["keys", "rotate", "keys"], step].concat());
+    let serve = |port: &str| Demo::start_with(folder.path(), &["--port", port, "--state-keys", "keys"]);
+    let put_down = |demo: &Demo| {
+        run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[])
+    };
+    let goes_on = || {
+        let ran = run_with(folder.path(), &["resume", "call.json", "--answers", "-"], r#"{"login": {"user": "ada"}}"#);
+        ran.gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
+    };
+    let demo = serve("0");
+    let port = demo.port();
+    put_down(&demo);
+    demo.kill();
+    rotate(&["--step", "promote"]).says(2, &["there is one key, and it seals already"]);
+    rotate(&["--step", "drop"]).says(2, &["there is one key: it is not dropped"]);
+    for (step, said) in [(&[][..], "old seals, "), (&["--step", "promote"], "seals, old open")] {
+        rotate(step).says(0, &[said]);
+        let demo = serve(&port);
+        goes_on();
+        put_down(&demo);
+        demo.kill();
+    }
+    rotate(&[]).says(2, &["of which the first seals", "--step promote", "--step drop"]);
+    rotate(&["--step", "drop"]).says(0, &["the old keys are gone"]);
+    let _demo = serve(&port);
+    goes_on();
+    assert!(!fs::read_to_string(folder.path().join("keys")).unwrap().contains("old:"));
+    fs::write(folder.path().join("keys"), "nothing").unwrap();
+    rotate(&[]).says(1, &["the keys cannot be used", "mrtr keys new FILE"]);
+}

@@ -1,0 +1,17 @@
+//! The `mrtr` command as a person and as a script meet it: the built program, real servers, a pseudo-terminal.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
+
+mod asking;
+mod demo;
+mod errors;
+mod help;
+mod keys;
+mod person;
+mod program;
+mod putting_down;
+mod scripts;
+mod state;
+mod stub;
+mod tasks;
+mod validate;

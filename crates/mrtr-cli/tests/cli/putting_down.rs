@@ -1,0 +1,164 @@
+//! Calls that are put down, by Ctrl-C, by --save or by a server that dies, and picked up by another process.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::demo::Demo;
+use crate::person::{CTRL_C, Person};
+use crate::program::{MRTR, run, run_with};
+use crate::stub::Stub;
+
+const ADA: &str = r#"{"login": {"user": "ada"}}"#;
+const FORECAST: &str = "Oslo: 12 °C and light rain. Take an umbrella, ada.\n";
+
+#[test]
+fn ctrl_c_at_a_question_saves_the_call_and_another_process_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let mut person = Person::types_command(folder.path(), &["call", &demo.url, "weather", "city=Oslo"]);
+    person.sees("User name");
+    person.types(CTRL_C);
+    person.sees("`login` was not answered: interrupted by Ctrl-C");
+    person.sees("the call is saved: mrtr resume mrtr-weather.call.json");
+    assert_eq!(person.waits().1, 130);
+    let file = folder.path().join("mrtr-weather.call.json");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let mut person = Person::types_command(folder.path(), &["resume", "mrtr-weather.call.json"]);
+    person.sees(&format!("going on with `weather` at {}", demo.url));
+    person.sees("User name");
+    person.enters("ada");
+    person.gets("Take an umbrella, ada.");
+    assert!(!file.exists(), "what is done is gone");
+}
+
+#[test]
+fn a_call_is_put_down_by_choice_and_keeps_what_was_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = made_keys(folder.path());
+    let server = format!("{MRTR} serve --stdio --state-keys {keys}");
+    let call =
+        ["call", "--stdio", &server, "update_work_item", "workItemId=7", "--save", "later.json", "--answers", "-"];
+    let put_down = run_with(folder.path(), &call, r#"{"resolution": {"resolution": "Duplicate"}}"#);
+    put_down.says(
+        4,
+        &[
+            "the call is put down: it asks for `duplicate_of`",
+            "asked: duplicate_of: Which work item is the original? (duplicateOfId: a whole number)",
+            "the call is saved: mrtr resume later.json",
+        ],
+    );
+    assert_eq!(put_down.out, "");
+    let resumed = run_with(
+        folder.path(),
+        &["resume", "later.json", "--answers", "-", "--keep"],
+        r#"{"duplicate_of": {"duplicateOfId": 5}}"#,
+    );
+    resumed.gives("Bug #7 resolved as duplicate of #5\n");
+    assert!(folder.path().join("later.json").exists(), "it was to be kept");
+}
+
+#[test]
+fn a_server_that_dies_while_it_asks_costs_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let keys = made_keys(folder.path());
+    let demo = Demo::start_with(folder.path(), &["--port", "0", "--state-keys", &keys]);
+    let (url, port) = (demo.url.clone(), demo.port());
+    let mut person = Person::types_command(folder.path(), &["call", &url, "weather", "city=Oslo"]);
+    person.sees("User name");
+    demo.kill();
+    person.enters("ada");
+    person.sees(&format!("no connection to {url}"));
+    person.sees("check the address and the port, and that the server runs");
+    person.sees("the call is saved: mrtr resume mrtr-weather.call.json");
+    assert_eq!(person.waits().1, 1);
+
+    let _demo = Demo::start_with(folder.path(), &["--port", &port, "--state-keys", &keys]);
+    run(folder.path(), &["resume", "mrtr-weather.call.json"]).gives(FORECAST);
+}
+
+#[test]
+fn ctrl_c_while_the_server_works_cancels_the_call_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let (called, calls) = std::sync::mpsc::channel();
+    let stub = Stub::hangs(called);
+    let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait"]);
+    calls.recv().unwrap();
+    person.types(CTRL_C);
+    person.sees("interrupted: the call is cancelled, and the server told");
+    assert_eq!(person.waits().1, 130);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
+fn a_saved_call_goes_to_no_file_of_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    let call = ["call", "http://127.0.0.1:1/mcp", "weather", "--save", "notes.txt"];
+    run(folder.path(), &call)
+        .says(2, &["notes.txt is there already, and is no saved call", "give --save another name"]);
+    let call = ["call", "http://127.0.0.1:1/mcp", "weather", "--save", "no/such/folder"];
+    run(folder.path(), &call).says(2, &["there is no folder for no/such/folder"]);
+    assert_eq!(fs::read_to_string(folder.path().join("notes.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_call_without_a_name_of_its_own_is_saved_beside_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    for name in ["mrtr-weather.call.json", "mrtr-weather-2.call.json"] {
+        let ran = run(folder.path(), &["call", &demo.url, "weather", "city=Oslo"]);
+        ran.says(4, &[&format!("the call is saved: mrtr resume {name}\n")]);
+        assert!(folder.path().join(name).exists());
+    }
+    run_with(folder.path(), &["resume", "mrtr-weather-2.call.json", "--answers", "-"], ADA).gives(FORECAST);
+}
+
+#[test]
+fn what_is_no_saved_call_is_not_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]);
+    let path = folder.path().join("call.json");
+    let saved = fs::read_to_string(&path).unwrap();
+    let resume = |text: &str| {
+        fs::write(&path, text).unwrap();
+        run(folder.path(), &["resume", "call.json"])
+    };
+    resume("{}").says(1, &["call.json is no call that mrtr has saved", "give the file that `mrtr call` named"]);
+    resume("no JSON").says(1, &["call.json is no call that mrtr has saved"]);
+    resume(&saved.replace("\"version\": 1", "\"version\": 2")).says(
+        1,
+        &[
+            "was saved in version 2 of its format, and this mrtr knows version 1",
+            "resume it with the mrtr that saved it",
+        ],
+    );
+    resume(&saved.replace("\"format\": 1", "\"format\": 9")).says(1, &["saved in format 9", "make the call again"]);
+    resume(&saved.replace("2026-07-28", "1999-01-01")).says(1, &["cannot be gone on with", "make the call again"]);
+    run(folder.path(), &["resume", "nothing.json"]).says(1, &["nothing.json cannot be read: No such file"]);
+
+    fs::write(&path, &saved).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    run(folder.path(), &["resume", "call.json"]).says(1, &["other users may change call.json", "chmod 600 call.json"]);
+}
+
+#[test]
+fn a_call_whose_server_has_other_keys_is_made_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let port = demo.port();
+    run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]);
+    demo.kill();
+    let _demo = Demo::start_with(folder.path(), &["--port", &port]);
+    let resumed = run_with(folder.path(), &["resume", "call.json", "--answers", "-"], ADA);
+    resumed.says(1, &["The request state is not valid (-32602)", "make the call again"]);
+}
+
+/// A file of keys, made by the program itself.
+pub(crate) fn made_keys(folder: &Path) -> String {
+    let path = folder.join("keys").display().to_string();
+    assert_eq!(run(folder, &["keys", "new", &path]).code, Some(0));
+    path
+}

@@ -1,0 +1,13 @@
+//! The client in both eras, over sockets: with our own server, and with hostile ones of the legacy era.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod conversations;
+mod finding_out;
+mod front;
+mod hostile;
+mod sessions;
+mod tracker;

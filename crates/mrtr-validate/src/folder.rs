@@ -1,0 +1,58 @@
+//! A folder of examples, laid out as `<Type>/*.json`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+/// One file of a folder.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_structs, reason = "a file, and what it is to show")]
+pub struct Example {
+    /// The type that the file's folder names.
+    pub type_name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is in it.
+    pub text: String,
+    /// What it shows.
+    pub kind: Kind,
+}
+
+/// Whether a file shows what is right or what is wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(clippy::exhaustive_enums, reason = "what is shown is right or wrong")]
+pub enum Kind {
+    /// What is right.
+    Example,
+    /// What is wrong.
+    CounterExample,
+}
+
+/// All files of a folder, in order.
+pub fn examples(folder: &Path, kind: Kind) -> Result<Vec<Example>> {
+    if !folder.is_dir() {
+        bail!("there is no such folder");
+    }
+    let mut examples = Vec::new();
+    for type_folder in sorted(folder)?.into_iter().filter(|path| path.is_dir()) {
+        let type_name = type_folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for path in sorted(&type_folder)?.into_iter().filter(|path| path.extension().is_some_and(|e| e == "json")) {
+            let text = fs::read_to_string(&path).with_context(|| format!("could not read {}", path.display()))?;
+            examples.push(Example { type_name: type_name.clone(), path, text, kind });
+        }
+    }
+    if examples.is_empty() {
+        bail!("it holds no <Type>/*.json");
+    }
+    Ok(examples)
+}
+
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).with_context(|| format!("could not list {}", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,14 @@
+//! A specification's example JSON, checked against the schemas and the types: the crate's modules and exports.
+//!
+#![doc = include_str!("../README.md")]
+
+pub mod closed;
+pub mod folder;
+mod judge;
+mod markdown;
+mod pinpoint;
+pub mod report;
+
+pub use folder::{Example, Kind};
+pub use judge::{Judge, Status, Verdict, as_text, compile};
+pub use markdown::{Document, DocumentVerdict};

@@ -1,0 +1,153 @@
+//! Judges one block of a document: what it is, what is wrong with it, and on which line.
+
+use mrtr_schema::Json;
+use serde::Serialize;
+
+use super::blocks::{Block, Notation};
+use super::places::Places;
+use super::recognise::{Part, Recognised, Recogniser};
+use super::relaxed::{Blanked, Kind, Plain, plain};
+use crate::judge::Judge;
+use crate::pinpoint::Fault;
+
+/// What was found about one block.
+#[derive(Debug, Clone)]
+pub(crate) struct Judged {
+    /// Its number.
+    pub(crate) block: usize,
+    pub(crate) line: usize,
+    /// What it was taken for.
+    pub(crate) type_name: String,
+    /// Types that it should have been held against.
+    pub(crate) not_defined: Vec<&'static str>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// One mistake.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Finding {
+    pub(crate) line: usize,
+    pub(crate) path: String,
+    pub(crate) reason: String,
+    /// Why it is known, if it is.
+    pub(crate) erratum: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Status {
+    Passed,
+    /// Everything that is wrong with it is known.
+    Erratum,
+    /// It is of a type that we do not have, and otherwise in order.
+    NotDefined,
+    Failed,
+}
+
+impl Judged {
+    pub(crate) fn of(block: &Block, judge: &Judge, recogniser: &mut Recogniser) -> Self {
+        let text = Text::of(block);
+        let tree = match serde_json::from_str(&text.plain.text) {
+            Ok(tree) => tree,
+            Err(error) => return Self::not_json(block, &error),
+        };
+        let known = if text.is_fragment { recogniser.fragment(&tree) } else { recogniser.recognise(&tree) };
+        let type_name = known.name();
+        let mut faults = known.faults;
+        let mut not_defined = Vec::new();
+        for part in known.parts {
+            match judge.faults(part.type_name, &part.value) {
+                Some(found) => faults.extend(found.into_iter().map(|fault| part.seen_from_outside(fault))),
+                None => not_defined.push(part.type_name),
+            }
+        }
+        let findings = text.findings(block, faults);
+        Self { block: block.number, line: block.line, type_name, not_defined, findings }
+    }
+
+    fn not_json(block: &Block, error: &serde_json::Error) -> Self {
+        let line = block.line + error.line().saturating_sub(1);
+        let finding = Finding { line, path: "$".to_owned(), reason: format!("not JSON: {error}"), erratum: None };
+        let type_name = UNRECOGNISED.to_owned();
+        Self { block: block.number, line: block.line, type_name, not_defined: Vec::new(), findings: vec![finding] }
+    }
+
+    pub(crate) fn status(&self) -> Status {
+        if self.findings.iter().any(|finding| finding.erratum.is_none()) {
+            Status::Failed
+        } else if !self.not_defined.is_empty() {
+            Status::NotDefined
+        } else if self.findings.is_empty() {
+            Status::Passed
+        } else {
+            Status::Erratum
+        }
+    }
+}
+
+/// A block's text as JSON.
+struct Text {
+    plain: Plain,
+    /// What stood there before comments were blanked.
+    written: String,
+    /// Whether the braces around it were added.
+    is_fragment: bool,
+}
+
+impl Text {
+    fn of(block: &Block) -> Self {
+        let is_fragment = plain(&block.text).text.trim_start().starts_with('"');
+        // The brace stands on a line of its own, lest a comment on the last line swallow it.
+        let written = if is_fragment { format!("{{{}\n}}", block.text) } else { block.text.clone() };
+        Self { plain: plain(&written), written, is_fragment }
+    }
+
+    /// All that is wrong with a block, in the order of its lines.
+    fn findings(&self, block: &Block, faults: Vec<Fault>) -> Vec<Finding> {
+        let Ok(places) = Places::of(&self.plain.text) else { return Vec::new() };
+        let twice = Json::parse(&self.plain.text).err();
+        let twice = twice.map(|error| Fault { path: error.path().to_string(), reason: error.problem().to_string() });
+        let faults = faults.into_iter().chain(twice).map(|fault| (places.line(&fault.path), fault));
+        let foreign = self.plain.blanked.iter().filter(|_| block.notation == Notation::Json);
+        let foreign = foreign.map(|blanked| (self.line(blanked), self.foreign(blanked, &places)));
+        let finding = |(line, Fault { path, reason })| Finding { line: block.line + line, path, reason, erratum: None };
+        let mut findings: Vec<_> = faults.chain(foreign).map(finding).collect();
+        findings.sort();
+        findings.dedup();
+        findings
+    }
+
+    fn line(&self, blanked: &Blanked) -> usize {
+        self.written[..blanked.range.start].matches('\n').count()
+    }
+
+    /// What a block that says it is JSON may not hold.
+    fn foreign(&self, blanked: &Blanked, places: &Places<'_>) -> Fault {
+        match blanked.kind {
+            Kind::Comment => {
+                let reason = format!("JSON has no comments: {}", &self.written[blanked.range.clone()]);
+                Fault { path: "$".to_owned(), reason }
+            }
+            Kind::TrailingComma => {
+                let path = places.path_before(blanked.range.start).unwrap_or("$").to_owned();
+                Fault { path, reason: "a trailing comma follows it, which JSON does not have".to_owned() }
+            }
+        }
+    }
+}
+
+impl Recognised {
+    fn name(&self) -> String {
+        self.parts.first().map_or(UNRECOGNISED, |part| part.type_name).to_owned()
+    }
+}
+
+impl Part {
+    /// A fault of this part, with its path in the whole block.
+    fn seen_from_outside(&self, fault: Fault) -> Fault {
+        let within = fault.path.strip_prefix('$').unwrap_or(&fault.path);
+        Fault { path: format!("{}{within}", self.path), ..fault }
+    }
+}
+
+const UNRECOGNISED: &str = "not recognised";

@@ -1,6 +1,6 @@
-"""A server of the official Python SDK, 1.x, as its documentation shows one: a tool that elicits in a session.
+"""A server of the official Python SDK, 1.x, as its documentation shows one: a tool that asks in the middle of its call.
 
-Called with `stdio`, or with `http PORT`.
+It speaks the legacy era alone: over stdio, or over HTTP on the port that it is told.
 """
 
 import sys
@@ -8,19 +8,18 @@ import sys
 from mcp.server.fastmcp import Context, FastMCP
 from pydantic import BaseModel
 
+port = int(sys.argv[1]) if len(sys.argv) > 1 else None
+server = FastMCP("greeter", log_level="ERROR", port=port or 8000)
+
 
 class Name(BaseModel):
     name: str
 
 
-port = int(sys.argv[2]) if len(sys.argv) > 2 else 8000
-server = FastMCP("greeter", port=port, log_level="WARNING")
-
-
 @server.tool()
 async def greet(ctx: Context) -> str:
-    answer = await ctx.elicit(message="Who are you?", schema=Name)
+    answer = await ctx.elicit("Who are you?", Name)
     return f"Hello, {answer.data.name}" if answer.action == "accept" else answer.action
 
 
-server.run("stdio" if sys.argv[1] == "stdio" else "streamable-http")
+server.run("streamable-http" if port else "stdio")

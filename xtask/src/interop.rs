@@ -1,9 +1,10 @@
 //! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and our client and
-//! our command call servers of other SDKs.
+//! our command call servers of other SDKs, of both eras.
 //!
 //! The server is `examples/azure_devops.rs`, unchanged, in a process of its own for each call: what it did is counted by
 //! what it printed.
 
+mod by_command;
 mod clients;
 mod python;
 mod report;
@@ -76,8 +77,8 @@ fn run_with(packages: Installation) -> Result<Outcome> {
     let programs = metadata.target_directory.join("debug");
     let clients = clients::all(&packages, &programs);
     let mut rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
-    rows.push(servers::python(&packages, &programs));
-    rows.extend(servers::by_command(&packages, &programs, &folder(&metadata)));
+    rows.extend(servers::rows(&packages, &programs));
+    rows.extend(by_command::rows(&packages, &programs, &folder(&metadata)));
     print(&report::as_table(&rows))?;
     Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
 }

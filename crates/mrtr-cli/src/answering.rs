@@ -143,7 +143,7 @@ fn as_root(text: &str) -> Result<Root> {
     for byte in path.to_string_lossy().bytes() {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(byte.into()),
-            other => uri.push_str(&format!("%{other:02X}")),
+            other => uri.extend(format!("%{other:02X}").chars()),
         }
     }
     Ok(Root::new(uri))
@@ -174,7 +174,7 @@ impl Answering {
         if let Some(answer) = self.answers.form(&form)? {
             return Ok(answer);
         }
-        self.may_ask().inspect_err(|_| self.note(&form.context().key, shown::form(form.message(), form.form())))?;
+        self.may_ask().inspect_err(|_| self.note(&form.context().key, &shown::form(form.message(), form.form())))?;
         let _question = self.screen.question();
         Ok(terminal::ask(form).await?)
     }
@@ -183,12 +183,12 @@ impl Answering {
         if let Some(answer) = self.answers.url(&url) {
             return Ok(answer);
         }
-        self.may_ask().inspect_err(|_| self.note(&url.context().key, shown::url(url.message(), url.url())))?;
+        self.may_ask().inspect_err(|_| self.note(&url.context().key, &shown::url(url.message(), url.url())))?;
         let _question = self.screen.question();
         Ok(terminal::visit(url).await?)
     }
 
-    fn note(&self, key: &str, asked: String) {
+    fn note(&self, key: &str, asked: &str) {
         let line = format!("{}: {asked}", Printable::line(key).up_to(64));
         self.unanswered.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }

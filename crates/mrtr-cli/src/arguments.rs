@@ -112,12 +112,12 @@ impl<'a> Schema<'a> {
         let failure = Failure::usage(what);
         match nearest(name, self.names()) {
             Some(near) => failure.next(format!("did you mean {}?", self.example(near))),
-            None => {
-                failure.next(match Vec::from_iter(self.names().map(|name| format!("`{}`", Printable::line(name)))) {
+            None => failure.next(
+                match self.names().map(|name| format!("`{}`", Printable::line(name))).collect::<Vec<_>>() {
                     none if none.is_empty() => "it takes none".to_owned(),
                     names => format!("it takes {}", names.join(", ")),
-                })
-            }
+                },
+            ),
         }
         .into()
     }

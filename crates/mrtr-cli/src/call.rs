@@ -76,10 +76,11 @@ async fn find(conversation: &Conversation, name: &str) -> Result<Tool> {
         Some(near) => failure.next(format!("did you mean `{}`?", Printable::line(near))),
         None => failure,
     };
-    bail!(match listed.is_empty() {
-        true => failure.next("the server has no tools"),
-        false =>
-            failure.next(format!("it has {}{}", listed.join(", "), if tools.len() > MOST_LISTED { " …" } else { "" })),
+    let more = if tools.len() > MOST_LISTED { " …" } else { "" };
+    bail!(if listed.is_empty() {
+        failure.next("the server has no tools")
+    } else {
+        failure.next(format!("it has {}{more}", listed.join(", ")))
     });
 }
 

@@ -84,7 +84,7 @@ impl Conversation {
         match result {
             Some(Ok(result)) => self.print(&result).map(Ended::Done),
             Some(Err(error)) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
-            None => Ok(Ended::Failed(self.stopped(tool, work, save_to))),
+            None => Ok(Ended::Failed(self.stopped(tool, &work, save_to))),
         }
     }
 
@@ -159,7 +159,8 @@ async fn follow(client: Client, screen: Screen, task: Arc<Mutex<Option<String>>>
                 }
             }
             EventKind::Log(log) => {
-                let said = log.data.as_text().map_or_else(|| log.data.as_str().to_owned(), |text| text.into_owned());
+                let said =
+                    log.data.as_text().map_or_else(|| log.data.as_str().to_owned(), std::borrow::Cow::into_owned);
                 screen.say(styled(QUIET, format_args!("server: {}", Printable::line(&said))));
             }
             EventKind::Done | EventKind::Abandoned => screen.idle(),

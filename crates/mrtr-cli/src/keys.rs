@@ -25,7 +25,7 @@ pub(crate) struct Options {
 
 #[derive(clap::Subcommand)]
 enum Command {
-    /// Makes a key: in a new file, or on standard output as MRTR_STATE_KEYS takes it
+    /// Makes a key: in a new file, or on standard output as `MRTR_STATE_KEYS` takes it
     New {
         /// The file, which is for its owner only; one that is there is not written over
         file: Option<PathBuf>,

@@ -29,6 +29,7 @@ pub(crate) struct SavedCall {
 /// What there is to go on with.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[expect(clippy::large_enum_variant, reason = "a process has one of it")]
 pub(crate) enum Work {
     /// A call, with what was answered.
     Call(PendingCall),
@@ -86,7 +87,7 @@ impl SavedCall {
             );
         }
         let version = whole.get("version").cloned().unwrap_or_default();
-        if version != Value::from(VERSION) {
+        if version.as_u64() != Some(VERSION.into()) {
             bail!(
                 Failure::new(format!(
                     "{name} was saved in version {version} of its format, and this mrtr knows version {VERSION}"

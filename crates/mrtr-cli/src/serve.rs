@@ -31,7 +31,7 @@ pub(crate) struct Options {
     /// Keeps tasks in this SQLite file, which is made if there is none; what was used once goes into one beside it
     #[arg(long, value_name = "FILE")]
     db: Option<PathBuf>,
-    /// Seals states with the keys in this file; otherwise with those in MRTR_STATE_KEYS, or with one that ends with it
+    /// Seals states with the keys in this file; otherwise with those in `MRTR_STATE_KEYS`, or with one that ends with it
     #[arg(long, value_name = "FILE")]
     state_keys: Option<PathBuf>,
 }

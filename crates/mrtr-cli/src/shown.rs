@@ -105,7 +105,7 @@ fn field(field: Field<'_>) -> String {
         FieldKind::Boolean => "true or false",
         FieldKind::Select => "one of a list",
         FieldKind::MultiSelect => "some of a list",
-        _ => "text",
+        FieldKind::Text => "text",
     };
     let optional = if field.is_required { "" } else { ", optional" };
     format!("{}: {takes}{optional}", Printable::line(field.name).up_to(64))
@@ -127,7 +127,7 @@ fn example_value(field: Field<'_>) -> Value {
         FieldKind::Boolean => json!(true),
         FieldKind::Select => json!(first().unwrap_or_default()),
         FieldKind::MultiSelect => json!(Vec::from_iter(first())),
-        _ => json!("…"),
+        FieldKind::Text => json!("…"),
     }
 }
 

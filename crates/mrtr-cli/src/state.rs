@@ -54,7 +54,8 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
         Some(path) => lines.extend(inside(&open(token, &header, path)?, *payload)),
     }
     let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
-    print(&lines.iter().map(|(name, text)| format!("{name:width$}  {text}\n")).collect::<String>())?;
+    let lines: Vec<_> = lines.iter().map(|(name, text)| format!("{name:width$}  {text}")).collect();
+    print(&format!("{}\n", lines.join("\n")))?;
     Ok(ExitCode::SUCCESS)
 }
 

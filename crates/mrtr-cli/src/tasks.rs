@@ -175,7 +175,8 @@ fn table(tasks: &[Value]) -> String {
 
 fn lines(task: &Value) -> String {
     let members = task.as_object().into_iter().flatten();
-    members.map(|(name, value)| format!("{name:10} {}\n", cell(value))).collect()
+    let lines: Vec<_> = members.map(|(name, value)| format!("{name:10} {}", cell(value))).collect();
+    format!("{}\n", lines.join("\n"))
 }
 
 fn cell(value: &Value) -> String {

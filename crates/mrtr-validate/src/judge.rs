@@ -285,7 +285,6 @@ fn holds(all: &Value, part: &Value) -> bool {
 }
 
 /// A revision as reports write it: for serde's `serialize_with`.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 pub fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

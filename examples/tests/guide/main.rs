@@ -49,10 +49,8 @@ fn stands_in(sources: &[(String, String)], block: &Block) -> Result<(), String> 
     if bare.len() < 20 {
         return Err("it is so short that it stands anywhere".into());
     }
-    match sources.iter().any(|(_, source)| source.contains(&bare)) {
-        true => Ok(()),
-        false => Err("it stands in no file that is compiled".into()),
-    }
+    let is_there = sources.iter().any(|(_, source)| source.contains(&bare));
+    if is_there { Ok(()) } else { Err("it stands in no file that is compiled".into()) }
 }
 
 /// The features that it names are there.

@@ -49,7 +49,7 @@ async fn an_operator_sees_what_a_task_waits_for() -> Result<()> {
         }
         tokio::task::yield_now().await;
     };
-    let task = tokio::time::timeout(Duration::from_secs(60), waits()).await??;
+    let task = tokio::time::timeout(Duration::from_mins(1), waits()).await??;
     assert_eq!(task.waits_for, WaitsFor::Answers(vec!["echo_input".into()]));
     assert_eq!(tidy_up(&tasks).await?, 0, "it is a young one");
 

@@ -58,7 +58,7 @@ async fn a_host_shows_what_is_asked() -> Result<()> {
     let shown = Effects::default();
     let screen = shown.clone();
     let show = move |form: FormRequest| {
-        screen.note(&form.message());
+        screen.note(form.message());
         async move { form.accept(&json!({ "mail": "ada@example.com" })) }
     };
     let client = Client::builder(server.clone()).on_elicit(show).build();

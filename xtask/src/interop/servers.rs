@@ -1,8 +1,7 @@
-//! Servers of other SDKs, which our client and our command call.
+//! Servers of other SDKs, which our client calls.
 
-use std::fs;
-use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,171 +9,78 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::Packages;
-use super::clients::{Printed, Seen, all_of, in_time, script};
+use super::clients::{Printed, Seen, in_time, script};
 use super::report::Row;
 use super::tracker::listens;
 
-const PYTHON: &str = "Python 2.3 as a server, over stdio";
-
-/// Our client starts it, and answers what it asks.
-pub(super) fn python(packages: &Packages, programs: &Path) -> Row {
-    Row { who: PYTHON.to_owned(), seen: call_python(packages, programs) }
-}
-
-fn call_python(packages: &Packages, programs: &Path) -> Result<Seen> {
-    eprintln!("=== {PYTHON}");
-    let mut command = Command::new(programs.join("interop-client"));
-    let output = in_time(command.arg(&packages.python_2).arg(script("server.py")))?;
-    let Printed { version, tools, asked, text } = Printed::of(&output)?;
-    ensure!(tools == ["greet"], "it has {tools:?}");
-    ensure!(asked == ["Who are you?"], "it asks {asked:?}");
-    ensure!(text == "Hello, Ada", "it answers {text:?}");
-    Ok(Seen { version: version.unwrap_or_default(), what: "one question" })
-}
-
-/// A server of another SDK that `mrtr call` calls.
-struct Server {
-    sdk: &'static str,
-    /// What starts it, on standard input and output.
-    stdio: Vec<String>,
-    /// What starts it over HTTP; the port comes last.
-    http: Vec<String>,
-    environment: Vec<(&'static str, String)>,
-    /// The tool, and its arguments.
-    call: &'static [&'static str],
-    /// What is answered, by key.
-    answers: &'static str,
-    result: &'static str,
-    what: &'static str,
-}
-
-/// Our command calls each of them, over each transport.
-pub(super) fn by_command(packages: &Packages, programs: &Path, folder: &Path) -> Vec<Row> {
-    let mrtr = programs.join("mrtr");
-    let mut rows = Vec::new();
-    for server in all(packages, programs) {
-        for (transport, call) in [("HTTP", Server::over_http as Call), ("stdio", Server::over_stdio)] {
-            let who = format!("{} as a server of `mrtr call`, over {transport}", server.sdk);
-            eprintln!("=== {who}");
-            rows.push(Row { who, seen: call(&server, &mrtr, folder) });
-        }
-    }
-    rows
-}
-
-type Call = fn(&Server, &Path, &Path) -> Result<Seen>;
-
-fn all(packages: &Packages, programs: &Path) -> [Server; 4] {
-    let text = |path: &PathBuf| path.display().to_string();
-    let started = |program: String, arguments: &[&str]| {
-        std::iter::once(program).chain(arguments.iter().map(|argument| (*argument).to_owned())).collect::<Vec<_>>()
+/// Our client calls each, and answers what it asks.
+pub(super) fn rows(packages: &Packages, programs: &Path) -> Vec<Row> {
+    let client = programs.join("interop-client");
+    let row = |who: &str, version, call: &dyn Fn(&mut Command) -> Result<Option<Served>>| {
+        eprintln!("=== {who}");
+        Row { who: who.to_owned(), seen: greet(&client, version, call) }
     };
-    let (python_1, python_2) = (script("server_1.py"), script("server.py"));
-    let (typescript, bench) = (script("server.mjs"), text(&programs.join("mrtr-bench")));
-    [
-        Server {
-            sdk: "Python 1.30",
-            stdio: started(text(&packages.python), &[&python_1, "stdio"]),
-            http: started(text(&packages.python), &[&python_1, "http"]),
-            environment: Vec::new(),
-            call: &["greet"],
-            answers: r#"{"question-1": {"name": "Ada"}}"#,
-            result: "Hello, Ada\n",
-            what: "one question in a session",
-        },
-        Server {
-            sdk: "Python 2.3",
-            stdio: started(text(&packages.python_2), &[&python_2]),
-            http: started(text(&packages.python_2), &[&python_2, "http"]),
-            environment: Vec::new(),
-            call: &["greet"],
-            answers: r#"{"__main__:ask": {"name": "Ada"}}"#,
-            result: "Hello, Ada\n",
-            what: "one question, two rounds",
-        },
-        Server {
-            sdk: "TypeScript 2.3",
-            stdio: started(text(&packages.node), &[&typescript, "stdio"]),
-            http: started(text(&packages.node), &[&typescript, "http"]),
-            environment: vec![("PACKAGES", format!("{}/", packages.npm.display()))],
-            call: &["greet"],
-            answers: r#"{"name": {"name": "Ada"}, "times": {"times": 3}}"#,
-            result: "Hello, Ada!!!\n",
-            what: "two questions, three rounds",
-        },
-        Server {
-            sdk: "rmcp 3.8",
-            stdio: started(bench.clone(), &["rmcp-server"]),
-            http: started(bench, &["serve", "rmcp", "--port"]),
-            environment: Vec::new(),
-            call: &["update_work_item", "workItemId=4522", "fields={}"],
-            answers: r#"{"resolution": {"resolution": "Duplicate"}, "duplicate_of": {"duplicateOfId": 4301}}"#,
-            result: "Bug #4522 resolved as duplicate of #4301\n",
-            what: "two questions, three rounds",
-        },
+    let started = |python: &Path, name: &'static str| {
+        let (python, script) = (python.to_owned(), script(name));
+        move |command: &mut Command| {
+            command.arg(&python).arg(&script);
+            Ok(None)
+        }
+    };
+    vec![
+        row("Python 2.3 as a server, over stdio", "2026-07-28", &started(&packages.python_2, "server.py")),
+        row("Python 1.x as a server, over stdio", "2025-11-25", &started(&packages.python, "server_1.py")),
+        row("Python 1.x as a server, over HTTP", "2025-11-25", &|command| {
+            let served = Served::start(&packages.python)?;
+            command.arg(&served.url);
+            Ok(Some(served))
+        }),
     ]
 }
 
-impl Server {
-    fn over_http(&self, mrtr: &Path, folder: &Path) -> Result<Seen> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let running = Running::start(self.command(&self.http).arg(address.port().to_string()), address)?;
-        let seen = self.call(mrtr, &[format!("http://{address}/mcp")], folder);
-        drop(running);
-        seen
-    }
-
-    fn over_stdio(&self, mrtr: &Path, folder: &Path) -> Result<Seen> {
-        // The command is one argument, and split as a shell does.
-        let quoted: Vec<_> = self.stdio.iter().map(|word| format!("'{word}'")).collect();
-        self.call(mrtr, &["--stdio".to_owned(), quoted.join(" ")], folder)
-    }
-
-    fn command(&self, words: &[String]) -> Command {
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command
-    }
-
-    /// Has the command call the server, and checks what it printed and which version was spoken.
-    fn call(&self, mrtr: &Path, server: &[String], folder: &Path) -> Result<Seen> {
-        let answers = folder.join("answers.json");
-        fs::write(&answers, self.answers)?;
-        let mut command = Command::new(mrtr);
-        command.arg("call").args(server).args(self.call).arg("--answers").arg(&answers).arg("--trace");
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let output = in_time(&command)?;
-        let printed = String::from_utf8_lossy(&output.stdout);
-        ensure!(output.status.success() && printed == self.result, "it got {}", all_of(&output));
-        let traced = String::from_utf8_lossy(&output.stderr);
-        let version = traced.rsplit("rotocolVersion\": \"").next().and_then(|rest| rest.split('"').next());
-        Ok(Seen { version: version.unwrap_or_default().to_owned(), what: self.what })
-    }
+/// Has our client call a server, which it starts or which is there while this lasts.
+fn greet(client: &Path, expected: &str, call: &dyn Fn(&mut Command) -> Result<Option<Served>>) -> Result<Seen> {
+    let mut command = Command::new(client);
+    let _served = call(&mut command)?;
+    let output = in_time(&command)?;
+    let Printed { version, tools, asked, text } = Printed::of(&output)?;
+    let version = version.unwrap_or_default();
+    ensure!(version == expected, "it speaks {version:?}");
+    ensure!(tools == ["greet"], "it has {tools:?}");
+    ensure!(asked == ["Who are you?"], "it asks {asked:?}");
+    ensure!(text == "Hello, Ada", "it answers {text:?}");
+    Ok(Seen { version, what: "one question" })
 }
 
-/// A server on a port of this machine, which is gone when this is.
-struct Running(Child);
+/// A server over HTTP: a process on a free port that is gone when this is.
+struct Served {
+    process: Child,
+    url: String,
+}
 
-impl Running {
-    fn start(command: &mut Command, address: SocketAddr) -> Result<Self> {
+impl Served {
+    fn start(python: &Path) -> Result<Self> {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = Command::new(python);
+        command.arg(script("server_1.py")).arg(address.port().to_string());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut running = Self(command.spawn().context("could not start the server")?);
+        let process = command.spawn().with_context(|| format!("could not start {}", python.display()))?;
+        let served = Self { process, url: format!("http://{address}/mcp") };
         let patience = Instant::now() + Duration::from_secs(30);
         while !listens(address) {
-            if let Some(status) = running.0.try_wait()? {
-                bail!("the server ended with {status}");
+            if Instant::now() > patience {
+                bail!("the server does not listen at {address}");
             }
-            ensure!(Instant::now() < patience, "the server does not listen at {address}");
             thread::sleep(Duration::from_millis(10));
         }
-        Ok(running)
+        Ok(served)
     }
 }
 
-impl Drop for Running {
+impl Drop for Served {
     fn drop(&mut self) {
         // It may be gone already, which is as well.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }

@@ -125,7 +125,7 @@ pub(super) const BUDGETS: [Budget; 20] = [
     Budget { name: "mrtr-http", features: "client", packages: 150 },
     Budget { name: "mrtr-stdio", features: "server", packages: 124 },
     Budget { name: "mrtr-stdio", features: "client", packages: 92 },
-    Budget { name: "mrtr-validate", features: "", packages: 90 },
+    Budget { name: "mrtr-validate", features: "", packages: 83 },
     // With the client of PostgreSQL, for its tables and for the story of a fleet.
     Budget { name: "mrtr-cli", features: "", packages: 263 },
 ];

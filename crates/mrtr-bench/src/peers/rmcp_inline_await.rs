@@ -79,6 +79,7 @@ impl ServerHandler for Tracker {
 #[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(_duplicate: u64, _original: u64) {}
 
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` hands errors over by value")]
 fn failed(error: ElicitationError) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }

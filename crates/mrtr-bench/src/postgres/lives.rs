@@ -23,7 +23,7 @@ struct Setting {
     tasks: usize,
 }
 
-const SETTINGS: [Setting; 2] = [Setting { at_once: 16, tasks: 256 }, Setting { at_once: 1, tasks: 32 }];
+const SETTINGS: [Setting; 2] = [Setting { at_once: 16, tasks: 256 }, Setting { at_once: 1, tasks: 256 }];
 
 pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     let mut figures = Vec::new();

@@ -1,5 +1,6 @@
 //! What one argument may be, as its schema says, in words and for a text of the command line.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use mrtr::schema::Printable;
@@ -20,10 +21,7 @@ impl<'a> Wanted<'a> {
     pub(super) fn value(&self, text: &str) -> Option<Value> {
         let options = self.options();
         if !options.is_empty() {
-            return options
-                .into_iter()
-                .find(|option| option.as_str() == Some(text) || option.to_string() == text)
-                .cloned();
+            return options.into_iter().find(|option| written(option) == text).cloned();
         }
         let types = self.types();
         if types.is_empty() {
@@ -67,7 +65,7 @@ impl<'a> Wanted<'a> {
             },
         };
         let text = Printable::line(&text).to_string();
-        shlex::try_quote(&text).map_or_else(|_| text.clone(), |quoted| quoted.into_owned())
+        shlex::try_quote(&text).map_or_else(|_| text.clone(), Cow::into_owned)
     }
 }
 
@@ -75,7 +73,7 @@ impl fmt::Display for Wanted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.options();
         if !options.is_empty() {
-            let listed: Vec<_> = options.iter().take(MOST_LISTED).map(|option| option.to_string()).collect();
+            let listed: Vec<_> = options.iter().take(MOST_LISTED).map(ToString::to_string).collect();
             let more = if options.len() > MOST_LISTED { " …" } else { "" };
             return write!(f, "one of {}{more}", Printable::line(&listed.join(", ")));
         }
@@ -98,6 +96,11 @@ impl fmt::Display for Wanted<'_> {
             None => Ok(()),
         }
     }
+}
+
+/// A value as it stands on a command line.
+fn written(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn in_words(kind: &str) -> &'static str {

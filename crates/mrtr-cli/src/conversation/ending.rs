@@ -44,8 +44,8 @@ impl Conversation {
 
     /// What the person is told who pressed Ctrl-C while the server was at work. A task goes on without this client, and
     /// can be followed later; anything else was cancelled when its request was given up.
-    pub(super) fn stopped(&self, tool: &str, work: Work, save_to: &SaveTo) -> anyhow::Error {
-        let known = match &work {
+    pub(super) fn stopped(&self, tool: &str, work: &Work, save_to: &SaveTo) -> anyhow::Error {
+        let known = match work {
             Work::Task(task) => Some(task.clone()),
             Work::Call(call) => call.task().cloned(),
         };
@@ -157,7 +157,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(inner) = cause {
-        text.push_str(&format!(": {}", Printable::line(&inner.to_string())));
+        text.extend([": ", &Printable::line(&inner.to_string()).to_string()]);
         cause = inner.source();
     }
     text

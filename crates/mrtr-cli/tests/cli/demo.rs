@@ -26,7 +26,7 @@ impl Demo {
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
         let mut introduction = String::new();
         for line in lines.by_ref() {
-            introduction.push_str(&format!("{line}\n"));
+            introduction.extend([&line, "\n"]);
             if line.starts_with("Ctrl-C") {
                 break;
             }

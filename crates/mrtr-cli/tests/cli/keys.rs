@@ -29,7 +29,7 @@ fn a_key_is_replaced_in_three_deployments_and_no_call_is_refused() {
     let rotate = |step: &[&str]| run(folder.path(), &[&["keys", "rotate", "keys"], step].concat());
     let serve = |port: &str| Demo::start_with(folder.path(), &["--port", port, "--state-keys", "keys"]);
     let put_down = |demo: &Demo| {
-        run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[])
+        run(folder.path(), &["call", &demo.url, "weather", "city=Oslo", "--save", "call.json"]).says(4, &[]);
     };
     let goes_on = || {
         let ran = run_with(folder.path(), &["resume", "call.json", "--answers", "-"], r#"{"login": {"user": "ada"}}"#);

@@ -192,11 +192,13 @@ async fn er_4_an_answer_to_the_probe_that_comes_late_is_heeded() {
     let offer = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} });
     server.say(json!({ "jsonrpc": "2.0", "id": probe["id"], "result": offer })).await;
     let asked = server.hear().await;
-    assert_eq!(asked["method"], "tools/call", "`initialize` is not cancelled");
+    assert_eq!(asked["method"], "tools/call");
     assert!(asked["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string());
     server.respond(&asked["id"], "slow").await;
     assert_eq!(call.await.unwrap().unwrap().text(), "slow");
     assert_eq!(client.era(), Some(Era::Modern));
+    drop(client);
+    assert_eq!(server.try_hear().await, None, "`initialize` must not be cancelled");
 }
 
 #[tokio::test(start_paused = true)]

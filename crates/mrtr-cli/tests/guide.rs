@@ -1,0 +1,19 @@
+//! What the guide says of this command can be typed.
+
+use std::process::Command;
+
+const GUIDE: &str = include_str!("../../../docs/GUIDE.md");
+
+#[test]
+fn every_command_that_the_guide_names_is_there() {
+    let spans = GUIDE.split('`').skip(1).step_by(2);
+    let commands: Vec<_> = spans.filter_map(|span| span.strip_prefix("mrtr ")).collect();
+    assert!(commands.len() > 5, "only {commands:?} were found");
+    for words in commands {
+        // With `--help` nothing is done, and every word before it is read all the same.
+        let mut mrtr = Command::new(env!("CARGO_BIN_EXE_mrtr"));
+        let output = mrtr.args(words.split_whitespace()).arg("--help").output().expect("it can be started");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "`mrtr {words}`: {said}");
+    }
+}

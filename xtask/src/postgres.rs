@@ -17,7 +17,7 @@ impl Installation {
         if is_there || std::env::var_os("CI").is_none() || !is_root {
             return Ok(None);
         }
-        let install = "apt-get update && apt-get install --yes postgresql pgbouncer";
+        let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes postgresql pgbouncer";
         let shell = Command::new("sh").args(["-c", install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
         Ok(Some(Self(shell.context("PostgreSQL cannot be installed")?)))
     }

@@ -56,7 +56,7 @@ async fn a_connection_that_is_lost_after_the_commit_repeats_nothing() {
     tokio::spawn(async move {
         while let Ok((client, _)) = proxy.accept().await {
             let (server, cuts) = (TcpStream::connect(("127.0.0.1", port)).await.unwrap(), Arc::clone(&counted));
-            tokio::spawn(async move { cut_after_commit(client, server, &cuts).await });
+            tokio::spawn(async move { Box::pin(cut_after_commit(client, server, &cuts)).await });
         }
     });
     let options = PostgresOptions::new(&through).unwrap().connections(4).listener(&address).unwrap();

@@ -13,7 +13,7 @@ use crate::shown::print;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Options {
-    /// A Markdown document, or a folder laid out as <Type>/*.json
+    /// A Markdown document, or a folder laid out as `<Type>/*.json`
     path: PathBuf,
     /// The revision that it is about: draft-2026-02, sep-2322 or 2026-07-28
     #[arg(long, default_value_t = Revision::Published, value_name = "REVISION")]

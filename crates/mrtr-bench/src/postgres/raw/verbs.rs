@@ -208,7 +208,11 @@ impl Verbs {
             connection.batch("COMMIT"),
         )
         .await;
-        (kept?, entries?, questions?, next?, committed?);
+        kept?;
+        entries?;
+        questions?;
+        next?;
+        committed?;
         Ok(each)
     }
 }

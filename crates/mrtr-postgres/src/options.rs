@@ -12,12 +12,15 @@ use crate::{ConnectError, Schema};
 
 /// How a database is reached and used.
 ///
-/// ```no_run
+/// ```
 /// use std::time::Duration;
 /// use mrtr_postgres::PostgresOptions;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = PostgresOptions::new("postgres://mrtr@db.example.com/mrtr")?
+/// # let Some(cluster) = mrtr_postgres::testing::Cluster::shared() else { return Ok(()) };
+/// # let address = cluster.fresh_database()?;
+/// // Such as postgres://mrtr@db.example.com/mrtr.
+/// let store = PostgresOptions::new(&address)?
 ///     .connections(32)
 ///     .wait_for_connection(Duration::from_secs(1))
 ///     .connect()

@@ -38,14 +38,17 @@ pub(crate) use tasks::TaskStatements;
 /// Tasks run beside the verbs: they listen to other instances, tell them of changes, and look now and then in any case.
 /// They belong to the runtime on which the store was connected, and end when it is dropped.
 ///
-/// ```no_run
+/// ```
 /// use std::sync::Arc;
 /// use mrtr_postgres::PostgresStore;
 /// use mrtr_state::SingleUse;
 /// use mrtr_tasks::TaskStore;
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_postgres::ConnectError> {
-/// let store = Arc::new(PostgresStore::connect("postgres://mrtr@db.example.com/mrtr").await?);
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let Some(cluster) = mrtr_postgres::testing::Cluster::shared() else { return Ok(()) };
+/// # let address = cluster.fresh_database()?;
+/// // Such as postgres://mrtr@db.example.com/mrtr.
+/// let store = Arc::new(PostgresStore::connect(&address).await?);
 /// let (tasks, single_use): (Arc<dyn TaskStore>, Arc<dyn SingleUse>) = (store.clone(), store);
 /// # drop((tasks, single_use));
 /// # Ok(()) }

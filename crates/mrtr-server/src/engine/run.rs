@@ -15,11 +15,19 @@ use super::state::Run;
 use crate::error::Failure;
 
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
-pub(crate) async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> RunReport<T>
+///
+/// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
+pub(crate) fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
 where
     H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
 {
-    let run = Arc::new(Run::new(journal, context));
+    run_to_its_end(handler, Arc::new(Run::new(journal, context)))
+}
+
+async fn run_to_its_end<T, H>(handler: H, run: Arc<Run>) -> RunReport<T>
+where
+    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+{
     let mut deadline = Deadline::new(&*run.context.shared.clock, run.context.deadline);
     let mut handler = pin!(Contained::new(async { handler(Arc::clone(&run)).await }));
     // If this future is dropped, the runner gives up, and not the handler. It is dropped before the handler is.

@@ -28,9 +28,9 @@ use crate::error::Failure;
 /// assert_eq!(questions[0].key, "roots");
 /// # }
 /// ```
-pub async fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> RunReport<T>
+pub fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
 where
     H: AsyncFnOnce(Flow) -> Result<T, Failure>,
 {
-    engine::run(async |run| handler(Flow::new(run)).await, journal, context).await
+    engine::run(async |run| handler(Flow::new(run)).await, journal, context)
 }

@@ -63,10 +63,8 @@ impl<'a> Customer<'a> {
                     Ok(answered) => pending = answered,
                     Err(error) => return Outcome::Wrong(error),
                 },
-                Ok(RoundOutcome::BackOff(next, pause)) => {
-                    pending = next;
-                    tokio::time::sleep(pause).await;
-                }
+                // No order sheds load, so the worker is busy and has not begun: the same goes to any of them once more.
+                Ok(RoundOutcome::BackOff(_, pause)) => tokio::time::sleep(pause).await,
                 Ok(_) => return Outcome::Wrong("a round ended in no way that there is".to_owned()),
                 Err(error) if passes(&error) => self.lost(&pending, &error).await,
                 Err(error) if is_stuck(&error) => return Outcome::Stuck,

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use mrtr_schema::elicitation::ElicitParams;
-use mrtr_schema::{ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
+use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
 pub use action::{Action, CallOutcome, Outgoing};
@@ -202,6 +202,10 @@ impl Call {
             self.agreed = Some(self.pending.revision);
         }
         let next = match reply {
+            // It has not begun with the request, and says when to come again: a code alone may be an application's own.
+            Err(error) if error.code == ErrorCode::BUSY && retry_after.is_some() => {
+                Ok(self.pause(sending, retry_after))
+            }
             Err(error) => Ok(self.after_error(sending, error)),
             Ok(result) if sending == Sending::Call => self.after_call(result, retry_after),
             Ok(result) => self.after_task_message(sending, result.as_raw()),

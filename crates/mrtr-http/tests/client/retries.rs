@@ -103,6 +103,24 @@ async fn a_server_that_is_too_busy_is_asked_again_only_for_what_only_reads() {
     assert_eq!(scripted.asked().len(), 1);
 }
 
+#[tokio::test]
+async fn a_call_that_a_busy_server_has_not_begun_is_made_again() {
+    let refused = |headers: &'static str| {
+        move |number: usize, asked: &Asked| {
+            let body = asked.reply(json!({ "error": { "code": -3, "message": "The server is busy" } }));
+            let headers = format!("{headers}Content-Type: application/json\r\n");
+            if number == 1 { Answer::with(503, &headers, &body) } else { done(asked) }
+        }
+    };
+    let scripted = Scripted::start(refused("Retry-After: 0\r\n")).await;
+    client(&scripted.url()).call_tool("tool", json!({})).await.unwrap();
+    assert_eq!(scripted.asked().len(), 2);
+    let scripted = Scripted::start(refused("")).await;
+    let error = client(&scripted.url()).call_tool("tool", json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("The server is busy"), "{error}");
+    assert_eq!(scripted.asked().len(), 1, "without a time the code may be an application's own");
+}
+
 #[test]
 fn a_proxy_of_the_environment_is_not_for_this_machine() {
     // In a process of its own: the environment belongs to all threads.

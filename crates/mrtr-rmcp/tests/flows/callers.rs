@@ -1,0 +1,96 @@
+//! Who calls: states, sessions and tasks are their caller's alone.
+
+use mrtr_rmcp::Flows;
+use mrtr_server::{Caller, Failure, Flow, Server, TaskPolicy, Tool};
+use mrtr_tasks::{MemoryTaskStore, Tasks};
+use rmcp::model::{CallToolResponse, ErrorCode, GetTaskParams};
+use rmcp::service::ServiceError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::person::{Person, call, text};
+use crate::sites::{Lifecycle, serve, visit};
+
+#[derive(Deserialize, JsonSchema)]
+struct Word {
+    word: String,
+}
+
+async fn whoami(flow: Flow) -> Result<String, Failure> {
+    let Word { word } = flow.elicit("word", "A word?").await?;
+    Ok(format!("{} says {word}", flow.caller().map_or("a stranger", Caller::subject)))
+}
+
+/// Believes what a header says; a real server checks a token.
+fn by_header(extensions: &rmcp::model::Extensions) -> Option<Caller> {
+    let header = extensions.get::<http::request::Parts>()?.headers.get("authorization")?;
+    Some(Caller::new("https://id.example.com", header.to_str().ok()?.strip_prefix("Bearer ")?))
+}
+
+fn server() -> Flows {
+    let server = Server::builder("gate", "1.0.0")
+        .tool(Tool::new("whoami", whoami))
+        .tool(Tool::new("whoami_later", whoami).tasks(TaskPolicy::IfPossible))
+        .extension(Tasks::new(MemoryTaskStore::new()))
+        .build()
+        .expect("it is well made");
+    Flows::new(server).caller(by_header)
+}
+
+fn refused<T: std::fmt::Debug>(answered: Result<T, ServiceError>) -> rmcp::ErrorData {
+    match answered {
+        Err(ServiceError::McpError(error)) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_flow_knows_its_caller_in_both_lifecycles() {
+    let address = serve(server()).await;
+    let person = Person::answering([("A word?", json!({ "word": "hi" }))]);
+    for lifecycle in [Lifecycle::Discover, Lifecycle::Initialize] {
+        for (token, name) in [(Some("ada"), "ada"), (Some("bob"), "bob"), (None, "a stranger")] {
+            let client = visit(address, &person, lifecycle, token).await;
+            let result = client.call_tool(call("whoami", json!({}))).await.expect("it is answered");
+            assert_eq!(text(&result), format!("{name} says hi"), "{lifecycle:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn another_callers_state_does_not_open() {
+    let address = serve(server()).await;
+    let person = Person::answering([]);
+    let ada = visit(address, &person, Lifecycle::Discover, Some("ada")).await;
+    let asked = ada.call_tool_once(call("whoami", json!({}))).await.expect("it asks");
+    let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };
+    let mut retry = call("whoami", json!({}));
+    retry.request_state = asked.request_state;
+    let answers = json!({ "word": { "action": "accept", "content": { "word": "hi" } } });
+    retry.input_responses = serde_json::from_value(answers).expect("they are answers");
+    for other in [Some("bob"), None] {
+        let other = visit(address, &person, Lifecycle::Discover, other).await;
+        let error = refused(other.call_tool_once(retry.clone()).await);
+        assert_eq!((error.code, &*error.message), (ErrorCode::INVALID_PARAMS, "The request state is not valid"));
+    }
+    let CallToolResponse::Complete(result) = ada.call_tool_once(retry).await.expect("it is answered") else {
+        panic!("it is done")
+    };
+    assert_eq!(text(&result), "ada says hi");
+}
+
+#[tokio::test]
+async fn another_callers_task_is_not_found() {
+    let address = serve(server()).await;
+    let person = Person::answering([]);
+    let (ada, bob) = (
+        visit(address, &person, Lifecycle::Discover, Some("ada")).await,
+        visit(address, &person, Lifecycle::Discover, Some("bob")).await,
+    );
+    let created = ada.call_tool_once(call("whoami_later", json!({}))).await.expect("it is answered");
+    let CallToolResponse::Task(created) = created else { panic!("{created:?}") };
+    let id = created.task.task_id;
+    assert_eq!(refused(bob.get_task(GetTaskParams::new(&id)).await).code, ErrorCode::INVALID_PARAMS);
+    ada.get_task(GetTaskParams::new(&id)).await.expect("it is hers");
+}

@@ -1,0 +1,122 @@
+//! Odd and hostile things: handlers that panic, many clients of one factory, requests that rmcp cannot read, sessions
+//! that come and go.
+
+use std::time::Duration;
+
+use mrtr_rmcp::Flows;
+use mrtr_server::{Failure, Flow, Server, SessionLimits, Tool};
+use rmcp::model::{ClientRequest, CustomRequest, ErrorCode};
+use rmcp::service::ServiceError;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::person::{Person, call, text};
+use crate::sites::{ALL, Lifecycle, PATIENCE, Way, connect, serve, visit};
+
+#[derive(Deserialize, JsonSchema)]
+struct Word {
+    word: String,
+}
+
+async fn ask(flow: Flow) -> Result<String, Failure> {
+    let Word { word } = flow.elicit("word", "A word?").await?;
+    Ok(word)
+}
+
+async fn fail(_: Flow) -> Result<String, Failure> {
+    panic!("the password is hunter2")
+}
+
+fn server() -> Server {
+    let limits = SessionLimits { sessions: 8, ..SessionLimits::default() };
+    Server::builder("odd", "1.0.0")
+        .tool(Tool::new("ask", ask))
+        .tool(Tool::new("fail", fail))
+        .session_limits(limits)
+        .build()
+        .expect("it is well made")
+}
+
+fn person(word: &'static str) -> Person {
+    Person::answering([("A word?", json!({ "word": word }))])
+}
+
+#[tokio::test]
+async fn a_handler_that_panics_fails_alone_and_says_nothing_inside() {
+    for site in ALL {
+        let client = connect(Flows::new(server()), &person("hi"), site).await;
+        let failed = client.call_tool(call("fail", json!({}))).await.expect("it is answered");
+        assert_eq!(failed.is_error, Some(true), "{site:?}");
+        assert!(!text(&failed).contains("hunter2"), "{site:?}: {}", text(&failed));
+        let result = client.call_tool(call("ask", json!({}))).await.expect("the next one is answered");
+        assert_eq!(text(&result), "hi", "{site:?}");
+    }
+}
+
+#[tokio::test]
+async fn clients_of_one_factory_get_their_own_answers() {
+    let address = serve(Flows::new(server())).await;
+    let mut clients = JoinSet::new();
+    for (lifecycle, word) in [(Lifecycle::Discover, "a"), (Lifecycle::Initialize, "b"), (Lifecycle::Initialize, "c")] {
+        clients.spawn(async move {
+            let client = visit(address, &person(word), lifecycle, None).await;
+            for _ in 0..10 {
+                let result = client.call_tool(call("ask", json!({}))).await.expect("it is answered");
+                assert_eq!(text(&result), word, "{lifecycle:?}");
+            }
+        });
+    }
+    clients.join_all().await;
+}
+
+#[tokio::test]
+async fn many_calls_of_one_session_are_asked_beside_each_other() {
+    for way in [Way::Streams, Way::Http] {
+        let client = connect(Flows::new(server()), &person("hi"), (Lifecycle::Initialize, way)).await;
+        let calls = (0..30).map(|_| client.call_tool(call("ask", json!({}))));
+        for result in futures_util::future::join_all(calls).await {
+            assert_eq!(text(&result.expect("it is answered")), "hi", "{way:?}");
+        }
+    }
+}
+
+/// There may be eight sessions at once. Those of clients that have gone do not count.
+#[tokio::test]
+async fn sessions_of_clients_that_have_gone_are_forgotten() {
+    let server = server();
+    let address = serve(Flows::new(server.clone())).await;
+    for number in 0..40 {
+        let client = visit(address, &person("hi"), Lifecycle::Initialize, None).await;
+        let result = client.call_tool(call("ask", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&result), "hi", "client {number}");
+        client.cancel().await.expect("it goes");
+    }
+    assert!(server.sessions().open() <= 8, "{} sessions", server.sessions().open());
+}
+
+#[tokio::test]
+async fn what_rmcp_cannot_read_is_refused_by_the_server_and_begins_nothing() {
+    for site in ALL {
+        let server = server();
+        let client = connect(Flows::new(server.clone()), &person("hi"), site).await;
+        let strange = [
+            ("tools/call", json!({ "name": 7 }), ErrorCode::INVALID_PARAMS),
+            ("tools/call", json!({ "name": "ask", "arguments": [] }), ErrorCode::INVALID_PARAMS),
+            ("initialize", json!({ "protocolVersion": 7 }), ErrorCode::INVALID_PARAMS),
+            ("com.example/none", json!({}), ErrorCode::METHOD_NOT_FOUND),
+        ];
+        let sessions = server.sessions().open();
+        for (method, params, code) in strange {
+            let request = ClientRequest::CustomRequest(CustomRequest::new(method, Some(params)));
+            let answer = tokio::time::timeout(PATIENCE, client.send_request(request)).await.expect("in time");
+            let Err(ServiceError::McpError(error)) = answer else { panic!("{site:?}, {method}: {answer:?}") };
+            assert_eq!(error.code, code, "{site:?}, {method}: {error:?}");
+        }
+        assert!(server.sessions().open() <= sessions + 1, "{site:?}");
+        let result = client.call_tool(call("ask", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&result), "hi", "{site:?}");
+        tokio::time::sleep(Duration::ZERO).await;
+    }
+}

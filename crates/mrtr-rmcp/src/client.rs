@@ -3,9 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use mrtr_client::{
-    ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse,
-};
+use mrtr_client::{ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse};
 use mrtr_schema::{Era, RequestId};
 use rmcp::model::{ClientRequest, CustomRequest, JsonObject, RequestMetaObject, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
@@ -32,7 +30,8 @@ use tokio::runtime::Handle;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let (ours, theirs) = tokio::io::duplex(4096);
 /// let greet = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
-/// tokio::spawn(Flows::of_tool(greet)?.serve(theirs));
+/// let server = Flows::of_tool(greet)?;
+/// tokio::spawn(async { server.serve(theirs).await.unwrap().waiting().await });
 ///
 /// let discover = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
 /// let rmcp = ().serve_with_lifecycle(ours, discover).await?;

@@ -133,7 +133,10 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let Some(other) = &self.beside else {
-            return Ok(DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.config()));
+            return Ok(DiscoverResult::from_server_info(
+                self.supported_protocol_versions().into_owned(),
+                self.config(),
+            ));
         };
         let mut result = other.discover(context).await?;
         result.capabilities = union(&self.declared.modern, result.capabilities);

@@ -4,6 +4,7 @@ mod call;
 mod table;
 
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -55,7 +56,9 @@ impl Session {
                 Ok(begun)
             }
             LegacyReply::Message { error: None, .. } => Ok(begun),
-            LegacyReply::Overloaded => Err(ErrorData::internal_error("There are too many sessions; try again later", None)),
+            LegacyReply::Overloaded => {
+                Err(ErrorData::internal_error("There are too many sessions; try again later", None))
+            }
             LegacyReply::Modern(Reply::Message { body, .. }) | LegacyReply::Message { body, .. } => {
                 Err(FromServer::response(&body).err().unwrap_or_else(no_response))
             }
@@ -154,4 +157,4 @@ async fn forward(mut events: SessionStream, peer: &Peer<RoleServer>) {
 }
 
 /// How often to look whether a client that hears nothing is still there: rmcp does not say when it goes.
-const CLOSED_POLL: std::time::Duration = std::time::Duration::from_secs(5);
+const CLOSED_POLL: Duration = Duration::from_secs(1);

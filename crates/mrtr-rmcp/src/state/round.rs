@@ -98,7 +98,8 @@ impl<P: Payload> RetryRound<P> {
     /// Asks the client again, and gives it this to keep.
     pub fn ask(&self, questions: InputRequests, kept: &P) -> Result<InputRequiredResult, ErrorData> {
         let options = SealOptions::new(self.opened.next_round());
-        let state = self.request.seal(|sealer, binding| sealer.seal_as(kept, binding, options, SystemTime::now().into()));
+        let state =
+            self.request.seal(|sealer, binding| sealer.seal_as(kept, binding, options, SystemTime::now().into()));
         Ok(asking(questions, state?))
     }
 }

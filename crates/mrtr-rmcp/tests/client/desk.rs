@@ -6,15 +6,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
-    InputRequest, InputRequests, InputRequiredResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ServerCapabilities, ServerConfig, Tool,
+    InputRequest, InputRequests, InputRequiredResult, JsonObject, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RequestContext, RunningService};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ClientHandler, ErrorData, RoleClient, RoleServer, ServerHandler};
+use rmcp::{ClientHandler, ErrorData, RoleClient, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
+use tokio::io::DuplexStream;
 use tokio::sync::watch;
 
 #[derive(Clone, Default)]
@@ -22,6 +23,11 @@ pub(crate) struct Desk {
     pub(crate) booked: Arc<AtomicU32>,
     /// How many calls of `stall` have begun, and how many were cancelled.
     pub(crate) stalled: Arc<watch::Sender<(u32, u32)>>,
+}
+
+/// Of a tool without arguments.
+fn schema() -> Arc<JsonObject> {
+    Arc::new(JsonObject::from_iter([("type".to_owned(), json!("object"))]))
 }
 
 fn asking(key: &str, message: &str, property: &str, state: &str) -> CallToolResponse {
@@ -45,7 +51,7 @@ impl ServerHandler for Desk {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![Tool::new("book", "Books a journey", Arc::default())]))
+        Ok(ListToolsResult::with_all_items(vec![Tool::new("book", "Books a journey", schema())]))
     }
 
     async fn call_tool(
@@ -95,6 +101,11 @@ pub(crate) async fn serve(desk: Desk) -> SocketAddr {
     let address = listener.local_addr().expect("it is bound");
     tokio::spawn(axum::serve(listener, axum::Router::new().nest_service("/mcp", service)).into_future());
     address
+}
+
+/// Serves over a stream, as long as that lasts.
+pub(crate) fn spawn(handler: impl ServerHandler, stream: DuplexStream) {
+    tokio::spawn(async { handler.serve(stream).await.expect("it begins").waiting().await });
 }
 
 pub(crate) fn url(address: SocketAddr) -> String {

@@ -20,11 +20,14 @@ async fn a_call_that_was_put_down_is_resumed_in_another_process() {
     let rmcp = visit(&server).await;
     // It answers the first question, and is then put down.
     let client = Client::builder(RmcpTransport::new(&server, rmcp.peer().clone())).on_elicit(answer).build();
-    let RoundOutcome::Asked(mut pending) = client.call_tool_once("book", json!({})).await.expect("it is answered") else {
+    let RoundOutcome::Asked(mut pending) = client.call_tool_once("book", json!({})).await.expect("it is answered")
+    else {
         panic!("it asks")
     };
     pending.accept("from", &json!({ "city": "Tromsø" })).expect("it fits the form");
-    let RoundOutcome::Asked(pending) = client.advance(pending).await.expect("it is answered") else { panic!("it asks") };
+    let RoundOutcome::Asked(pending) = client.advance(pending).await.expect("it is answered") else {
+        panic!("it asks")
+    };
     rmcp.cancel().await.expect("it ends");
     let folder = tempfile::tempdir().expect("there is room");
     let saved = folder.path().join("call.json");

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::desk::{Desk, Silent, discover, serve, url, visit};
+use crate::desk::{Desk, Silent, discover, serve, spawn, url, visit};
 
 /// Answers what the desk asks.
 pub(crate) async fn answer(form: FormRequest) -> ElicitResult {
@@ -50,7 +50,7 @@ async fn what_our_client_can_do_is_declared_and_not_what_rmcps_can() {
         Ok::<_, Failure>(word)
     };
     let (ours, theirs) = tokio::io::duplex(4096);
-    tokio::spawn(Flows::of_tool(Tool::new("ask", ask)).expect("it is well made").serve(theirs));
+    spawn(Flows::of_tool(Tool::new("ask", ask)).expect("it is well made"), theirs);
     let rmcp = Silent.serve_with_lifecycle(ours, discover()).await.expect("it begins");
     let transport = || RmcpTransport::new("words", rmcp.peer().clone());
 
@@ -58,9 +58,8 @@ async fn what_our_client_can_do_is_declared_and_not_what_rmcps_can() {
     let error = deaf.call_tool("ask", json!({})).await.expect_err("it cannot be asked");
     let CallError::Server { error, .. } = error else { panic!("{error:?}") };
     assert_eq!(error.code.as_i64(), -32021, "rmcp has handed the server's error on");
-    let able = Client::builder(transport())
-        .on_elicit(async |form: FormRequest| form.accept(&json!({ "word": "hi" })))
-        .build();
+    let able =
+        Client::builder(transport()).on_elicit(async |form: FormRequest| form.accept(&json!({ "word": "hi" }))).build();
     assert_eq!(able.call_tool("ask", json!({})).await.expect("it is answered").text(), "hi");
 }
 
@@ -85,7 +84,7 @@ async fn a_call_by_hand_goes_round_by_round() {
 async fn a_call_that_is_dropped_is_cancelled_at_the_server() {
     let desk = Desk::default();
     let (ours, theirs) = tokio::io::duplex(4096);
-    tokio::spawn(desk.clone().serve(theirs));
+    spawn(desk.clone(), theirs);
     let rmcp = Silent.serve_with_lifecycle(ours, discover()).await.expect("it begins");
     let client = Client::builder(RmcpTransport::new("desk", rmcp.peer().clone())).build();
     let mut stalled = desk.stalled.subscribe();
@@ -99,12 +98,11 @@ async fn a_call_that_is_dropped_is_cancelled_at_the_server() {
 #[tokio::test]
 async fn a_server_that_is_gone_is_an_error_that_says_so() {
     let (ours, theirs) = tokio::io::duplex(4096);
-    let serving = tokio::spawn(async { Desk::default().serve(theirs).await.expect("it begins").waiting().await });
+    spawn(Desk::default(), theirs);
     let rmcp = Silent.serve_with_lifecycle(ours, discover()).await.expect("it begins");
     let client = Client::builder(RmcpTransport::new("desk", rmcp.peer().clone())).build();
     let peer = rmcp.peer().clone();
     rmcp.cancel().await.expect("it ends");
-    drop(serving);
     assert!(peer.is_transport_closed());
     let error = client.call_tool("book", json!({})).await.expect_err("there is no server");
     let CallError::Transport { source, .. } = error else { panic!("{error:?}") };
@@ -139,7 +137,7 @@ async fn in_a_session_rmcps_own_handler_is_asked() {
         Ok::<_, Failure>(word)
     };
     let (ours, theirs) = tokio::io::duplex(4096);
-    tokio::spawn(Flows::of_tool(Tool::new("ask", ask)).expect("it is well made").serve(theirs));
+    spawn(Flows::of_tool(Tool::new("ask", ask)).expect("it is well made"), theirs);
     let rmcp = Answering.serve(ours).await.expect("it begins");
     let client = Client::builder(RmcpTransport::new("words", rmcp.peer().clone())).on_elicit(answer).build();
     assert_eq!(client.call_tool("ask", json!({})).await.expect("it is answered").text(), "by rmcp");

@@ -19,7 +19,7 @@ struct Word {
 
 async fn whoami(flow: Flow) -> Result<String, Failure> {
     let Word { word } = flow.elicit("word", "A word?").await?;
-    Ok(format!("{} says {word}", flow.caller().map_or("a stranger", Caller::subject)))
+    Ok(format!("{} says {word}", flow.principal().map_or("a stranger", Caller::subject)))
 }
 
 /// Believes what a header says; a real server checks a token.
@@ -32,7 +32,7 @@ fn server() -> Flows {
     let server = Server::builder("gate", "1.0.0")
         .tool(Tool::new("whoami", whoami))
         .tool(Tool::new("whoami_later", whoami).tasks(TaskPolicy::IfPossible))
-        .extension(Tasks::new(MemoryTaskStore::new()))
+        .extension(Tasks::new(MemoryTaskStore::default()))
         .build()
         .expect("it is well made");
     Flows::new(server).caller(by_header)

@@ -263,7 +263,7 @@ async fn urls_are_carried() {
     for site in ALL {
         let connect_to = async |flow: Flow| {
             let visited = flow.state::<AtomicU32>();
-            let done = async || Ok::<_, Failure>(visited.fetch_add(1, Ordering::SeqCst) > 0);
+            let done = || async { visited.fetch_add(1, Ordering::SeqCst) > 0 };
             flow.elicit_url("connect", "Sign in there", "https://id.example.com/start").until(done).await?;
             Ok::<_, Failure>("signed in")
         };

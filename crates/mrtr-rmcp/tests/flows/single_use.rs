@@ -77,7 +77,13 @@ async fn twenty_copies_at_once_charge_once() {
         }
         assert_eq!(charges.0.load(Ordering::SeqCst), 1, "{way:?}");
 
-        let other = client.call_tool_once({ let mut retry = retry; retry.input_responses = None; retry }).await;
+        let other = client
+            .call_tool_once({
+                let mut retry = retry;
+                retry.input_responses = None;
+                retry
+            })
+            .await;
         let Err(ServiceError::McpError(ErrorData { message, .. })) = other else { panic!("{other:?}") };
         assert_eq!(message, "The request state is not valid", "{way:?}: with other answers");
     }

@@ -31,7 +31,7 @@ async fn echo(flow: Flow) -> Result<String, Failure> {
 fn server() -> Flows {
     let server = Server::builder("echo", "1.0.0")
         .tool(Tool::new("echo", echo).tasks(TaskPolicy::IfPossible))
-        .extension(Tasks::new(MemoryTaskStore::new()))
+        .extension(Tasks::new(MemoryTaskStore::default()))
         .build()
         .expect("it is well made");
     Flows::new(server)

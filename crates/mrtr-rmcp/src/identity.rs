@@ -15,7 +15,12 @@ pub(crate) struct Identify {
 
 /// Something that the application may tell of a request.
 #[derive(Clone)]
-pub(crate) struct Told<T>(Option<Arc<dyn Fn(&Extensions) -> Option<T> + Send + Sync>>);
+pub(crate) struct Told<T>(Option<Arc<dyn Tell<T>>>);
+
+/// How it tells.
+trait Tell<T>: Fn(&Extensions) -> Option<T> + Send + Sync {}
+
+impl<T, F: Fn(&Extensions) -> Option<T> + Send + Sync> Tell<T> for F {}
 
 /// Who sent a request, and on whose behalf.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -31,10 +31,11 @@ impl<H: ServerHandler> Flows<H> {
         context: &RequestContext<RoleServer>,
     ) -> Result<String, ErrorData> {
         let (params, identity) = (message::written(params)?, self.identify.of(&context.extensions));
+        // On the heap: rmcp has the futures of all methods in one, which would be as large as the largest of these.
         if modern::is_modern(context) {
-            modern::call(&self.server, method, params, context, &identity).await
+            Box::pin(modern::call(&self.server, method, params, context, &identity)).await
         } else {
-            self.sessions.call(method, &params, context, &identity).await
+            Box::pin(self.sessions.call(method, &params, context, &identity)).await
         }
     }
 

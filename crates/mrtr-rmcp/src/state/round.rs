@@ -71,7 +71,7 @@ impl FirstRound {
 /// ```
 pub struct RetryRound<P> {
     request: BoundRequest,
-    opened: Opened<P>,
+    opened: Box<Opened<P>>,
     pub(super) token_use: TokenUse,
 }
 
@@ -85,7 +85,7 @@ impl<P> RetryRound<P> {
         let members = text.as_deref().map(RawMembers::parse).transpose().map_err(|error| invalid(&error))?;
         let answers = AnswersDigest::of(members.as_ref()).map_err(|error| invalid(&error))?;
         let token_use = opened.token_use(answers);
-        Ok(Self { request, opened, token_use })
+        Ok(Self { request, opened: Box::new(opened), token_use })
     }
 
     /// What the handler has sealed in the round before.

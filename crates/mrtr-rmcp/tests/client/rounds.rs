@@ -18,7 +18,7 @@ use crate::desk::{Desk, Silent, discover, serve, spawn, url, visit};
 
 /// Answers what the desk asks.
 pub(crate) async fn answer(form: FormRequest) -> ElicitResult {
-    let answer = match form.message().as_ref() {
+    let answer = match form.message() {
         "From where?" => json!({ "city": "Oslo" }),
         "To where?" => json!({ "city": "Bergen" }),
         "On which day?" => json!({ "day": "Monday" }),

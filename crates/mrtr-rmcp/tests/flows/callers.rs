@@ -1,5 +1,7 @@
 //! Who calls: states, sessions and tasks are their caller's alone.
 
+use std::net::SocketAddr;
+
 use mrtr_rmcp::Flows;
 use mrtr_server::{Caller, Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_tasks::{MemoryTaskStore, Tasks};
@@ -7,7 +9,7 @@ use rmcp::model::{CallToolResponse, ErrorCode, GetTaskParams};
 use rmcp::service::ServiceError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::person::{Person, call, text};
 use crate::sites::{Lifecycle, serve, visit};
@@ -93,4 +95,41 @@ async fn another_callers_task_is_not_found() {
     let id = created.task.task_id;
     assert_eq!(refused(bob.get_task(GetTaskParams::new(&id)).await).code, ErrorCode::INVALID_PARAMS);
     ada.get_task(GetTaskParams::new(&id)).await.expect("it is hers");
+}
+
+/// What a client of the legacy era sends, by hand: rmcp's own would not use the session of another.
+async fn post(address: SocketAddr, token: &str, session: Option<&str>, message: Value) -> reqwest::Response {
+    let mut request = reqwest::Client::new()
+        .post(format!("http://{address}/mcp"))
+        .header("accept", "application/json, text/event-stream")
+        .header("content-type", "application/json")
+        .bearer_auth(token)
+        .body(message.to_string());
+    if let Some(session) = session {
+        request = request.header("mcp-session-id", session);
+    }
+    request.send().await.expect("it is sent").error_for_status().expect("it is taken")
+}
+
+#[tokio::test]
+async fn a_session_is_its_callers_alone_whoever_shows_its_id() {
+    let plain = Tool::new("plain", async |_: Flow| Ok::<_, Failure>("the secret"));
+    let server = Server::builder("gate", "1.0.0").tool(plain).build().expect("it is well made");
+    let address = serve(Flows::new(server).caller(by_header)).await;
+    let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" } } });
+    let opened = post(address, "ada", None, initialize).await;
+    let session = opened.headers()["mcp-session-id"].to_str().expect("it is text").to_owned();
+    post(address, "ada", Some(&session), json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "plain" } });
+    for (token, is_hers) in [("ada", true), ("bob", false), ("ada", true)] {
+        let mut answer = post(address, token, Some(&session), call.clone()).await;
+        let mut said = String::new();
+        while !said.contains("\"id\":1") {
+            let chunk = answer.chunk().await.expect("it comes").expect("it is answered");
+            said.push_str(&String::from_utf8_lossy(&chunk));
+        }
+        assert_eq!(said.contains("the secret"), is_hers, "{token}: {said}");
+        assert_eq!(said.contains("no such session"), !is_hers, "{token}: {said}");
+    }
 }

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use mrtr_rmcp::Flows;
 use mrtr_server::{Failure, Flow, Server, Tool};
+use rmcp::ServiceExt;
 use rmcp::model::{CallToolRequest, ClientRequest};
 use rmcp::service::PeerRequestOptions;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
 use crate::person::{Person, call};
@@ -40,7 +42,7 @@ async fn stall(flow: Flow) -> Result<&'static str, Failure> {
     let runs = flow.state::<Arc<Runs>>();
     let _run = Run(Arc::clone(runs));
     runs.begun.send_modify(|count| *count += 1);
-    tokio::time::sleep(Duration::from_secs(3600)).await;
+    tokio::time::sleep(Duration::from_hours(1)).await;
     Ok("at last")
 }
 
@@ -115,4 +117,44 @@ async fn a_question_of_a_cancelled_call_is_taken_back() {
         sent.cancel(None).await.expect("it is told");
         reaches(&person.withdrawn, 1).await;
     }
+}
+
+/// What a flow says waits for its client and not in memory: one that does not read holds its call up, and when it goes
+/// the call goes too.
+#[tokio::test]
+async fn a_client_that_does_not_read_holds_up_its_own_call_and_no_longer_than_it_is_there() {
+    let flood = async |flow: Flow| {
+        let runs = flow.state::<Arc<Runs>>();
+        let _run = Run(Arc::clone(runs));
+        runs.begun.send_modify(|count| *count += 1);
+        for number in 1..=1_000_000 {
+            flow.progress(number, None, "x".repeat(100)).await;
+        }
+        Ok::<_, Failure>("all was said")
+    };
+    for meta in [json!({ "progressToken": 1 }), modern()] {
+        let runs: Arc<Runs> = Arc::default();
+        let server = Server::builder("loud", "1.0.0").state(Arc::clone(&runs)).tool(Tool::new("flood", flood));
+        let handler = Flows::new(server.build().expect("it is well made"));
+        let (mut ours, theirs) = tokio::io::duplex(4096);
+        tokio::spawn(async { Box::pin(handler.serve(theirs)).await.expect("it begins").waiting().await });
+        let initialize = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "deaf", "version": "1" } } });
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": { "name": "flood", "_meta": meta } });
+        if meta == json!({ "progressToken": 1 }) {
+            ours.write_all(format!("{initialize}\n").as_bytes()).await.expect("it is sent");
+        }
+        ours.write_all(format!("{call}\n").as_bytes()).await.expect("it is sent");
+        reaches(&runs.begun, 1).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        assert_eq!(*runs.dropped.borrow(), 0, "it waits");
+        drop(ours);
+        reaches(&runs.dropped, 1).await;
+    }
+}
+
+fn modern() -> Value {
+    json!({ "progressToken": 1, "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {} })
 }

@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use mrtr_rmcp::Flows;
 use mrtr_server::{Failure, Flow, Server, SessionLimits, Tool};
-use rmcp::model::{ClientRequest, CustomRequest, ErrorCode};
+use rmcp::model::{CallToolResponse, ClientRequest, CustomRequest, ErrorCode};
 use rmcp::service::ServiceError;
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::person::{Person, call, text};
-use crate::sites::{ALL, Lifecycle, PATIENCE, Way, connect, serve, visit};
+use crate::sites::{ALL, Lifecycle, PATIENCE, Way, connect, serve, serve_as, visit};
 
 #[derive(Deserialize, JsonSchema)]
 struct Word {
@@ -151,4 +152,39 @@ async fn what_rmcp_cannot_read_is_refused_by_the_server_and_begins_nothing() {
         let result = client.call_tool(call("ask", json!({}))).await.expect("it is answered");
         assert_eq!(text(&result), "hi", "{site:?}");
     }
+}
+
+/// A state is of the modern era: in a session it means nothing, and the person is asked.
+#[tokio::test]
+async fn a_state_that_is_brought_into_a_session_counts_for_nothing() {
+    let address = serve(Flows::new(server())).await;
+    let here = visit(address, &person("first"), Lifecycle::Discover, None).await;
+    let asked = here.call_tool_once(call("ask", json!({}))).await.expect("it asks");
+    let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };
+    let mut retry = call("ask", json!({}));
+    retry.request_state = asked.request_state;
+    let answers = json!({ "word": { "action": "accept", "content": { "word": "smuggled" } } });
+    retry.input_responses = serde_json::from_value(answers).expect("they are answers");
+    let person = person("asked");
+    let there = visit(address, &person, Lifecycle::Initialize, None).await;
+    let result = there.call_tool(retry).await.expect("it is answered");
+    assert_eq!((text(&result).as_str(), person.questions().len()), ("asked", 1));
+}
+
+/// rmcp may serve the legacy era without sessions: then a client cannot be asked, and plain tools work.
+#[tokio::test]
+async fn where_rmcp_keeps_no_sessions_a_tool_that_asks_is_refused_at_once() {
+    let plain = Tool::new("plain", async |_: Flow| Ok::<_, Failure>("Hello"));
+    let server = Server::builder("odd", "1.0.0").tool(plain).tool(Tool::new("ask", ask)).build();
+    let server = server.expect("it is well made");
+    let config = StreamableHttpServerConfig::default().with_legacy_session_mode(false);
+    let address = serve_as(Flows::new(server.clone()), config).await;
+    let client = visit(address, &person("hi"), Lifecycle::Initialize, None).await;
+    for _ in 0..30 {
+        let greeted = client.call_tool(call("plain", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&greeted), "Hello");
+        let refused = tokio::time::timeout(PATIENCE, client.call_tool(call("ask", json!({})))).await;
+        assert_eq!(refused.expect("at once").expect("it is answered").is_error, Some(true));
+    }
+    assert!(server.sessions().open() <= 4, "{} sessions of requests that are over", server.sessions().open());
 }

@@ -46,14 +46,14 @@ impl Person {
     }
 
     pub(crate) fn questions(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+        self.asked.lock().expect("no test panics with it").clone()
     }
 
     /// Waits until this many notifications were heard.
     pub(crate) async fn has_heard(&self, most: usize) -> Vec<String> {
         let mut heard = self.heard.subscribe();
         let heard = heard.wait_for(|heard| heard.len() >= most);
-        tokio::time::timeout(super::sites::PATIENCE, heard).await.expect("it is heard").unwrap().clone()
+        tokio::time::timeout(super::sites::PATIENCE, heard).await.expect("it is heard").expect("it is told").clone()
     }
 
     fn hear(&self, what: String) {
@@ -76,7 +76,7 @@ impl ClientHandler for Person {
         else {
             panic!("there are two modes")
         };
-        self.asked.lock().unwrap().push(message.clone());
+        self.asked.lock().expect("no test panics with it").push(message.clone());
         match self.answers.iter().find(|(question, _)| *question == message) {
             Some((_, Value::Null)) => {
                 context.ct.cancelled().await;

@@ -173,6 +173,10 @@ async fn arguments_that_miss_the_schema_are_a_tools_error_and_other_tools_are_un
 }
 
 fn library() -> Flows {
+    #[derive(Deserialize, JsonSchema)]
+    struct Page {
+        number: u32,
+    }
     async fn language(flow: &Flow) -> Result<String, Failure> {
         #[derive(Deserialize, JsonSchema)]
         struct Language {
@@ -182,10 +186,6 @@ fn library() -> Flows {
     }
     let review = async |flow: Flow| Ok::<_, Failure>(format!("Review it in {}", language(&flow).await?));
     let manual = async |flow: Flow| Ok::<_, Failure>(format!("The manual in {}", language(&flow).await?));
-    #[derive(Deserialize, JsonSchema)]
-    struct Page {
-        number: u32,
-    }
     let page = async |flow: Flow, Page { number }: Page| {
         Ok::<_, Failure>(format!("Page {number} in {}", language(&flow).await?))
     };

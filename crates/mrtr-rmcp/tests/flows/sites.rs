@@ -68,8 +68,11 @@ async fn over_streams<C: ClientHandler + Clone>(
 
 /// Serves over HTTP, with a factory that gives each session a clone.
 pub(crate) async fn serve(handler: impl ServerHandler + Clone) -> SocketAddr {
+    serve_as(handler, StreamableHttpServerConfig::default()).await
+}
+
+pub(crate) async fn serve_as(handler: impl ServerHandler + Clone, config: StreamableHttpServerConfig) -> SocketAddr {
     let factory = move || Ok(handler.clone());
-    let config = StreamableHttpServerConfig::default();
     let service = StreamableHttpService::new(factory, std::sync::Arc::<LocalSessionManager>::default(), config);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it is bound");

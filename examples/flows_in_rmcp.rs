@@ -24,10 +24,8 @@ struct Calculator;
 
 #[tool_router]
 impl Calculator {
-    #[tool(description = "Adds two numbers")]
-    fn add(&self, Parameters(Sum { a, b }): Parameters<Sum>) -> String {
-        (a + b).to_string()
-    }
+    #[rustfmt::skip] #[tool(description = "Adds two numbers")]
+    fn add(Parameters(Sum { a, b }): Parameters<Sum>) -> String { (a + b).to_string() }
 }
 #[tool_handler]
 impl ServerHandler for Calculator {}

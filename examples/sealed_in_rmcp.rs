@@ -77,6 +77,7 @@ impl ServerHandler for Hotel {
 }
 
 impl Hotel {
+    #[expect(clippy::unused_async, reason = "a real hotel is asked over the network")]
     async fn book(&self, city: &str, quote: &Quote) -> Result<CallToolResult, ErrorData> {
         self.booked.fetch_add(1, Ordering::Relaxed);
         Ok(said(&format!("A room in {city} is booked for {} euros", quote.euros)))
@@ -87,7 +88,7 @@ fn shall_it_be_booked(city: &str, euros: u64) -> InputRequests {
     let question = ElicitRequestParams::FormElicitationParams {
         meta: None,
         message: format!("A room in {city} costs {euros} euros. Shall it be booked?"),
-        requested_schema: ElicitationSchema::builder().required_bool("yes").build().unwrap_or_default(),
+        requested_schema: ElicitationSchema::builder().required_bool("yes").build().expect("it is a form"),
     };
     InputRequests::from([("book".to_owned(), InputRequest::Elicitation(ElicitRequest::new(question)))])
 }

@@ -112,7 +112,7 @@ async fn post(address: SocketAddr, token: &str, session: Option<&str>, message: 
 }
 
 #[tokio::test]
-async fn a_session_is_its_callers_alone_whoever_shows_its_id() {
+async fn a_session_is_its_callers_alone_though_another_shows_its_id() {
     let plain = Tool::new("plain", async |_: Flow| Ok::<_, Failure>("the secret"));
     let server = Server::builder("gate", "1.0.0").tool(plain).build().expect("it is well made");
     let address = serve(Flows::new(server).caller(by_header)).await;

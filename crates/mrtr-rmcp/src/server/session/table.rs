@@ -66,7 +66,7 @@ impl Sessions {
             Some(session) => session,
             None => self.enter(&handshake, Session::begin(&self.server, &handshake, identity).await?),
         };
-        // A session is its caller's alone, whoever shows rmcp the id of it.
+        // A session is its caller's alone: another one that has learnt rmcp's id of it gets nothing.
         if session.identity == *identity { Ok(session) } else { Err(ended()) }
     }
 

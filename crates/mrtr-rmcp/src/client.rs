@@ -4,11 +4,11 @@ use std::fmt;
 
 use async_trait::async_trait;
 use mrtr_client::{ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse};
-use mrtr_schema::{Era, RequestId};
+use mrtr_schema::{RequestId, Revision};
 use rmcp::model::{ClientRequest, CustomRequest, JsonObject, RequestMetaObject, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use rmcp::{ErrorData, RoleClient};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::runtime::Handle;
 
 /// A way to a server through an rmcp client.
@@ -70,7 +70,7 @@ impl Transport for RmcpTransport {
         request: TransportRequest<'_>,
         _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        if request.revision != mrtr_schema::Revision::Published || request.revision.era() != Era::Modern {
+        if request.revision != Revision::Published {
             return Err(TransportError::new(format!("rmcp does not speak {}", request.revision)));
         }
         let (sent, options) = outgoing(&request, self.is_session())?;
@@ -144,7 +144,7 @@ fn response(id: &RequestId, answer: Result<ServerResult, ServiceError>) -> Resul
     };
     let mut message = json!({ "jsonrpc": "2.0", "id": id });
     message[member] = value.map_err(TransportError::new)?;
-    Ok(Value::to_string(&message))
+    Ok(message.to_string())
 }
 
 fn failure(error: ServiceError) -> TransportError {

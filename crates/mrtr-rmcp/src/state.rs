@@ -46,10 +46,9 @@ mod round;
 use std::fmt;
 use std::time::SystemTime;
 
-use mrtr_schema::ErrorObject;
 use mrtr_server::{Caller, Sealer};
 use mrtr_state::{Payload, Refusal};
-use rmcp::model::{ErrorCode, Extensions};
+use rmcp::model::Extensions;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
@@ -125,7 +124,7 @@ impl States {
         let bound = BoundRequest::of(request, self.sealer.clone(), identity)?;
         let Some(state) = request.request_state() else { return Ok(Round::First(FirstRound::new(bound))) };
         let opened = bound.with_binding(|binding| self.sealer.open_text::<P>(state, binding, SystemTime::now().into()));
-        let opened = opened?.map_err(|refusal| refused(request.subject(), refusal))?;
+        let opened = opened?.map_err(|refusal| refused(refusal, refusal.label()))?;
         RetryRound::new(bound, opened, request.answers()).map(Round::Retry)
     }
 }
@@ -137,12 +136,7 @@ impl fmt::Debug for States {
 }
 
 /// Why goes to the log alone. On the wire there is one error for every reason.
-fn refused(subject: &str, refusal: Refusal) -> ErrorData {
-    tracing::info!(reason = refusal.label(), subject, "a request state was refused");
-    error(refusal.to_error())
-}
-
-fn error(error: ErrorObject) -> ErrorData {
-    let code = i32::try_from(error.code.as_i64()).map_or(ErrorCode::INTERNAL_ERROR, ErrorCode);
-    ErrorData::new(code, error.message, None)
+fn refused(refusal: Refusal, reason: &str) -> ErrorData {
+    tracing::info!(reason, "a request state was refused");
+    ErrorData::invalid_params(refusal.to_error().message, None)
 }

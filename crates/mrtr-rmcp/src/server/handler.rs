@@ -91,17 +91,6 @@ impl<H: ServerHandler> Flows<H> {
             Place::Theirs(place) => Ok(theirs(other, Some(cursor(place)), context).await?.theirs(is_flow)),
         }
     }
-
-    /// Tells a client that has initialized what changes, for as long as it is there.
-    async fn tell_changes(&self, context: &NotificationContext<RoleServer>) {
-        if context.peer.peer_info().is_none() {
-            return;
-        }
-        match self.sessions.of(&context.peer, &self.identify.of(&context.extensions)).await {
-            Ok(session) => session.listen(&context.peer).await,
-            Err(error) => tracing::debug!(%error, "a client is not told what changes"),
-        }
-    }
 }
 
 impl<H: ServerHandler> ServerHandler for Flows<H> {
@@ -371,7 +360,7 @@ impl<H: ServerHandler> ServerHandler for Flows<H> {
                 other.on_initialized(context.clone()).await;
             }
         };
-        tokio::join!(theirs, self.tell_changes(&context));
+        tokio::join!(theirs, self.sessions.tell_changes(&context.peer));
     }
 
     async fn on_cancelled(&self, notification: CancelledNotificationParam, context: NotificationContext<RoleServer>) {

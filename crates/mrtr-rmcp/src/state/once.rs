@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{RetryRound, error, refused};
+use super::{RetryRound, refused};
 
 /// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
 const LEASE: Duration = Duration::from_secs(30);
@@ -70,7 +70,7 @@ impl<P> RetryRound<P> {
                     return Err(in_doubt());
                 }
                 ReserveOutcome::Committed(outcome) => return Ok(Reserved::Before(outcome)),
-                ReserveOutcome::OtherAnswers => return Err(replayed()),
+                ReserveOutcome::OtherAnswers => return Err(refused(Refusal::Forged, "replayed")),
                 ReserveOutcome::InProgress(running) => running,
             };
             if now() >= deadline {
@@ -136,12 +136,6 @@ fn read<T: DeserializeOwned>(outcome: &[u8]) -> Result<T, ErrorData> {
     }
 }
 
-/// The one error for a state that will not do.
-fn replayed() -> ErrorData {
-    tracing::info!(reason = "replayed", "a request state was refused");
-    error(Refusal::Forged.to_error())
-}
-
 fn in_doubt() -> ErrorData {
     let message = "This was begun before, and it is not known how far it came: it is not begun again";
     ErrorData::internal_error(message, None)
@@ -149,7 +143,7 @@ fn in_doubt() -> ErrorData {
 
 fn failed(error: &SingleUseError) -> ErrorData {
     if matches!(error, SingleUseError::BeforeMemory) {
-        return refused("", Refusal::Expired);
+        return refused(Refusal::Expired, "before_memory");
     }
     tracing::error!(%error, "the store for single use failed");
     ErrorData::internal_error("The server cannot tell whether this request was made before; try again later", None)

@@ -120,9 +120,11 @@ async fn a_session_is_its_callers_alone_though_another_shows_its_id() {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "by hand", "version": "1" } } });
     let opened = post(address, "ada", None, initialize).await;
     let session = opened.headers()["mcp-session-id"].to_str().expect("it is text").to_owned();
-    post(address, "ada", Some(&session), json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    // A session is not the property of the caller of a notification.
+    post(address, "eve", Some(&session), json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "plain" } });
-    for (token, is_hers) in [("ada", true), ("bob", false), ("ada", true)] {
+    for (token, is_hers) in [("ada", true), ("bob", false), ("eve", false), ("ada", true)] {
         let mut answer = post(address, token, Some(&session), call.clone()).await;
         let mut said = String::new();
         while !said.contains("\"id\":1") {

@@ -110,24 +110,28 @@ async fn sessions_of_clients_that_have_gone_are_forgotten() {
     tokio::time::timeout(PATIENCE, forgotten).await.expect("they are forgotten");
 }
 
+/// A session to which no stream is open yet makes way for another; where none can, a client is told so.
 #[tokio::test]
 async fn there_are_never_more_sessions_than_there_may_be() {
     let limits = SessionLimits { sessions: 4, ..SessionLimits::default() };
     let server = Server::builder("odd", "1.0.0").tool(Tool::new("ask", ask)).session_limits(limits);
-    let handler = Flows::new(server.build().expect("it is well made"));
-    let mut clients = Vec::new();
-    for number in 0..8 {
+    let server = server.build().expect("it is well made");
+    let handler = Flows::new(server.clone());
+    let (mut clients, mut answered) = (Vec::new(), 0);
+    for number in 0..12 {
         let client = connect(handler.clone(), &person("hi"), (Lifecycle::Initialize, Way::Streams)).await;
-        let answered = client.call_tool(call("ask", json!({}))).await;
-        match answered {
-            Ok(result) => assert!(number < 4 && text(&result) == "hi", "client {number}"),
-            Err(ServiceError::McpError(error)) => {
-                assert!(number >= 4 && error.message.contains("too many sessions"), "client {number}: {error:?}");
+        match client.call_tool(call("ask", json!({}))).await {
+            Ok(result) => {
+                assert_eq!(text(&result), "hi", "client {number}");
+                answered += 1;
             }
+            Err(ServiceError::McpError(error)) => assert!(error.message.contains("too many sessions"), "{error:?}"),
             Err(error) => panic!("client {number}: {error}"),
         }
+        assert!(server.sessions().open() <= 4, "client {number}: {} sessions", server.sessions().open());
         clients.push(client);
     }
+    assert!(answered >= 4, "{answered} were answered");
 }
 
 #[tokio::test]

@@ -44,6 +44,7 @@ async fn who_initializes_is_told() {
     for way in [Way::Streams, Way::Http] {
         let (server, person) = (server(), Person::answering([]));
         let client = connect(Flows::new(server.clone()), &person, (Lifecycle::Initialize, way)).await;
+        assert_eq!(client.list_all_tools().await.expect("they are listed").len(), 1, "{way:?}");
         let changing = async {
             loop {
                 server.changes().tools_changed();

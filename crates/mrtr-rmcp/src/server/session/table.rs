@@ -9,7 +9,7 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
-use super::{Called, Session};
+use super::{CLOSED_POLL, Called, Session};
 use crate::identity::Identity;
 
 /// The sessions of our server that rmcp's clients have, by the handshake that each began with: rmcp does not tell a
@@ -51,12 +51,20 @@ impl Sessions {
         }
     }
 
+    /// Tells a client what changes in its session, for as long as it is there. The session begins with a request, and not
+    /// here: whose it is, a request says.
+    pub(in crate::server) async fn tell_changes(&self, peer: &Peer<RoleServer>) {
+        let Some(handshake) = peer.peer_info() else { return };
+        while !peer.is_transport_closed() {
+            if let Some(session) = self.find(&handshake) {
+                session.listen(peer).await;
+            }
+            tokio::time::sleep(CLOSED_POLL).await;
+        }
+    }
+
     /// The session of a client, which begins if there is none.
-    pub(in crate::server) async fn of(
-        &self,
-        peer: &Peer<RoleServer>,
-        identity: &Identity,
-    ) -> Result<Arc<Session>, ErrorData> {
+    async fn of(&self, peer: &Peer<RoleServer>, identity: &Identity) -> Result<Arc<Session>, ErrorData> {
         // Without a handshake nothing is known of the client, and the session serves one request.
         let Some(handshake) = peer.peer_info() else {
             let client = InitializeRequestParams::default();

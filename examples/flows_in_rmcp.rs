@@ -21,7 +21,6 @@ async fn greet(flow: Flow) -> Result<String> {
 }
 
 struct Calculator;
-
 #[tool_router]
 impl Calculator {
     #[rustfmt::skip] #[tool(description = "Adds two numbers")]
@@ -30,6 +29,7 @@ impl Calculator {
 #[tool_handler]
 impl ServerHandler for Calculator {}
 
+#[expect(clippy::large_futures, reason = "it is rmcp's, and there is one of it")]
 #[tokio::main]
 async fn main() -> Result<()> {
     mrtr::init_logging();

@@ -30,7 +30,7 @@ async fn ask_the_user(form: FormRequest) -> Result<ElicitResult, Box<dyn std::er
 async fn our_client_asks_and_retries_over_rmcps() -> Result<()> {
     let (ours, theirs) = tokio::io::duplex(4096);
     let server = Flows::of_tool(Tool::new("greet", greet))?;
-    tokio::spawn(async { server.serve(theirs).await.expect("it begins").waiting().await });
+    tokio::spawn(async { Box::pin(server.serve(theirs)).await.expect("it begins").waiting().await });
     let discover = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
     let rmcp = ().serve_with_lifecycle(ours, discover).await?;
 

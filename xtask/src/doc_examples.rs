@@ -9,8 +9,17 @@ use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
 /// The crates of which every public item must have one.
-const COMPLETE: [&str; 8] =
-    ["mrtr", "mrtr-http", "mrtr-postgres", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-stdio", "mrtr-tasks"];
+const COMPLETE: [&str; 9] = [
+    "mrtr",
+    "mrtr-http",
+    "mrtr-postgres",
+    "mrtr-rmcp",
+    "mrtr-schema",
+    "mrtr-server",
+    "mrtr-state",
+    "mrtr-stdio",
+    "mrtr-tasks",
+];
 
 pub(crate) fn run() -> Result<Outcome> {
     let mut outcome = Outcome::Passed;

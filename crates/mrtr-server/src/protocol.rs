@@ -5,6 +5,7 @@ pub(crate) mod catalog;
 mod client_meta;
 pub(crate) mod dispatch;
 mod extension;
+pub(crate) mod offers;
 pub(crate) mod reply;
 mod route;
 mod subscription;

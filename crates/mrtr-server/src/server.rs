@@ -15,6 +15,7 @@ use crate::engine::registered_inputs::Inputs;
 use crate::engine::shared::{Shared, States};
 use crate::error::BuildError;
 use crate::protocol::dispatch;
+use crate::protocol::offers::Offers;
 use crate::protocol::reply::Reply;
 use crate::register::context::{Arrival, Context};
 use crate::register::extension::{Extension, Host};
@@ -133,6 +134,11 @@ impl Server {
     /// ```
     pub fn inventory(&self) -> Inventory {
         Inventory::of(&self.0.parts)
+    }
+
+    /// What the server offers, by name: for a host that has offers of its own beside these.
+    pub fn offers(&self) -> Offers<'_> {
+        Offers::of(&self.0.parts)
     }
 
     #[cfg(feature = "testing")]

@@ -1,5 +1,6 @@
 //! For transports: what they tell a server of a request, and what a reply is made of.
 
+pub use crate::protocol::offers::Offers;
 pub use crate::protocol::reply::{ReplyStream, Stage};
 pub use crate::register::context::{Arrival, HeaderClaim, Headers};
 pub use crate::register::inventory::Inventory;

@@ -22,6 +22,7 @@ ends_as_promised! {
     twenty_copies_of_a_state_charge_once: "single_use"
     an_approval_is_shown_by_one_client_and_on_a_page_for_another: "approval"
     a_sealed_state_is_good_for_its_caller_and_its_arguments_only: "sealed_without_sdk"
+    a_state_that_is_sealed_in_rmcp_is_too_and_books_once: "sealed_in_rmcp"
 }
 
 #[test]

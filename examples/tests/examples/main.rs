@@ -8,6 +8,7 @@ mod promise;
 mod ending;
 mod hello;
 mod listed;
+mod rmcp;
 mod shortest;
 mod sign_in;
 mod testing_a_flow;

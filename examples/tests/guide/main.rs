@@ -11,6 +11,7 @@ mod forms;
 mod hosts;
 mod mermaid;
 mod page;
+mod sdk;
 mod session;
 mod tasks;
 mod testing;
@@ -80,8 +81,9 @@ fn shell(block: &Block) -> Result<(), String> {
             Some(("cargo run -p mrtr-examples" | "cargo test -p mrtr-examples", name)) => {
                 ["hello", "testing_a_flow"].contains(&name) && manifest.contains(&format!("name = \"{name}\""))
             }
-            // Run by `deployment::the_key_that_the_page_makes_can_be_used`.
-            _ => line.starts_with("export MRTR_STATE_KEYS=\"shop-eu="),
+            // Run by `deployment::the_key_that_the_page_makes_can_be_used`, and by
+            // `sdk::an_sdk_takes_in_as_many_packages_as_the_page_says`.
+            _ => ["export MRTR_STATE_KEYS=\"shop-eu=", "cargo tree -p "].iter().any(|run| line.starts_with(run)),
         };
         if !is_run {
             return Err(format!("no test runs `{line}`"));

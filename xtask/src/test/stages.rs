@@ -96,7 +96,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 22] = [
+const FEATURES: [&[&str]; 24] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -117,6 +117,8 @@ const FEATURES: [&[&str]; 22] = [
     &["mrtr-http", "--features", "client"],
     &["mrtr-stdio", "--features", "server"],
     &["mrtr-stdio", "--features", "client"],
+    &["mrtr-rmcp", "--features", "server"],
+    &["mrtr-rmcp", "--features", "client"],
     &["mrtr-validate"],
     &["mrtr-cli"],
 ];

@@ -20,6 +20,11 @@ pub(crate) async fn read(parts: &Parts, request: &Request<'_>) -> Result<String,
     read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }
 
+/// Whether there is something that reads a URI.
+pub(crate) fn is_read(parts: &Parts, uri: &str) -> bool {
+    find(parts, uri).is_some()
+}
+
 /// What reads a URI.
 struct MatchedResource<'a> {
     reader: &'a Reader,

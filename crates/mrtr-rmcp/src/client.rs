@@ -1,0 +1,157 @@
+//! A way to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use mrtr_client::{ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse};
+use mrtr_schema::{RequestId, Revision};
+use rmcp::model::{ClientRequest, CustomRequest, JsonObject, RequestMetaObject, ServerResult};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
+use rmcp::{ErrorData, RoleClient};
+use serde_json::json;
+use tokio::runtime::Handle;
+
+/// A way to a server through an rmcp client.
+///
+/// Requests go through rmcp as they are, and its own retries see none of them. To a server that rmcp has discovered,
+/// each says what our client can do. In a session that rmcp has initialized there are no retries: the server asks while
+/// the call is open, and rmcp's `ClientHandler` answers. What a server tells before its response, progress among it,
+/// rmcp gives to that handler in either case, and not to our client.
+///
+/// ```
+/// use mrtr_client::Client;
+/// use mrtr_rmcp::{Flows, RmcpTransport};
+/// use mrtr_server::{Failure, Flow, Tool};
+/// use rmcp::model::ProtocolVersion;
+/// use rmcp::service::{ClientLifecycleMode, ClientServiceExt};
+/// use rmcp::ServiceExt;
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (ours, theirs) = tokio::io::duplex(4096);
+/// let greet = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+/// let server = Flows::of_tool(greet)?;
+/// tokio::spawn(async { server.serve(theirs).await.unwrap().waiting().await });
+///
+/// let discover = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+/// let rmcp = ().serve_with_lifecycle(ours, discover).await?;
+/// let client = Client::builder(RmcpTransport::new("greeter", rmcp.peer().clone())).build();
+/// assert_eq!(client.call_tool("greet", json!({})).await?.text(), "Hello");
+/// # Ok(()) }
+/// ```
+pub struct RmcpTransport {
+    server: String,
+    peer: Peer<RoleClient>,
+}
+
+impl RmcpTransport {
+    /// Through this peer, to a server that is known by this name: its URL, or the command that starts it.
+    ///
+    /// A [`PendingCall`](mrtr_client::PendingCall) goes on at the server of its name only. What a server says of itself is
+    /// no such name: another one can say so too.
+    pub fn new(server: impl Into<String>, peer: Peer<RoleClient>) -> Self {
+        Self { server: server.into(), peer }
+    }
+
+    /// Whether rmcp has a session with the server, in which requests do not say their version.
+    fn is_session(&self) -> bool {
+        self.peer.peer_info().is_some_and(|info| info.protocol_version.has_initialize())
+    }
+}
+
+#[async_trait]
+impl Transport for RmcpTransport {
+    fn server(&self) -> &str {
+        &self.server
+    }
+
+    async fn exchange(
+        &self,
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerMessage) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        if request.revision != Revision::Published {
+            return Err(TransportError::new(format!("rmcp does not speak {}", request.revision)));
+        }
+        let (sent, options) = outgoing(&request, self.is_session())?;
+        let handle = self.peer.send_request_with_option(sent, options).await.map_err(failure)?;
+        let answer = Waiting(Some(handle)).answer().await;
+        let text = response(request.id, answer)?;
+        if text.len() > request.reply_bytes {
+            return Err(TransportError::new(format!("the reply is longer than {} bytes", request.reply_bytes)));
+        }
+        Ok(TransportResponse::new(text))
+    }
+}
+
+impl fmt::Debug for RmcpTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RmcpTransport").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// A request as rmcp sends one whose method it does not look at. What our client says of itself goes in place of what
+/// rmcp would say of its own.
+fn outgoing(
+    request: &TransportRequest<'_>,
+    is_session: bool,
+) -> Result<(ClientRequest, PeerRequestOptions), TransportError> {
+    let mut message: JsonObject = serde_json::from_str(request.message).map_err(TransportError::new)?;
+    let mut params = message.remove("params").unwrap_or_else(|| json!({}));
+    let meta = params.as_object_mut().and_then(|params| params.remove("_meta"));
+    let mut meta = meta.and_then(|meta| serde_json::from_value::<RequestMetaObject>(meta).ok()).unwrap_or_default();
+    if is_session {
+        meta.0.retain(|key, _| !OF_EACH_REQUEST.contains(&key.as_str()));
+    }
+    let sent = CustomRequest::new(request.method, Some(params));
+    Ok((ClientRequest::CustomRequest(sent), PeerRequestOptions::no_options().with_meta(meta)))
+}
+
+/// What a request says in the modern era alone.
+const OF_EACH_REQUEST: [&str; 3] = [
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+];
+
+/// A request that waits for its answer. Unless that is there, the server is told with this that it is not wanted.
+struct Waiting(Option<RequestHandle<RoleClient>>);
+
+impl Waiting {
+    async fn answer(mut self) -> Result<ServerResult, ServiceError> {
+        let Some(handle) = &mut self.0 else { return Err(ServiceError::UnexpectedResponse) };
+        let answer = (&mut handle.rx).await;
+        self.0 = None;
+        answer.unwrap_or(Err(ServiceError::TransportClosed))
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            // If the server is gone, it is not told.
+            runtime.spawn(async { handle.cancel(None).await.ok() });
+        }
+    }
+}
+
+/// The answer as the message that it was, under the id of our request.
+fn response(id: &RequestId, answer: Result<ServerResult, ServiceError>) -> Result<String, TransportError> {
+    let (member, value) = match answer {
+        Ok(result) => ("result", serde_json::to_value(&result)),
+        Err(ServiceError::McpError(error)) => ("error", serde_json::to_value::<ErrorData>(error)),
+        Err(error) => return Err(failure(error)),
+    };
+    let mut message = json!({ "jsonrpc": "2.0", "id": id });
+    message[member] = value.map_err(TransportError::new)?;
+    Ok(message.to_string())
+}
+
+fn failure(error: ServiceError) -> TransportError {
+    let failure = match &error {
+        ServiceError::TransportClosed => TransportFailure::Unreachable,
+        ServiceError::Timeout { .. } => TransportFailure::TimedOut,
+        _ => TransportFailure::Other,
+    };
+    TransportError::of(failure, error)
+}

@@ -1,0 +1,70 @@
+//! Who sent a request, as the application has made sure.
+
+use std::sync::Arc;
+
+use mrtr_server::{Caller, Context};
+use mrtr_state::{Binding, Principal};
+use rmcp::model::Extensions;
+
+/// How the application tells it, from what rmcp and its transport have put into a request's extensions.
+#[derive(Clone, Default)]
+pub(crate) struct Identify {
+    pub(crate) caller: Told<Caller>,
+    pub(crate) tenant: Told<String>,
+}
+
+/// Something that the application may tell of a request.
+#[derive(Clone)]
+pub(crate) struct Told<T>(Option<Arc<dyn Tell<T>>>);
+
+/// How it tells.
+trait Tell<T>: Fn(&Extensions) -> Option<T> + Send + Sync {}
+
+impl<T, F: Fn(&Extensions) -> Option<T> + Send + Sync> Tell<T> for F {}
+
+/// Who sent a request, and on whose behalf.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Identity {
+    caller: Option<Caller>,
+    tenant: Option<String>,
+}
+
+impl<T> Told<T> {
+    pub(crate) fn by(tell: impl Fn(&Extensions) -> Option<T> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(tell)))
+    }
+
+    fn of(&self, extensions: &Extensions) -> Option<T> {
+        self.0.as_ref().and_then(|tell| tell(extensions))
+    }
+}
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl Identify {
+    pub(crate) fn of(&self, extensions: &Extensions) -> Identity {
+        Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
+    }
+}
+
+impl Identity {
+    /// What our server is told of a request.
+    pub(crate) fn context(&self) -> Context<'static> {
+        let context = Context::new().caller(self.caller.clone());
+        match &self.tenant {
+            Some(tenant) => context.tenant(tenant.clone()),
+            None => context,
+        }
+    }
+
+    /// Ties a state to who sent its request.
+    pub(crate) fn bind<'a>(&'a self, binding: Binding<'a>) -> Binding<'a> {
+        let principal = self.caller.as_ref();
+        let principal = principal.map(|caller| Principal { issuer: caller.issuer(), subject: caller.subject() });
+        binding.principal(principal).tenant(self.tenant.as_deref())
+    }
+}

@@ -1,0 +1,13 @@
+//! An rmcp server whose tools, prompts and resources are flows.
+
+mod capabilities;
+mod flows;
+mod handler;
+mod lists;
+mod message;
+mod modern;
+mod question;
+mod response;
+mod session;
+
+pub use flows::{Alone, Flows};

@@ -1,0 +1,126 @@
+//! Messages between our server and rmcp: ours are text, rmcp's are types that are read from it.
+
+use bytes::Bytes;
+use rmcp::ErrorData;
+use rmcp::model::{ServerNotification, ServerRequest};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// A request, as our server reads it.
+pub(super) fn request(id: &impl Serialize, method: &str, params: &Value) -> Bytes {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string().into()
+}
+
+/// A notification, as our server reads it.
+pub(super) fn notification(method: &str, params: &Value) -> Bytes {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string().into()
+}
+
+/// The client's answer to what our server asked, as it reads it.
+pub(super) fn answer(id: &Value, answer: &Result<Value, ErrorData>) -> Bytes {
+    let message = match answer {
+        Ok(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        Err(error) => json!({ "jsonrpc": "2.0", "id": id, "error": error }),
+    };
+    message.to_string().into()
+}
+
+/// A message of our server's.
+pub(super) enum FromServer {
+    /// The end of a call: its result as text, or an error.
+    Response(Result<String, ErrorData>),
+    /// Something that it says on the way, unless rmcp has no type for it.
+    Notification(Option<ServerNotification>),
+    /// Something that it asks on the way, in a session.
+    Question { id: Value, request: Result<ServerRequest, ErrorData> },
+    /// It takes the question with this id back.
+    Withdrawn { id: Value },
+}
+
+impl FromServer {
+    pub(super) fn read(text: &str) -> Result<Self, ErrorData> {
+        let message: Message<'_> = read(text)?;
+        Ok(match message {
+            Message { result: Some(result), .. } => Self::Response(Ok(result.get().to_owned())),
+            Message { error: Some(error), .. } => Self::Response(Err(read(error.get())?)),
+            Message { method: Some(method), params, id: Some(id), .. } => {
+                Self::Question { id, request: typed(method, params) }
+            }
+            Message { method: Some("notifications/cancelled"), params: Some(params), .. } => {
+                let Cancelled { request_id } = read(params.get())?;
+                Self::Withdrawn { id: request_id }
+            }
+            Message { method: Some(method), params, .. } => Self::Notification(typed(method, params).ok()),
+            Message { .. } => return Err(ErrorData::internal_error("the server sent what is no message", None)),
+        })
+    }
+
+    /// The response, if that is what was sent.
+    pub(super) fn response(text: &str) -> Result<String, ErrorData> {
+        match Self::read(text)? {
+            Self::Response(response) => response,
+            _ => Err(no_response()),
+        }
+    }
+}
+
+/// A request or a notification as rmcp's type, which is found by its method.
+fn typed<T: DeserializeOwned>(method: &str, params: Option<&RawValue>) -> Result<T, ErrorData> {
+    #[derive(Serialize)]
+    struct Called<'a> {
+        method: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        params: Option<&'a RawValue>,
+    }
+    read(&written_text(&Called { method, params })?)
+}
+
+/// What our server sent, as rmcp's type for it.
+pub(super) fn read<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, ErrorData> {
+    serde_json::from_str(text).map_err(|error| no_type(&error))
+}
+
+/// A value of rmcp's, as it goes over the wire.
+pub(super) fn written(value: &impl Serialize) -> Result<Value, ErrorData> {
+    serde_json::to_value(value).map_err(|error| no_type(&error))
+}
+
+fn written_text(value: &impl Serialize) -> Result<String, ErrorData> {
+    serde_json::to_string(value).map_err(|error| no_type(&error))
+}
+
+/// Such as a question of an application's own kind: rmcp's types have no place for one.
+fn no_type(error: &serde_json::Error) -> ErrorData {
+    tracing::error!(%error, "rmcp has no type for what the server sent");
+    ErrorData::internal_error("rmcp has no type for what the server sent", None)
+}
+
+/// What rmcp drops: the client has said that it does not wait for a response.
+pub(super) fn cancelled() -> ErrorData {
+    ErrorData::internal_error("the request was cancelled", None)
+}
+
+pub(super) fn no_response() -> ErrorData {
+    ErrorData::internal_error("the server gave no response", None)
+}
+
+#[derive(Deserialize)]
+struct Message<'a> {
+    id: Option<Value>,
+    #[serde(borrow)]
+    method: Option<&'a str>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cancelled {
+    request_id: Value,
+}

@@ -1,0 +1,99 @@
+//! Requests of the modern era: each says all there is to know, and is answered by one reply.
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use mrtr_server::transport::ReplyStream;
+use mrtr_server::{Reply, Server};
+use rmcp::model::{ServerNotification, SubscriptionFilter};
+use rmcp::service::{Peer, RequestContext, SubscriptionSink};
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Value, json};
+
+use super::message::{self, FromServer, no_response};
+use crate::identity::Identity;
+
+/// Whether a request is of the modern era: rmcp has settled that with its client.
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+/// Has our server answer a request, and gives the result as text. Stops when the client cancels.
+pub(super) async fn call(
+    server: &Server,
+    method: &str,
+    mut params: Value,
+    context: &RequestContext<RoleServer>,
+    identity: &Identity,
+) -> Result<String, ErrorData> {
+    params["_meta"] = meta(context)?;
+    let body = message::request(&context.id, method, &params);
+    let answered = async {
+        match server.handle(body, identity.context().received(server.arrival())).await {
+            Reply::Message { body, .. } => FromServer::response(&body),
+            Reply::Stream(messages) => relay(messages, &context.peer).await,
+            _ => Err(no_response()),
+        }
+    };
+    tokio::select! {
+        biased;
+        () = context.ct.cancelled() => Err(message::cancelled()),
+        answered = answered => answered,
+    }
+}
+
+/// What a request says of its client. Where rmcp was told so for all requests of a connection, it is said here.
+fn meta(context: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+    let mut meta = context.meta.clone();
+    if let (None, Some(version)) = (meta.protocol_version(), context.protocol_version()) {
+        meta.set_protocol_version(version);
+    }
+    if let (None, Some(client)) = (meta.client_info(), context.client_info()) {
+        meta.set_client_info(client);
+    }
+    if let (None, Some(capabilities)) = (meta.client_capabilities(), context.client_capabilities()) {
+        meta.set_client_capabilities(capabilities);
+    }
+    message::written(&meta)
+}
+
+/// Passes notifications on as they come, until the response is there.
+pub(super) async fn relay(mut messages: ReplyStream, peer: &Peer<RoleServer>) -> Result<String, ErrorData> {
+    while let Some(message) = messages.next().await {
+        match FromServer::read(&message)? {
+            FromServer::Response(response) => return response,
+            FromServer::Notification(Some(notification)) => tell(peer, notification).await,
+            // In this era a server asks in its response.
+            _ => {}
+        }
+    }
+    Err(no_response())
+}
+
+/// Tells the client something. One that is gone hears nothing.
+pub(super) async fn tell(peer: &Peer<RoleServer>, notification: ServerNotification) {
+    if let Err(error) = peer.send_notification(notification).await {
+        tracing::debug!(%error, "the client was not told");
+    }
+}
+
+/// The request by which our server is told what a subscription wants to hear.
+pub(super) fn subscription(
+    accepted: &SubscriptionFilter,
+    context: &RequestContext<RoleServer>,
+) -> Result<Bytes, ErrorData> {
+    let params = json!({ "notifications": message::written(accepted)?, "_meta": meta(context)? });
+    Ok(message::request(&context.id, "subscriptions/listen", &params))
+}
+
+/// Passes on what changes, for as long as our server tells.
+pub(super) async fn listen(server: &Server, subscription: Bytes, sink: &SubscriptionSink, identity: &Identity) {
+    let reply = server.handle(subscription, identity.context()).await;
+    let (Reply::Subscription(mut messages) | Reply::Stream(mut messages)) = reply else { return };
+    while let Some(message) = messages.next().await {
+        let Ok(FromServer::Notification(Some(notification))) = FromServer::read(&message) else { continue };
+        // rmcp has acknowledged the subscription itself, and passes on only what the client wants to hear.
+        if let Err(error) = sink.send(notification).await {
+            tracing::debug!(%error, "a change was not told");
+        }
+    }
+}

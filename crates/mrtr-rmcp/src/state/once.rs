@@ -1,0 +1,154 @@
+//! Single use in a handler by hand: what it does for a state is done once, however often the state is sent.
+
+use std::convert::Infallible;
+use std::time::{Duration, SystemTime};
+
+use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError};
+use mrtr_state::{Refusal, Timestamp};
+use rmcp::ErrorData;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{RetryRound, refused};
+
+/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// What the work is called in the store's record: there is no other.
+const WORK: &str = "work";
+
+/// How the work went, as the store keeps it.
+#[derive(Serialize, Deserialize)]
+enum Kept<T> {
+    Done(T),
+    Failed(ErrorData),
+}
+
+impl<P> RetryRound<P> {
+    /// Does this once for the state that the round brought: of many copies of it one does the work, and the others wait
+    /// for the outcome and get the same. Errors are outcomes too. With other answers the state is refused.
+    ///
+    /// If the work began and was dropped, or the process died under it, it is not known how far it came: it is not begun
+    /// again, and retries get an error that says so.
+    ///
+    /// ```
+    /// use mrtr_rmcp::state::RetryRound;
+    /// use mrtr_state::SingleUse;
+    /// use rmcp::ErrorData;
+    /// use rmcp::model::{CallToolResult, ContentBlock};
+    ///
+    /// async fn pay(round: RetryRound<u64>, store: &dyn SingleUse) -> Result<CallToolResult, ErrorData> {
+    ///     let euros = *round.state();
+    ///     round.once(store, async {
+    ///         // Here the money leaves.
+    ///         Ok(CallToolResult::success(vec![ContentBlock::text(format!("{euros} euros are paid"))]))
+    ///     }).await
+    /// }
+    /// ```
+    pub async fn once<T: Serialize + DeserializeOwned>(
+        &self,
+        store: &dyn SingleUse,
+        work: impl Future<Output = Result<T, ErrorData>>,
+    ) -> Result<T, ErrorData> {
+        match self.reserve(store).await? {
+            Reserved::Mine(reservation) => run(store, &reservation, work).await,
+            Reserved::Before(outcome) => read(&outcome),
+        }
+    }
+
+    /// Reserves the state, or waits for the round that has it.
+    async fn reserve(&self, store: &dyn SingleUse) -> Result<Reserved, ErrorData> {
+        let deadline = now() + LEASE;
+        loop {
+            let reserved = store.reserve(&self.token_use, LEASE, now()).await.map_err(|error| failed(&error))?;
+            let running = match reserved {
+                ReserveOutcome::Reserved(reservation, records) if records.is_empty() => {
+                    return Ok(Reserved::Mine(reservation));
+                }
+                ReserveOutcome::Reserved(reservation, _) => {
+                    store.release(&reservation, now()).await.map_err(|error| failed(&error))?;
+                    return Err(in_doubt());
+                }
+                ReserveOutcome::Committed(outcome) => return Ok(Reserved::Before(outcome)),
+                ReserveOutcome::OtherAnswers => return Err(refused(Refusal::Forged, "replayed")),
+                ReserveOutcome::InProgress(running) => running,
+            };
+            if now() >= deadline {
+                let message = "The same request is still being worked on; try again later";
+                return Err(ErrorData::internal_error(message, None));
+            }
+            let lapse = running.lapses().min(deadline).since(now());
+            tokio::select! {
+                ended = store.ended(&running) => ended.map_err(|error| failed(&error))?,
+                () = tokio::time::sleep(lapse) => {}
+            }
+        }
+    }
+}
+
+enum Reserved {
+    Mine(Reservation),
+    Before(Vec<u8>),
+}
+
+/// Does the work under a reservation, which is renewed as long as it lasts, and keeps the outcome.
+async fn run<T: Serialize>(
+    store: &dyn SingleUse,
+    reservation: &Reservation,
+    work: impl Future<Output = Result<T, ErrorData>>,
+) -> Result<T, ErrorData> {
+    store.mark_started(reservation, WORK, now()).await.map_err(|error| failed(&error))?;
+    let outcome = {
+        let (mut work, mut renewing) = (std::pin::pin!(work), std::pin::pin!(renew(store, reservation)));
+        tokio::select! {
+            biased;
+            outcome = &mut work => outcome,
+            never = &mut renewing => match never {},
+        }
+    };
+    let kept = match &outcome {
+        Ok(done) => serde_json::to_vec(&Kept::Done(done)),
+        Err(error) => serde_json::to_vec(&Kept::<T>::Failed(error.clone())),
+    };
+    let kept = kept.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    store.commit(reservation, &kept, now()).await.map_err(|error| failed(&error))?;
+    outcome
+}
+
+/// Renews a reservation for as long as this is polled.
+async fn renew(store: &dyn SingleUse, reservation: &Reservation) -> Infallible {
+    loop {
+        tokio::time::sleep(LEASE / 3).await;
+        if let Err(error) = store.renew(reservation, LEASE, now()).await {
+            tracing::error!(%error, "a reservation could not be renewed; it lapses unless the next renewal succeeds");
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(outcome: &[u8]) -> Result<T, ErrorData> {
+    match serde_json::from_slice(outcome) {
+        Ok(Kept::Done(done)) => Ok(done),
+        Ok(Kept::Failed(error)) => Err(error),
+        Err(error) => {
+            tracing::error!(%error, "the store for single use has an outcome of another kind");
+            Err(ErrorData::internal_error("The server cannot tell what became of this request", None))
+        }
+    }
+}
+
+fn in_doubt() -> ErrorData {
+    let message = "This was begun before, and it is not known how far it came: it is not begun again";
+    ErrorData::internal_error(message, None)
+}
+
+fn failed(error: &SingleUseError) -> ErrorData {
+    if matches!(error, SingleUseError::BeforeMemory) {
+        return refused(Refusal::Expired, "before_memory");
+    }
+    tracing::error!(%error, "the store for single use failed");
+    ErrorData::internal_error("The server cannot tell whether this request was made before; try again later", None)
+}
+
+fn now() -> Timestamp {
+    SystemTime::now().into()
+}

@@ -1,0 +1,164 @@
+//! One round of a handler by hand: what its state said, and the state of the next one.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use mrtr_schema::{RawMembers, Revision};
+use mrtr_server::Sealer;
+use mrtr_state::{AnswersDigest, Binding, Opened, Payload, SealError, SealOptions, TokenUse};
+use rmcp::ErrorData;
+use rmcp::model::{InputRequests, InputRequiredResult, InputResponses};
+use serde::Serialize;
+
+use super::request::Request;
+use crate::identity::Identity;
+
+/// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes it.
+///
+/// ```
+/// use mrtr_rmcp::state::Round;
+/// # use mrtr_state::Payload;
+///
+/// fn is_retry<P: Payload>(round: &Round<P>) -> bool {
+///     matches!(round, Round::Retry(_))
+/// }
+/// ```
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a request brings a state, or it does not")]
+pub enum Round<P> {
+    /// There is no state yet.
+    First(FirstRound),
+    /// There is one, and it holds what the handler sealed.
+    Retry(RetryRound<P>),
+}
+
+/// The first round of a call.
+///
+/// ```
+/// # use mrtr_state::Payload;
+/// use mrtr_rmcp::state::FirstRound;
+/// use rmcp::ErrorData;
+/// use rmcp::model::{CallToolResponse, InputRequests};
+///
+/// fn ask<P: Payload>(round: &FirstRound, questions: InputRequests, kept: &P) -> Result<CallToolResponse, ErrorData> {
+///     Ok(round.ask(questions, kept)?.into())
+/// }
+/// ```
+#[derive(Debug)]
+pub struct FirstRound(BoundRequest);
+
+impl FirstRound {
+    pub(super) fn new(request: BoundRequest) -> Self {
+        Self(request)
+    }
+
+    /// Asks the client, and gives it this to keep.
+    pub fn ask<P: Payload>(&self, questions: InputRequests, kept: &P) -> Result<InputRequiredResult, ErrorData> {
+        let state = self.0.seal(|sealer, binding| sealer.seal(kept, binding, SystemTime::now().into()))?;
+        Ok(asking(questions, state))
+    }
+}
+
+/// A round that goes on from what the handler has sealed. Its state has opened: it is ours, fresh, and came with the
+/// request and from the caller it was sealed for.
+///
+/// ```
+/// use mrtr_rmcp::state::RetryRound;
+///
+/// fn price(round: &RetryRound<u64>) -> u64 {
+///     *round.state()
+/// }
+/// ```
+pub struct RetryRound<P> {
+    request: BoundRequest,
+    opened: Box<Opened<P>>,
+    pub(super) token_use: TokenUse,
+}
+
+impl<P> RetryRound<P> {
+    pub(super) fn new(
+        request: BoundRequest,
+        opened: Opened<P>,
+        answers: Option<&InputResponses>,
+    ) -> Result<Self, ErrorData> {
+        let text = answers.map(text_of).transpose()?;
+        let members = text.as_deref().map(RawMembers::parse).transpose().map_err(|error| invalid(&error))?;
+        let answers = AnswersDigest::of(members.as_ref()).map_err(|error| invalid(&error))?;
+        let token_use = opened.token_use(answers);
+        Ok(Self { request, opened: Box::new(opened), token_use })
+    }
+
+    /// What the handler has sealed in the round before.
+    pub fn state(&self) -> &P {
+        self.opened.payload()
+    }
+}
+
+impl<P: Payload> RetryRound<P> {
+    /// Asks the client again, and gives it this to keep.
+    pub fn ask(&self, questions: InputRequests, kept: &P) -> Result<InputRequiredResult, ErrorData> {
+        let options = SealOptions::new(self.opened.next_round());
+        let state =
+            self.request.seal(|sealer, binding| sealer.seal_as(kept, binding, options, SystemTime::now().into()));
+        Ok(asking(questions, state?))
+    }
+}
+
+impl<P> fmt::Debug for RetryRound<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RetryRound").field("round", &self.opened.progress().round()).finish_non_exhaustive()
+    }
+}
+
+/// What asks for nothing is a state alone: the client retries, and brings no answers.
+fn asking(questions: InputRequests, state: String) -> InputRequiredResult {
+    InputRequiredResult::new(Some(questions).filter(|questions| !questions.is_empty()), Some(state))
+}
+
+/// A request, with all that its states are bound to.
+pub(super) struct BoundRequest {
+    method: &'static str,
+    subject: String,
+    /// As text, which a digest is made of.
+    params: String,
+    identity: Identity,
+    sealer: Sealer,
+}
+
+impl BoundRequest {
+    pub(super) fn of<R: Request>(request: &R, sealer: Sealer, identity: Identity) -> Result<Self, ErrorData> {
+        let (subject, params) = (request.subject().to_owned(), text_of(request)?);
+        Ok(Self { method: R::METHOD, subject, params, identity, sealer })
+    }
+
+    pub(super) fn with_binding<T>(&self, use_it: impl FnOnce(&Binding<'_>) -> T) -> Result<T, ErrorData> {
+        let params = RawMembers::parse(&self.params).map_err(|error| invalid(&error))?;
+        let binding = Binding::named(Revision::default(), self.method, self.subject.as_str(), &params);
+        Ok(use_it(&self.identity.bind(binding)))
+    }
+
+    fn seal(
+        &self,
+        seal: impl FnOnce(&Sealer, &Binding<'_>) -> Result<mrtr_schema::RequestState, SealError>,
+    ) -> Result<String, ErrorData> {
+        let sealed = self.with_binding(|binding| seal(&self.sealer, binding))?;
+        sealed.map(|state| state.untrusted_text().to_owned()).map_err(|error| {
+            tracing::error!(%error, subject = self.subject, "a request state could not be sealed");
+            ErrorData::internal_error("The server could not keep what it must know of this call", None)
+        })
+    }
+}
+
+impl fmt::Debug for BoundRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BoundRequest").field("subject", &self.subject).finish_non_exhaustive()
+    }
+}
+
+fn text_of(value: &impl Serialize) -> Result<String, ErrorData> {
+    serde_json::to_string(value).map_err(|error| invalid(&error))
+}
+
+fn invalid(error: &dyn std::error::Error) -> ErrorData {
+    ErrorData::invalid_params(error.to_string(), None)
+}

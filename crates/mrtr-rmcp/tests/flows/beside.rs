@@ -1,0 +1,137 @@
+//! Flows beside a handler of rmcp's own.
+
+use mrtr_rmcp::Flows;
+use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool as FlowTool};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceContents, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, ServiceError};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::person::{Person, call, text};
+use crate::sites::{ALL, connect};
+
+/// Two tools, one of which is a flow's too, two pages of them, a prompt and a resource, all by hand.
+#[derive(Clone)]
+struct Calculator;
+
+impl ServerHandler for Calculator {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_prompts().enable_resources().build();
+        ServerConfig::new(capabilities)
+            .with_server_info(Implementation::new("calculator", "7.0.0"))
+            .with_instructions("Count on it")
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tool = |name: &'static str| Tool::new(name, name, std::sync::Arc::default());
+        Ok(match request.and_then(|request| request.cursor).as_deref() {
+            None => ListToolsResult {
+                next_cursor: Some("2".into()),
+                ..ListToolsResult::with_all_items(vec![tool("add"), tool("greet")])
+            },
+            Some("2") => ListToolsResult::with_all_items(vec![tool("subtract")]),
+            Some(other) => return Err(ErrorData::invalid_params(other.to_owned(), None)),
+        })
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match &*request.name {
+            "add" => Ok(CallToolResult::success(vec![ContentBlock::text("4")]).into()),
+            name => Err(ErrorData::invalid_params(format!("the calculator has no {name}"), None)),
+        }
+    }
+
+    async fn get_prompt(
+        &self,
+        _: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        Ok(GetPromptResult::new(Vec::new()).with_description("by hand").into())
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Ok(ReadResourceResult::new(vec![ResourceContents::text("by hand", request.uri)]).into())
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+fn handler() -> Flows<Calculator> {
+    let greet = async |flow: Flow| {
+        let Name { name } = flow.elicit("name", "Who are you?").await?;
+        Ok::<_, Failure>(format!("Hello, {name}"))
+    };
+    let hello = async |_: Flow| Ok::<_, Failure>("by a flow");
+    let server = Server::builder("greeter", "1.0.0")
+        .tool(FlowTool::new("greet", greet))
+        .tool(FlowTool::new("wave", hello))
+        .page_size(std::num::NonZeroUsize::MIN)
+        .prompt(Prompt::new("hello", hello))
+        .resource(Resource::new("greetings://hello", "hello", hello))
+        .build()
+        .expect("it is well made");
+    Flows::new(server).beside(Calculator)
+}
+
+#[tokio::test]
+async fn both_are_called_and_what_both_have_is_the_flows() {
+    for site in ALL {
+        let person = Person::answering([("Who are you?", json!({ "name": "Ada" }))]);
+        let client = connect(handler(), &person, site).await;
+        let info = client.peer_info().expect("it has begun");
+        assert_eq!(info.instructions.as_deref(), Some("Count on it"), "{site:?}");
+        let greeted = client.call_tool(call("greet", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&greeted), "Hello, Ada", "{site:?}");
+        let sum = client.call_tool(call("add", json!({}))).await.expect("it is answered");
+        assert_eq!(text(&sum), "4", "{site:?}");
+        let Err(ServiceError::McpError(error)) = client.call_tool(call("divide", json!({}))).await else { panic!() };
+        assert_eq!((error.code, &*error.message), (ErrorCode::INVALID_PARAMS, "the calculator has no divide"));
+
+        for (name, expected) in [("hello", "by a flow"), ("other", "by hand")] {
+            let prompt = client.get_prompt(GetPromptRequestParams::new(name)).await.expect("it is answered");
+            assert!(format!("{prompt:?}").contains(expected), "{site:?}: {prompt:?}");
+        }
+        for (uri, expected) in [("greetings://hello", "by a flow"), ("sums://2+2", "by hand")] {
+            let read = client.read_resource(ReadResourceRequestParams::new(uri)).await.expect("it is answered");
+            assert!(format!("{read:?}").contains(expected), "{site:?}: {read:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_list_has_each_tool_once_over_pages_of_both() {
+    for site in ALL {
+        let client = connect(handler(), &Person::answering([]), site).await;
+        let tools = client.list_all_tools().await.expect("they are listed");
+        let names: Vec<_> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["greet", "wave", "add", "subtract"], "{site:?}");
+        let greet = &tools[0];
+        assert!(greet.description.is_none() && greet.input_schema.contains_key("type"), "the flow's: {greet:?}");
+
+        let cursor = PaginatedRequestParams::default().with_cursor(Some("nowhere".into()));
+        let Err(ServiceError::McpError(error)) = client.list_tools(Some(cursor)).await else { panic!("{site:?}") };
+        assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{site:?}");
+    }
+}

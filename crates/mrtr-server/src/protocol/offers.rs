@@ -1,0 +1,83 @@
+//! What a server offers, for a host that has offers of its own beside these.
+
+use std::fmt;
+
+use mrtr_schema::{Era, Implementation, Revision, ServerCapabilities, Tool};
+
+use crate::register::parts::Parts;
+use crate::round::resource;
+
+/// What a server offers: for a host that has tools, prompts or resources of its own, and must know which are the server's.
+/// [`Server::offers`](crate::Server::offers) makes it.
+///
+/// ```
+/// use mrtr_schema::Revision;
+/// use mrtr_server::{Failure, Flow, Server, Tool};
+///
+/// let greet = Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+/// let server = Server::builder("greeter", "1.0.0").tool(greet).build()?;
+/// let offers = server.offers();
+/// assert!(offers.has_tool("greet") && !offers.has_prompt("greet") && !offers.reads("greetings://hello"));
+/// assert!(offers.capabilities(Revision::default()).tools.is_some());
+/// assert_eq!(offers.info().name, "greeter");
+/// assert_eq!(offers.tools().next().unwrap().name, "greet");
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Offers<'a>(&'a Parts);
+
+impl<'a> Offers<'a> {
+    pub(crate) fn of(parts: &'a Parts) -> Self {
+        Self(parts)
+    }
+
+    /// The tools, in the order in which they were registered.
+    pub fn tools(&self) -> impl Iterator<Item = &'a Tool> + use<'a> {
+        self.0.tools.values().map(|tool| &tool.definition)
+    }
+
+    /// Whether there is a tool of this name.
+    pub fn has_tool(&self, name: &str) -> bool {
+        self.0.tools.contains_key(name)
+    }
+
+    /// Whether there is a prompt of this name.
+    pub fn has_prompt(&self, name: &str) -> bool {
+        self.0.prompts.contains_key(name)
+    }
+
+    /// Whether there is a resource of this URI, or a template that it is one of.
+    pub fn reads(&self, uri: &str) -> bool {
+        resource::is_read(self.0, uri)
+    }
+
+    /// Whether there is a template that is written like this.
+    pub fn has_template(&self, template: &str) -> bool {
+        self.0.templates.contains_key(template)
+    }
+
+    /// What it declares in a revision: in a session, if that is one of the legacy era.
+    pub fn capabilities(&self, revision: Revision) -> ServerCapabilities {
+        if revision.era() == Era::Legacy {
+            self.0.session_capabilities(revision)
+        } else {
+            self.0.capabilities(revision)
+        }
+    }
+
+    /// What it says of itself.
+    pub fn info(&self) -> &'a Implementation {
+        &self.0.identity.info
+    }
+
+    /// How a model is to use it.
+    pub fn instructions(&self) -> Option<&'a str> {
+        self.0.instructions.as_deref()
+    }
+}
+
+impl fmt::Debug for Offers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Offers").field("of", &self.info().name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,39 @@
+//! Flows inside rmcp: a tool that asks, beside a tool of rmcp's own, in one rmcp server.
+//!
+//! ```sh
+//! cargo run -p mrtr-examples --bin flows_in_rmcp
+//! ```
+//!
+//! It serves on standard input and output, for hosts that start it, of both of rmcp's lifecycles. `add` is rmcp's as ever;
+//! `greet` asks its caller for a name.
+
+use mrtr::prelude::*;
+use mrtr_rmcp::Flows;
+use rmcp::handler::server::wrapper::Parameters;
+use rmcp::{ServerHandler, ServiceExt, tool, tool_handler, tool_router, transport::stdio};
+
+#[rustfmt::skip] #[data] struct Name { name: String }
+#[rustfmt::skip] #[data] struct Sum { a: i64, b: i64 }
+
+async fn greet(flow: Flow) -> Result<String> {
+    let Name { name } = flow.elicit("name", "Who are you?").await?;
+    Ok(format!("Hello, {name}"))
+}
+
+struct Calculator;
+#[tool_router]
+impl Calculator {
+    #[rustfmt::skip] #[tool(description = "Adds two numbers")]
+    fn add(Parameters(Sum { a, b }): Parameters<Sum>) -> String { (a + b).to_string() }
+}
+#[tool_handler]
+impl ServerHandler for Calculator {}
+
+#[expect(clippy::large_futures, reason = "it is rmcp's, and there is one of it")]
+#[tokio::main]
+async fn main() -> Result<()> {
+    mrtr::init_logging();
+    let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+    Flows::new(server).beside(Calculator).serve(stdio()).await?.waiting().await?;
+    Ok(())
+}

@@ -183,6 +183,7 @@ fn duplicate_keys_are_refused_with_their_path() {
         (r#"{"name":"x","name":"y"}"#, "$.name"),
         (r#"{"name":"x","arguments":{"a":{"b":1,"\u0062":2}}}"#, "$.arguments.a.b"),
         (r#"{"name":"x","unknown":[0,{"a":1,"a":1}]}"#, "$.unknown[1].a"),
+        (r#"{"name":"x","arguments":{"a":[[1]],"a":2}}"#, "$.arguments.a"),
         (r#"{"name":"x","inputResponses":{"k":{},"k":{}}}"#, "$.inputResponses.k"),
         (r#"{"name":"x","_meta":{"progressToken":1,"progressToken":2}}"#, "$._meta.progressToken"),
     ] {

@@ -37,6 +37,8 @@ fn patterns_beyond_a_number_are_refused() {
     let keys: serde_json::Map<_, _> = (0..257).map(|n| (format!("^x{n}$"), json!({}))).collect();
     let nested = json!({ "$defs": { "a": { "items": { "patternProperties": keys } } } });
     assert!(refusal(&nested).ends_with("it has 257 patterns, and 256 are allowed"));
+    let listed: Vec<_> = (0..257).map(|n| json!({ "pattern": format!("^x{n}$") })).collect();
+    assert!(refusal(&json!({ "anyOf": listed })).ends_with("it has 257 patterns, and 256 are allowed"));
     assert!(compiled(&with_patterns((0..1000).map(|_| "^[a-z]+$".to_owned()))).is_ok(), "it is one and the same");
 }
 

@@ -83,6 +83,20 @@ proptest! {
     }
 }
 
+/// Lengths are written in groups of seven bits: 128 is the first to take two of them, and 16384 to take three.
+#[test]
+fn an_entry_of_any_length_reads_back() {
+    for length in (0..400).chain(16_350..16_400) {
+        let answer = RawValue::from_string(format!("{:?}", "x".repeat(length))).unwrap();
+        let mut journal = Journal::default();
+        journal.answer("x".repeat(length), &answer, Asked::default());
+        journal.answer("short", &answer, Asked::default());
+        let read = Journal::from_bytes(journal.to_bytes()).unwrap_or_else(|error| panic!("{length}: {error}"));
+        assert_eq!(read.answered().collect::<Vec<_>>(), journal.answered().collect::<Vec<_>>());
+        assert_eq!(read.to_bytes(), journal.to_bytes());
+    }
+}
+
 #[test]
 fn many_entries_are_found_as_few_are() {
     let mut journal = Journal::default();

@@ -135,13 +135,18 @@ async fn a_list_has_a_budget_over_all_its_pages() {
     assert_eq!(sent.load(Ordering::Relaxed), 16, "a mebibyte each");
 
     // An item takes what its type takes, however little it says.
-    let tiny = results(|request| {
+    let sent = Arc::new(AtomicUsize::new(0));
+    let pages = Arc::clone(&sent);
+    let tiny = results(move |request| {
+        pages.fetch_add(1, Ordering::Relaxed);
         let page = request["params"]["cursor"].as_str().map_or(0, |cursor| cursor.parse::<usize>().unwrap()) + 1;
         let prompts: Vec<Value> = (0..10_000).map(|_| json!({ "name": "" })).collect();
         json!({ "resultType": "complete", "prompts": prompts, "nextCursor": page.to_string() })
     });
     let error = Client::builder(tiny).build().list_prompts().await.unwrap_err();
     assert!(matches!(error, CallError::Stopped { stop: Stop::ListTooLong(_), .. }), "{error}");
+    let by_its_items = most / (10_000 * size_of::<mrtr_schema::prompts::Prompt>()) + 1;
+    assert!(sent.load(Ordering::Relaxed) <= by_its_items, "{} pages", sent.load(Ordering::Relaxed));
 }
 
 #[test]

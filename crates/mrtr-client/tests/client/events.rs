@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use mrtr_client::testing::Script;
-use mrtr_client::{Client, EventKind, TraceContext};
+use mrtr_client::{Client, EventKind, Limits, TraceContext};
 use mrtr_schema::LoggingLevel;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
@@ -103,14 +103,15 @@ async fn a_call_that_is_dropped_says_so() {
 
 #[tokio::test]
 async fn progress_is_asked_for_only_while_somebody_watches() {
-    let script = Script::new().result(complete("a")).result(complete("b"));
+    let script = Script::new().result(complete("a")).result(complete("b")).result(complete("c"));
     let client = rooted(script.clone());
     client.call_tool("t", json!({})).await.unwrap();
     let events = client.events();
     client.call_tool("t", json!({})).await.unwrap();
     drop(events);
+    client.call_tool("t", json!({})).await.unwrap();
     let tokens: Vec<_> = script.sent().iter().map(|sent| sent.as_str().contains("progressToken")).collect();
-    assert_eq!(tokens, [false, true]);
+    assert_eq!(tokens, [false, true, false]);
 }
 
 #[tokio::test]
@@ -131,4 +132,15 @@ async fn each_request_says_where_it_stands_in_a_trace() {
         assert_eq!(sent["params"]["_meta"]["tracestate"], "vendor=1");
         assert!(sent["params"]["_meta"].get("baggage").is_none());
     }
+}
+
+#[tokio::test]
+async fn a_question_is_seen_however_long_its_key_is() {
+    let key = "k".repeat(Limits::default().event_bytes / 4);
+    let client = rooted(Script::new().result(asks_roots(&key, None)).result(complete("done")));
+    let events = client.events();
+    client.call_tool("t", json!({})).await.unwrap();
+    drop(client);
+    let seen: Vec<_> = events.map(|event| event.kind).collect().await;
+    assert!(seen.iter().any(|kind| matches!(kind, EventKind::Asked(keys) if keys == &[&*key])), "{}", seen.len());
 }

@@ -1,5 +1,6 @@
 //! A server's text where it is shown: cut, and with nothing in it that acts. The whole has a name that says untrusted.
 
+use std::error::Error;
 use std::sync::{Arc, Mutex};
 
 use mrtr_client::testing::Script;
@@ -28,7 +29,7 @@ fn is_harmless(text: &str) -> bool {
 fn assert_harmless(error: &CallError) {
     assert!(is_harmless(&error.to_string()), "{:.300}", error.to_string());
     assert!(is_harmless(&format!("{error:?}")), "{:.300}", format!("{error:?}"));
-    let mut cause = std::error::Error::source(error);
+    let mut cause = Error::source(error);
     while let Some(error) = cause {
         assert!(is_harmless(&error.to_string()), "{:.300}", error.to_string());
         cause = error.source();
@@ -115,6 +116,7 @@ async fn a_person_is_shown_what_may_be_shown() {
     client.call_tool("t", json!({})).await.unwrap();
     let seen = seen.lock().unwrap().clone();
     assert_eq!(seen.len(), 2);
+    assert!(seen.iter().all(|text| text.starts_with(r"Pay \u{1b}]0;owned")), "{seen:?}");
     // What a person reads may be longer than a line of a log.
     assert!(seen.iter().all(|text| text.chars().count() < 40_000), "{seen:?}");
     assert!(
@@ -153,6 +155,46 @@ async fn the_handler_that_is_not_there_is_named() {
     let error = Client::builder(InMemory::new(greeter())).build().call_tool("greet", json!({})).await.unwrap_err();
     assert!(matches!(&error, CallError::Server { error, .. } if error.code.as_i64() == -32021), "{error}");
     assert!(error.to_string().contains("`on_elicit`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_misses_a_capability_names_the_handler_for_it() {
+    for (wanted, named) in [
+        (json!({ "sampling": {} }), "; this client has no `on_sample`"),
+        (json!({ "sampling": { "tools": {} } }), "; this client has no `on_sample_with_tools`"),
+        (json!({ "elicitation": { "url": {} }, "roots": {} }), "; this client has no `on_url`, `on_roots`"),
+        (json!({ "extensions": { "com.example/seat": {} } }), ""),
+    ] {
+        let mut refusal = ErrorObject::new(ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY, "No");
+        refusal.data = Some(json!({ "requiredCapabilities": wanted }).into());
+        let client = Client::builder(Script::new().error(refusal)).build();
+        let told = client.call_tool("t", json!({})).await.unwrap_err().to_string();
+        assert!(told.ends_with(&format!("No (-32021){named}")), "{wanted}: {told}");
+    }
+}
+
+/// A cause that has one of its own.
+#[derive(Debug)]
+struct Outer(std::io::Error);
+
+impl std::fmt::Display for Outer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("sending failed")
+    }
+}
+
+impl Error for Outer {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.0)
+    }
+}
+
+#[test]
+fn the_innermost_cause_is_said_and_the_others_are_its_sources() {
+    let error = TransportError::new(Outer(std::io::Error::other("the cable is cut")));
+    assert_eq!(error.to_string(), "the cable is cut");
+    assert_eq!(error.source().unwrap().to_string(), "sending failed");
+    assert!(TransportError::new("the cable is cut").source().is_none());
 }
 
 #[tokio::test(start_paused = true)]

@@ -45,3 +45,36 @@ impl AnnotationTable {
 fn entry_bytes((tool, annotated): (&String, &HeaderAnnotations)) -> usize {
     size_of::<(String, HeaderAnnotations)>() + tool.len() + annotated.bytes()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use serde_json::{Value, json};
+
+    use super::super::annotations::read_annotations;
+    use super::*;
+
+    /// What a list says of these tools, which have one argument each.
+    fn listed(tools: Range<usize>, argument: &Value) -> Vec<(String, HeaderAnnotations)> {
+        let schema = json!({ "type": "object", "properties": { "item": argument } });
+        let tools: Vec<_> =
+            tools.map(|number| json!({ "name": format!("tool-{number:03}"), "inputSchema": schema })).collect();
+        let reply = json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": tools } });
+        read_annotations(&reply.to_string(), true).expect("it is a list of tools").tools
+    }
+
+    #[test]
+    fn ht_3_no_more_tools_are_forgotten_than_there_is_no_room_for() {
+        let annotated = json!({ "type": "string", "x-mcp-header": "Item" });
+        let mut table = AnnotationTable::default();
+        table.learn(listed(0..10, &annotated), usize::MAX);
+        let room = table.0.iter().map(entry_bytes).sum();
+        table.learn(listed(0..10, &annotated), room);
+        assert_eq!(table.0.len(), 10, "there is room for just these");
+        table.learn(listed(10..13, &annotated), room);
+        assert!(table.0.keys().eq(listed(3..13, &annotated).iter().map(|(tool, _)| tool)), "{:?}", table.0.keys());
+        table.learn(listed(13..40, &json!({ "type": "string" })), room);
+        assert_eq!(table.0.len(), 10, "those without annotations take no room");
+    }
+}

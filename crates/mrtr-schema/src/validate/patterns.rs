@@ -74,3 +74,22 @@ const ROOM: usize = 16 << 20;
 const LIGHT: usize = 4096;
 /// A pattern may come from the peer: it must not be able to keep us busy.
 const MOST_BACKTRACKING: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_that_looks_around_or_back_is_of_several_parts() {
+        for (pattern, expected) in [
+            ("a+", 1),
+            ("(?=a)b", 3),
+            ("(?!a)(?<=b)c(?<!d)", 7),
+            (r"(a)\1", 3),
+            (r"(?<n>a)\k<n>\1", 5),
+            (r"\d\w(?:a)", 1),
+        ] {
+            assert_eq!(parts(pattern), expected, "{pattern}");
+        }
+    }
+}

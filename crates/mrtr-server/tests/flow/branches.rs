@@ -232,3 +232,42 @@ async fn a_member_that_fails_leaves_the_others_of_join_all_to_their_end() {
     assert_eq!(call(move |flow| handler(flow, seen.clone())).await.expect_text(), "true");
     assert_eq!(happened.count(), 2);
 }
+
+#[tokio::test]
+async fn a_question_is_optional_only_if_every_place_that_asks_it_says_so() {
+    async fn handler(flow: Flow, optional_first: bool, effects: Effects) -> Result<String, Failure> {
+        let optional = flow.branch(async {
+            if flow.elicit::<Name>("name", "Who?").optional().await.is_none() {
+                effects.happen("went on without it");
+            }
+        });
+        let required = flow.branch(async { flow.elicit::<Name>("name", "Who?").await });
+        let required = if optional_first {
+            flow.join((optional, required)).await?.1
+        } else {
+            flow.join((required, optional)).await?.0
+        };
+        Ok(required?.name)
+    }
+    for optional_first in [true, false] {
+        let effects = Effects::default();
+        let seen = effects.clone();
+        let asked = call(move |flow| handler(flow, optional_first, seen.clone())).await.send().await;
+        asked.expect_asked(&["name"]);
+        let call = asked.accept("name", json!({ "name": "Ada" })).send().await;
+        assert_eq!(call.expect_text(), "Ada");
+        assert_eq!(effects.all(), Vec::<String>::new());
+    }
+}
+
+#[tokio::test]
+async fn what_was_left_out_where_it_was_optional_is_asked_for_where_it_is_not() {
+    let call = call(async |flow: Flow| {
+        let first = flow.elicit::<Name>("name", "Who?").optional().await.is_some();
+        let name = flow.elicit::<Name>("name", "Who?").await?;
+        Ok::<_, Failure>(format!("{first} {}", name.name))
+    });
+    let asked = call.await.send().await;
+    asked.expect_asked(&["name"]);
+    assert_eq!(asked.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "true Ada");
+}

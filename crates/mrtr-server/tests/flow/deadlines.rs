@@ -46,14 +46,22 @@ async fn a_run_that_waits_for_ever_is_ended_and_says_what_for() {
         flow.elicit_url("go", "Go", "https://example.com").until(pending::<bool>).await?;
         Ok("gone".into())
     }
+    async fn two(flow: Flow) -> Result<String, Failure> {
+        let one = flow.elicit_url("one", "Go", "https://example.com").until(async || false);
+        flow.join((one, flow.elicit_url("two", "Go", "https://example.com").until(pending::<bool>))).await?;
+        Ok("gone".into())
+    }
     async fn outside(_: Flow) -> Result<String, Failure> {
         pending().await
     }
     let (told, logged) = call_for(step, |tool| tool, 100).await;
     assert_eq!(told, "It was not done after 100s, when it was waiting for step `fetch`");
-    assert!(logged.contains("took longer than it may") && logged.contains("fetch"), "{logged}");
+    assert!(logged.contains("fetch"), "{logged}");
+    assert_eq!(logged.matches("took longer than it may").count(), 1, "{logged}");
     let (told, _) = call_for(until, |tool| tool, 100).await;
     assert_eq!(told, "It was not done after 100s, when it was waiting for `until` of `go`");
+    let (told, _) = call_for(two, |tool| tool, 100).await;
+    assert_eq!(told, "It was not done after 100s, when it was waiting for `until` of `two`");
     let (told, _) = call_for(outside, |tool| tool, 100).await;
     assert_eq!(told, "It was not done after 100s, when it was waiting for something outside its steps");
 }

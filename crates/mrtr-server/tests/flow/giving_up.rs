@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mrtr_server::extend::{Journal, Outcome, RunContext, run};
 use mrtr_server::flow::Retry;
 use mrtr_server::testing::{Client, FixedClock};
@@ -12,7 +13,7 @@ use mrtr_server::{Failure, Flow, FlowError, Server};
 use serde_json::json;
 use tokio::task::yield_now;
 
-use crate::support::{Effects, Name, begin, call, client, tool};
+use crate::support::{Effects, Log, Name, begin, call, client, tool};
 
 /// A client of one tool on a clock that the test moves, with runs of ten seconds.
 fn timed<H, F>(handler: H) -> (Client, FixedClock)
@@ -141,6 +142,30 @@ async fn a_run_that_waits_for_a_dropped_step_alone_is_ended_and_names_it() {
 }
 
 #[tokio::test]
+async fn a_run_that_waits_for_another_step_beside_a_dropped_one_names_that_step() {
+    async fn handler(flow: Flow, first: bool, effects: Effects) -> Result<String, Failure> {
+        let dropped = flow.step("dropped", std::future::pending::<Result<u8, Failure>>()).into_future();
+        if first {
+            tokio::select! { biased; _ = dropped => {} () = std::future::ready(()) => {} }
+        } else {
+            let work = async {
+                effects.happen("works");
+                std::future::pending::<Result<u8, Failure>>().await
+            };
+            let (dropped, work) = tokio::join!(dropped, flow.step("work", work).into_future());
+            return Ok(format!("{dropped:?} and {work:?}"));
+        }
+        Ok(flow.elicit::<Name>("name", "Who?").await?.name)
+    }
+    let (effects, runs) = (Effects::default(), AtomicU32::new(0));
+    let seen = effects.clone();
+    let (client, clock) = timed(move |flow| handler(flow, runs.fetch_add(1, Ordering::Relaxed) == 0, seen.clone()));
+    let call = begin(&client).await.accept("name", json!({ "name": "Ada" }));
+    let (call, ()) = tokio::join!(call.send(), advance_after(&clock, 10, &effects, 1));
+    assert_eq!(call.expect_tool_error(), "It was not done after 10s, when it was waiting for step `work`");
+}
+
+#[tokio::test]
 async fn a_step_that_the_end_of_its_run_cut_off_is_in_doubt_and_begins_again_only_if_idempotent() {
     async fn handler(flow: Flow, effects: &Effects, idempotent: bool) -> Result<String, Failure> {
         let work = || async {
@@ -184,4 +209,17 @@ async fn a_step_that_was_given_up_and_is_not_named_any_more_holds_nothing_up() {
     let client = client(move |flow| handler(flow, runs.fetch_add(1, Ordering::Relaxed) == 0));
     let call = begin(&client).await.accept("name", json!({ "name": "Ada" })).send().await;
     assert_eq!(call.expect_text(), "Ada");
+}
+
+/// It is the runner that gives up then: no mistake of the handler's.
+#[tokio::test]
+async fn what_goes_with_a_call_that_was_dropped_is_not_held_against_its_handler() {
+    let client = client(async |flow: Flow| {
+        let step = flow.step("wait", std::future::pending::<Result<u8, Failure>>());
+        flow.join((flow.roots("roots"), step)).await?;
+        Ok::<_, Failure>("never")
+    });
+    let log = Log::start();
+    assert!(begin(&client).now_or_never().is_none(), "it waits for its step");
+    assert!(!log.text().contains("the handler dropped"), "{}", log.text());
 }

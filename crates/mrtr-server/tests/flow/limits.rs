@@ -44,6 +44,19 @@ async fn a_step_that_is_too_much_beside_an_answer_is_the_handlers_mistake() {
     expect_internal(&call, &log, "step `much`");
 }
 
+#[tokio::test]
+async fn an_answer_that_is_too_much_beside_a_step_is_the_clients_mistake() {
+    let client = small(async |flow: Flow| {
+        flow.step("much", async { Ok::<_, Failure>("x".repeat(3000)) }).await?;
+        flow.elicit::<Name>("name", "Who?").await?;
+        flow.elicit::<Age>("age", "How old?").await?;
+        Ok::<_, Failure>("never")
+    });
+    let asked = begin(&client).await;
+    expect_too_much(&asked.clone().accept("name", json!({ "name": "x".repeat(3000) })).send().await, "name");
+    asked.accept("name", json!({ "name": "Ada" })).send().await.expect_asked(&["age"]);
+}
+
 /// Makes sure that the client is told which of its answers was too much.
 #[track_caller]
 fn expect_too_much(call: &Conversation, key: &str) {
@@ -131,13 +144,31 @@ async fn of_several_answers_the_one_that_was_too_much_is_named() {
 
 #[tokio::test]
 async fn what_is_carried_by_hand_beside_an_answer_is_the_handlers_to_bound() {
-    let client = small(async |flow: Flow| {
-        let key = if flow.given("name").is_some() { "age" } else { "name" };
-        Ok::<_, Failure>(InputRequired::new().ask(key, ListRootsRequest::new()).carry(&"x".repeat(5000))?)
-    });
-    let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(1000) }));
-    let log = Log::start();
-    expect_internal(&asked.send().await, &log, "what is carried by hand takes");
+    for (carried, answered, largest) in [(5000, 1000, "what is carried by hand"), (2000, 4500, "answer `name`")] {
+        let client = small(move |flow: Flow| async move {
+            let key = if flow.given("name").is_some() { "age" } else { "name" };
+            Ok::<_, Failure>(InputRequired::new().ask(key, ListRootsRequest::new()).carry(&"x".repeat(carried))?)
+        });
+        let asked = begin(&client).await.accept("name", json!({ "name": "x".repeat(answered) }));
+        let log = Log::start();
+        expect_internal(&asked.send().await, &log, &format!("{largest} takes"));
+    }
+}
+
+#[tokio::test]
+async fn what_takes_most_room_beside_what_is_carried_by_hand_is_named() {
+    for (how, largest) in [("step", "step `much`"), ("yield", "the progress")] {
+        let client = small(move |flow: Flow| async move {
+            let much = "x".repeat(4500);
+            match how {
+                "step" => drop(flow.step("much", async { Ok::<_, Failure>(much) }).await?),
+                _ => flow.yield_point(&much).await,
+            }
+            Ok::<_, Failure>(InputRequired::new().carry(&"x".repeat(2000))?)
+        });
+        let log = Log::start();
+        expect_internal(&begin(&client).await, &log, &format!("{largest} takes"));
+    }
 }
 
 /// A task has room of its own. On the way there, what came without a state needs one.

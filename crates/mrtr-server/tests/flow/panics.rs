@@ -10,6 +10,7 @@ use mrtr_server::{Failure, Flow, ProtocolError, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::json;
+use tokio::task::yield_now;
 
 use crate::support::{Approval, Effects, Log, Name, begin, call, expect_internal, tool};
 
@@ -55,6 +56,20 @@ async fn a_panic_of_the_closure_itself_does_not_lead_past_the_question_either() 
     }
     let log = Log::start();
     expect_internal(&call(at_once).await, &log, "`until` of `sign_off` panicked: at once");
+}
+
+#[tokio::test]
+async fn past_an_open_question_that_a_panic_took_along_nothing_more_is_asked() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let panics = async {
+            yield_now().await;
+            panic!("beside a question")
+        };
+        let both = async { tokio::join!(flow.elicit::<Name>("name", "Who?").into_future(), panics) };
+        let _ = AssertUnwindSafe(both).catch_unwind().await;
+        Ok(flow.elicit::<Name>("other", "Who else?").await?.name)
+    }
+    call(handler).await.expect_asked(&["name"]);
 }
 
 #[tokio::test]

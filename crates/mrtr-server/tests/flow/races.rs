@@ -136,6 +136,58 @@ async fn two_races_of_the_same_members_are_an_error_that_says_so() {
     expect_internal(&call(handler).await, &log, "two races are between the same members, `branch|branch`");
 }
 
+/// By the names of their members, of whatever kind those are.
+#[tokio::test]
+async fn races_of_other_members_are_told_apart() {
+    async fn handler(flow: Flow, kind: u8) -> Result<String, Failure> {
+        for [one, two] in [["a", "b"], ["c", "d"]] {
+            let url = |key| flow.elicit_url(key, "Go", "https://example.com");
+            let approval = |key| flow.ask::<Approval>(key, HashMap::new());
+            let won = match kind {
+                0 => flow.race((flow.elicit::<Name>(one, "Who?"), flow.elicit::<Name>(two, "Who?"))).await.map(drop),
+                1 => flow.race((url(one), url(two))).await.map(|_| ()),
+                2 => flow.race((url(one).until(async || true), url(two).until(async || false))).await.map(|_| ()),
+                _ => {
+                    let decided = approval(one).until(async || Some(1));
+                    flow.race((decided, approval(two).until(async || None))).await.map(|_| ())
+                }
+            };
+            won?;
+        }
+        Ok("both are won".into())
+    }
+    let accepted = json!({ "action": "accept", "content": { "name": "Ada" } });
+    for kind in 0..4 {
+        let client = client(move |flow| handler(flow, kind)).declaring_extension("com.example/approval");
+        let mut call = begin(&client).await;
+        if kind < 2 {
+            call.expect_asked(&["a", "b"]);
+            call = call.answer_raw("a", accepted.clone()).send().await;
+            call.expect_asked(&["c", "d"]);
+            call = call.answer_raw("c", accepted.clone()).send().await;
+        }
+        assert_eq!(call.expect_text(), "both are won", "kind {kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_is_answered_already_wins_before_a_step_begins() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        flow.elicit::<Name>("name", "Who?").await?;
+        let raced =
+            flow.race((flow.step("look_up", effects.work("found")), flow.elicit::<Name>("name", "Who?"))).await?;
+        Ok(match raced {
+            Race2::First(found) => found,
+            Race2::Second(name) => name.name,
+        })
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "Ada");
+    assert_eq!(effects.count(), 0);
+}
+
 #[tokio::test]
 async fn a_plain_select_of_a_question_and_a_step_asks_the_question_and_begins_no_step() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {

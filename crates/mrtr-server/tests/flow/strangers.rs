@@ -4,6 +4,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use mrtr_server::extend::{Journal, RunContext, run};
 use mrtr_server::{Failure, Flow, FlowError};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -137,4 +138,29 @@ async fn a_race_that_a_handler_lets_out_of_its_hands_is_won_by_no_member() {
     let (call, ()) = tokio::join!(timeout(PATIENCE, calling), async { send.send(()).unwrap() });
     assert_eq!(call.expect("a reply").expect_text(), "Err(Closed)");
     assert_eq!(effects.all(), ["act"], "what was begun is finished");
+}
+
+#[tokio::test]
+async fn a_flow_is_not_used_by_the_handler_of_another_run() {
+    for how in 0..2 {
+        let (log, effects) = (Log::start(), Effects::default());
+        let seen = effects.clone();
+        let call = call(move |outer: Flow| {
+            let effects = seen.clone();
+            async move {
+                let inner = async |_: Flow| match how {
+                    0 => Ok::<_, Failure>(outer.elicit::<Name>("name", "Who?").await?.name),
+                    _ => Ok(outer.step("act", effects.work("act")).await?),
+                };
+                let ran = run(inner, Journal::default(), RunContext::for_tests()).await;
+                Ok::<_, Failure>(format!("{:?}", ran.outcome))
+            }
+        });
+        expect_internal(
+            &timeout(PATIENCE, call).await.expect("a reply"),
+            &log,
+            "was used outside the handler's own code",
+        );
+        assert_eq!(effects.count(), 0);
+    }
 }

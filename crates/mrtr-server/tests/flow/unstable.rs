@@ -2,16 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::time::Duration;
 
+use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_schema::{Method, NamespacedInput};
 use mrtr_server::testing::Client;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::support::{Age, Log, Name, begin, call, client_of, tool};
+
+/// So long a reply may take that must come.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A loop over files in an order that is another in every run, whose questions are named by number.
 fn by_number(strict: bool) -> Client {
@@ -98,6 +104,53 @@ async fn a_map_is_the_same_wording_in_whatever_order_a_run_has_it() {
     let call = begin(&client).await.answer_raw("door", json!({ "door": 7 })).send().await;
     call.expect_asked(&["name"]);
     assert_eq!(log.text(), "");
+}
+
+/// Asks one kind of question, in other words in every run.
+fn reworded(kind: &'static str, strict: bool) -> Client {
+    async fn handler(flow: Flow, kind: &str, run: u8) -> Result<String, Failure> {
+        let doors = HashMap::from([("door".to_owned(), run)]);
+        let ended = match kind {
+            "model" => {
+                let question = CreateMessageParams::new([SamplingMessage::user(format!("{run}?"))], 100_u64);
+                flow.sample("it", question).await.map(|_| ())
+            }
+            "input" => flow.ask::<Door>("it", doors).await.map(|_| ()),
+            "decision" => flow.ask::<Door>("it", doors).until(async || None).await.map(|_| ()),
+            _ => flow.elicit_url("it", "Go", format!("https://example.com/{run}")).until(async || false).await,
+        };
+        Ok(ended.map(|()| "answered".to_owned())?)
+    }
+    let runs = AtomicU8::new(0);
+    let tool = tool(move |flow| handler(flow, kind, runs.fetch_add(1, Ordering::Relaxed)));
+    let tool = if strict { tool.strict() } else { tool };
+    let server = Server::builder("test", "1").input::<Door>().tool(tool).build().unwrap();
+    Client::new(&server).declaring_extension("com.example/door")
+}
+
+#[tokio::test]
+async fn the_wording_of_every_kind_of_question_is_kept_with_its_answer() {
+    let text = json!({ "type": "text", "text": "That one" });
+    let kinds = [
+        ("model", json!({ "role": "assistant", "model": "m", "content": text }), true),
+        ("input", json!({ "door": 7 }), true),
+        ("decision", json!({ "door": 7 }), false),
+        ("visit", json!({ "action": "accept" }), false),
+    ];
+    for (kind, answer, is_enough) in kinds {
+        let log = Log::start();
+        let answered =
+            async |strict| begin(&reworded(kind, strict)).await.answer_raw("it", answer.clone()).send().await;
+        let call = timeout(PATIENCE, answered(false)).await.expect("a reply");
+        if is_enough {
+            assert_eq!(call.expect_text(), "answered", "{kind}");
+        } else {
+            call.expect_asked(&["it"]);
+        }
+        assert!(log.text().contains("another wording of its question"), "{kind}: {}", log.text());
+        let call = timeout(PATIENCE, answered(true)).await.expect("a reply");
+        assert!(call.expect_tool_error().contains("`it` is another one than was answered"), "{kind}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{Failure, Flow};
 use serde_json::json;
 
-use crate::support::{Age, Effects, Name, begin, call, client};
+use crate::support::{Age, Effects, Log, Name, begin, call, client};
 
 /// A handler that connects an account, with what it asked of the outside, and whether the account is connected.
 fn connecting() -> (Client, Effects, Arc<AtomicBool>) {
@@ -120,4 +120,16 @@ async fn a_visit_is_asked_for_beside_other_questions() {
     let mut asked = call.asked();
     asked.sort();
     assert_eq!(asked, ["age", "go"]);
+}
+
+#[tokio::test]
+async fn a_visit_that_the_handler_drops_is_asked_for_all_the_same_and_nothing_after_it() {
+    let log = Log::start();
+    let call = call(async |flow: Flow| {
+        let visit = flow.elicit_url("go", "Go", "https://example.com").until(async || false);
+        tokio::select! { biased; _ = visit.into_future() => {} () = std::future::ready(()) => {} }
+        Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name)
+    });
+    call.await.expect_asked(&["go"]);
+    assert!(log.text().contains("dropped an open question"), "{}", log.text());
 }

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use mrtr_server::extend::{
     Entries, EntryKind, Journal, JournalSink, Outcome, RunContext, RunReport, SinkError, StopReason, StopSignal, run,
 };
@@ -252,4 +254,95 @@ async fn a_run_that_waits_for_nothing_of_its_own_is_stopped_too() {
     signal.raise(StopReason::Shutdown);
     let report = timeout(PATIENCE, running).await.expect("it ends").unwrap();
     assert!(matches!(report.outcome, Outcome::Stopped(StopReason::Shutdown)), "{report:?}");
+}
+
+/// What such a sink is told of a run of this handler, and how that ended.
+async fn told<T>(
+    handler: impl AsyncFnOnce(Flow) -> Result<T, Failure>,
+    journal: Journal,
+    kept: &Arc<Kept>,
+) -> RunReport<T> {
+    let sink: Arc<dyn JournalSink> = kept.clone();
+    let context = RunContext::for_tests().as_task(1 << 20).sink(sink);
+    timeout(PATIENCE, run(handler, journal, context)).await.expect("the run ends")
+}
+
+#[tokio::test]
+async fn a_visit_is_looked_for_again_after_pauses_that_double_up_to_a_minute() {
+    let handler = async |flow: Flow| {
+        flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(async || false).await?;
+        Ok::<_, Failure>(())
+    };
+    let kept = Arc::new(Kept::default());
+    let report = told(handler, Journal::default(), &kept).await;
+    let Outcome::Waiting(questions) = report.outcome else { panic!("{report:?}") };
+    let consent = RawValue::from_string(json!({ "action": "accept" }).to_string()).unwrap();
+    let (mut journal, mut answered) = (report.journal, Journal::default());
+    answered.answer("pay", &consent, questions[0].asked);
+    journal.replay(&answered.to_bytes()).unwrap();
+    for (looks, pause) in (1..).zip([2, 4, 8, 16, 32, 60, 60]) {
+        let report = told(handler, journal, &kept).await;
+        let Outcome::Yielded { count, pause: paused } = report.outcome else { panic!("{report:?}") };
+        assert_eq!((count, paused), (looks, Duration::from_secs(pause)));
+        journal = report.journal;
+    }
+    // A sink that was told of it all knows as much.
+    let mut journal = kept.journal(usize::MAX);
+    journal.replay(&answered.to_bytes()).unwrap();
+    let report = told(handler, journal, &kept).await;
+    assert!(matches!(report.outcome, Outcome::Yielded { count: 8, .. }), "{report:?}");
+}
+
+#[tokio::test]
+async fn what_an_earlier_run_asked_and_this_one_does_not_is_open_no_more() {
+    let asks = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);
+    let asks_another = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("other", "Who else?").await?.name);
+    let kept = Arc::new(Kept::default());
+    told(asks, Journal::default(), &kept).await;
+    let after_both = told(asks_another, kept.journal(usize::MAX), &kept).await.journal;
+    let alone = told(asks_another, Journal::default(), &Arc::default()).await.journal;
+    assert_eq!(after_both.to_bytes(), alone.to_bytes());
+}
+
+/// A set of futures polls only those of its members that were woken.
+#[tokio::test]
+async fn each_of_several_steps_is_woken_when_the_sink_has_kept_it() {
+    let handler = async |flow: Flow| {
+        let step = async |name: &'static str| flow.step(name, async { Ok::<_, Failure>(()) }).await;
+        let steps: FuturesUnordered<_> = ["one", "two", "three"].into_iter().map(step).collect();
+        Ok::<_, Failure>(steps.collect::<Vec<_>>().await.len())
+    };
+    let report = told(handler, Journal::default(), &Arc::default()).await;
+    assert!(matches!(report.outcome, Outcome::Done(3)), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_run_ends_when_the_sink_has_kept_what_it_was_told_last() {
+    let kept = Arc::new(Kept { gate: Some(Notify::new()), ..Kept::default() });
+    let handler = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);
+    let mut running = Box::pin(told(handler, Journal::default(), &kept));
+    for _ in 0..20 {
+        tokio::select! { biased; _ = &mut running => panic!("it is held up"), () = tokio::task::yield_now() => {} }
+    }
+    kept.gate.as_ref().unwrap().notify_one();
+    assert!(matches!(running.await.outcome, Outcome::Waiting(_)));
+    assert_eq!(kept.kinds(), [(EntryKind::QuestionOpened, "name".to_owned())]);
+}
+
+/// A journal with an answer that came without a state, as `STATE_FORMAT.md` writes one.
+fn unsealed(name: &str, answer: &str) -> Journal {
+    let length = u8::try_from(2 + name.len() + answer.len()).unwrap();
+    let head = [length, EntryKind::UnsealedAnswer as u8, u8::try_from(name.len()).unwrap()];
+    Journal::from_bytes([&head, name.as_bytes(), answer.as_bytes()].concat()).unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_that_came_without_a_state_is_told_once_it_is_used() {
+    let handler = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } }).to_string();
+    let kept = Arc::new(Kept::default());
+    let report = told(handler, unsealed("name", &answer), &kept).await;
+    assert!(matches!(&report.outcome, Outcome::Done(name) if name == "Ada"), "{report:?}");
+    assert_eq!(kept.kinds(), [(EntryKind::Answered, "name".to_owned())]);
+    assert_eq!(report.journal.to_bytes(), kept.journal(1).to_bytes(), "it is there once");
 }

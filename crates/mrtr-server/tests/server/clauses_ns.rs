@@ -144,17 +144,29 @@ async fn ns_2_an_optional_input_is_left_out_where_it_is_not_declared() {
     assert_eq!(asked.answer_raw("seat", json!({ "row": 3 })).send().await.expect_text(), "row 3");
 }
 
+async fn book_by_hand(flow: Flow) -> Result<Output, Failure> {
+    if flow.given("seat").is_some() {
+        return "booked".into_output();
+    }
+    let request = NamespacedInputRequest::ask::<Seat>(&Plan { rows: 30 })?;
+    InputRequired::new().ask("seat", request).into_output()
+}
+
 #[tokio::test]
 async fn ns_2_a_server_that_registered_nothing_never_asks_for_one() {
-    let by_hand = async |_: Flow| -> Result<Output, Failure> {
-        let request = NamespacedInputRequest::ask::<Seat>(&Plan { rows: 30 })?;
-        InputRequired::new().ask("seat", request).into_output()
-    };
-    let server = builder().tool(Tool::new("flow", book)).tool(Tool::new("by hand", by_hand)).build().unwrap();
+    let server = builder().tool(Tool::new("flow", book)).tool(Tool::new("by hand", book_by_hand)).build().unwrap();
     for tool in ["flow", "by hand"] {
         let call = client(&server).declaring_extension("com.example/seat").call_tool(tool, json!({})).await;
         assert!(call.expect_tool_error().starts_with("The tool failed (reference "), "{tool}");
     }
+}
+
+#[tokio::test]
+async fn ns_2_one_that_is_registered_may_be_asked_for_by_hand() {
+    let server = builder().input::<Seat>().tool(Tool::new("tool", book_by_hand)).build().unwrap();
+    let asked = client(&server).declaring_extension("com.example/seat").call_tool("tool", json!({})).await;
+    asked.expect_asked(&["seat"]);
+    assert_eq!(asked.answer_raw("seat", json!({ "row": 7 })).send().await.expect_text(), "booked");
 }
 
 #[tokio::test]

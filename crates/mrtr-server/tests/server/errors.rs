@@ -144,6 +144,9 @@ async fn ht_7_a_request_without_metadata_is_never_taken_for_an_older_revisions()
     for request in requests {
         let response = send(&server(), request.to_string(), Context::new(), "tools/list").await;
         assert_eq!(code(&response), Some(-32602), "{request}");
+        let message = response["error"]["message"].as_str().unwrap();
+        assert!(!message.contains("Method not found"), "{request}: {message}");
+        assert_eq!(message.contains("2026-07-28"), request["method"] == "initialize", "{request}: {message}");
     }
 }
 
@@ -385,6 +388,42 @@ async fn arguments_that_do_not_fit_are_told_by_their_place_in_words_of_json() {
     let error = client(&server).get_prompt("update", json!({ "workItemId": "seven" })).await.expect_error();
     let reason = "The arguments do not fit: $.workItemId: expected a whole number, got a string";
     assert_eq!((error.code.as_i64(), error.message.as_str()), (-32602, reason));
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its shape matters")]
+struct Drawn {
+    place: Option<(f64, f64)>,
+    size: Option<Size>,
+    state: Option<State>,
+}
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its shape matters")]
+struct Size(u32, u32);
+
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[expect(dead_code, reason = "only its shape matters")]
+enum State {
+    Open,
+    Closed(u32, u32),
+}
+
+/// A schema by hand may let through what the type does not take.
+#[tokio::test]
+async fn what_the_type_wants_and_its_schema_does_not_say_is_told_in_words_of_json_too() {
+    let handler = async |_: Flow, _: Drawn| Ok::<_, Failure>("drawn");
+    let schema = InputSchema::parse(r#"{"type": "object"}"#).unwrap();
+    let server = builder().tool(Tool::new("draw", handler).input_schema(schema)).build().unwrap();
+    for (arguments, reason) in [
+        (json!({ "place": "home" }), "$.place: expected an array, got a string"),
+        (json!({ "size": "large" }), "$.size: expected an array, got a string"),
+        (json!({ "state": 1 }), "$.state: expected one of its values"),
+        (json!({ "state": { "Closed": 1 } }), "$.state.Closed: expected an array, got a whole number"),
+    ] {
+        let told = client(&server).call_tool("draw", arguments).await.expect_tool_error();
+        assert_eq!(told, format!("The arguments do not fit: {reason}"));
+    }
 }
 
 #[tokio::test]

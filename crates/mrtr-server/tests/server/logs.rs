@@ -1,7 +1,7 @@
 //! What the log tells of a round: its facts, and never what anybody said.
 
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use mrtr_schema::Revision;
 use mrtr_server::handler::Completing;
@@ -13,23 +13,25 @@ use serde::Deserialize;
 use serde_json::json;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber};
 
 use crate::support::{Name, builder, client, client_declaring, greet};
 
-/// Keeps every field of every span and event as text.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<String>>);
+/// Keeps every field of every span and event as text; or hears nothing, and may want any line.
+#[derive(Clone)]
+struct Log(Option<Arc<Mutex<String>>>);
 
 impl Log {
     fn text(&self) -> String {
-        self.0.lock().unwrap().clone()
+        self.0.as_ref().map_or_else(String::new, |text| text.lock().unwrap().clone())
     }
 
     fn write(&self, what: &str, record: impl FnOnce(&mut Line)) {
+        let Some(text) = &self.0 else { return };
         let mut line = Line(what.to_owned());
         record(&mut line);
-        let mut text = self.0.lock().unwrap();
+        let mut text = text.lock().unwrap();
         text.push_str(&line.0);
         text.push('\n');
     }
@@ -48,8 +50,12 @@ impl Visit for Line {
 }
 
 impl Subscriber for Log {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
     fn enabled(&self, _: &Metadata<'_>) -> bool {
-        true
+        self.0.is_some()
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
@@ -74,7 +80,11 @@ impl Subscriber for Log {
 
 /// What the log has after `talk` was run.
 pub(crate) fn logged(talk: impl Future<Output = ()>) -> String {
-    let log = Log::default();
+    // Tests run side by side, and tracing keeps for all of them whether a line is wanted at all. One subscriber that
+    // stays, and never says no for good, keeps a test without a log from deciding that for this one.
+    static ALWAYS: Once = Once::new();
+    ALWAYS.call_once(|| tracing::subscriber::set_global_default(Log(None)).unwrap_or_default());
+    let log = Log(Some(Arc::default()));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(log.clone(), || runtime.block_on(talk));
     log.text()

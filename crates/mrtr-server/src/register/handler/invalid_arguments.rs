@@ -37,6 +37,10 @@ fn in_words(error: &serde_json::Error) -> ReadError {
     if said.starts_with("data did not match any variant of untagged enum") {
         return ReadError::refused("it is of none of the kinds that are taken here");
     }
+    // The arguments are JSON, so that no value is missing: an enum is of another kind.
+    if said == "expected value" {
+        return ReadError::refused("expected one of its values");
+    }
     let of_type = said.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
     if let Some((found, expected)) = of_type {
         return ReadError::refused(format!("expected {}, got {}", kind_wanted(expected), kind_found(found)));
@@ -78,7 +82,6 @@ fn kind_wanted(expected: &str) -> &str {
         "a sequence" => "an array",
         of_rust if of_rust.starts_with("struct ") || of_rust.starts_with("internally tagged enum ") => "an object",
         of_rust if of_rust.starts_with("tuple ") || of_rust.starts_with("a tuple ") => "an array",
-        of_rust if of_rust.starts_with("enum ") || of_rust.starts_with("variant ") => "one of its values",
         words => words,
     }
 }
@@ -192,6 +195,7 @@ mod tests {
                 "$.byName[\"a b\"]: expected a whole number from -128 to 127, got `300`",
             ),
             (json!({ "mood": "Fair" }), "$.mood: unknown value `Fair`, expected `Good` or `Bad`"),
+            (json!({ "mood": 7 }), "$.mood: expected one of its values"),
             (json!({ "mood": { "Bad": true } }), "$.mood.Bad: expected a whole number, got a boolean"),
             (json!({ "kind": 1 }), "$.kind: expected an object, got a whole number"),
             (json!({ "either": [] }), "$.either: it is of none of the kinds that are taken here"),

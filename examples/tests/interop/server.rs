@@ -107,7 +107,7 @@ async fn main() -> Result<()> {
         .tool(Tool::new("shed", shed).description("Is put down halfway"))
         .tool(Tool::new("connect", connect).description("Connects an account"))
         .tool(Tool::new("deploy", deploy).description("Deploys to a region"))
-        .tool(Tool::new("echo_task", echo_task).description("Echoes, as a task").tasks(TaskPolicy::IfPossible))
+        .tool(Tool::new("echo_task", echo_task).description("Echoes, as a task").tasks(TaskPolicy::Required))
         .prompt(Prompt::new("review", review).description("Has code reviewed"))
         .resource(Resource::new("notes://secret", "notes", notes).mime_type("text/plain"))
         .extension(Tasks::new(MemoryTaskStore::default()))

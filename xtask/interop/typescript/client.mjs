@@ -58,7 +58,7 @@ async function followed(client, transport, name, parameters) {
     const { rawDispatch } = await import('./raw_dispatch.mjs');
     const session = createTaskSessionFromClient(client, {
         endpointId: 'interop',
-        onInputRequest: async request => elicit(request.request.params),
+        onInputRequest: async request => elicit(request.params),
         rawDispatch: rawDispatch(transport),
         v2RequestFraming: { protocolVersion: '2026-07-28', clientInfo, clientCapabilities: capabilities }
     });

@@ -1,0 +1,90 @@
+//! Runs the cells: those that share a server one after the other, and several servers beside each other.
+
+use anyhow::Result;
+
+use super::cell::{Cell, Seen, Side};
+use super::expect::judge;
+use super::peer::{OURS, PEERS, Peer};
+use super::places::Places;
+use super::pool;
+use super::process::{Served, in_time};
+use super::scenario::{Era, SCENARIOS, Transport};
+
+/// Cells that share a server: one at a time, so that what the server did is known to be theirs.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    peer: &'static Peer,
+    side: Side,
+    transport: Transport,
+}
+
+/// All groups whose peer's name has this in it. Ours is a client there, of our server.
+pub(super) fn groups(only: Option<&str>) -> Vec<Group> {
+    let chosen = |peer: &&Peer| only.is_none_or(|only| peer.name.to_lowercase().contains(&only.to_lowercase()));
+    let mut groups = Vec::new();
+    for transport in Transport::ALL {
+        for side in Side::ALL {
+            let ours = (side == Side::Client).then_some(&OURS);
+            groups.extend(PEERS.iter().chain(ours).filter(chosen).map(|peer| Group { peer, side, transport }));
+        }
+    }
+    groups
+}
+
+/// Runs all cells of these groups, and gives what was seen in each, in the order of the groups.
+pub(super) fn run(groups: &[Group], places: &Places) -> Vec<(Cell, Seen)> {
+    pool::run(groups, |index, group| group.run(places, index)).into_iter().flatten().collect()
+}
+
+impl Group {
+    fn cells(self) -> impl Iterator<Item = Cell> {
+        let Self { peer, side, transport } = self;
+        Era::ALL.into_iter().flat_map(move |era| {
+            let played = SCENARIOS.iter().filter(move |scenario| scenario.is_played(era, transport));
+            played.map(move |scenario| Cell { peer, side, scenario, era, transport })
+        })
+    }
+
+    fn run(self, places: &Places, index: usize) -> Vec<(Cell, Seen)> {
+        let (client, server) = match self.side {
+            Side::Client => (&self.peer.client, &OURS.server),
+            Side::Server => (&OURS.client, &self.peer.server),
+        };
+        eprintln!("=== {} as a {} over {}", self.peer.name, self.side.word(), self.transport.name());
+        let mut served = (self.transport == Transport::Http).then(|| {
+            let said = places.folder.join(format!("said-{index}.txt"));
+            Served::start(said, |address| {
+                places.command(&places.words(server, &["http", &address.port().to_string()]))
+            })
+        });
+        let mut play = |cell: Cell| {
+            let mut words = places.words(client, &[cell.scenario.name, cell.era.word()]);
+            match &mut served {
+                None => {
+                    words.push("stdio".to_owned());
+                    words.extend(places.words(server, &["stdio"]));
+                    over_stdio(cell, places, &words)
+                }
+                Some(Ok(served)) => {
+                    words.extend(["http".to_owned(), served.url()]);
+                    over_http(cell, places, &words, served)
+                }
+                Some(Err(error)) => Ok(Seen::Failed(format!("{error:#}"))),
+            }
+        };
+        self.cells().map(|cell| (cell, play(cell).unwrap_or_else(|error| Seen::Failed(format!("{error:#}"))))).collect()
+    }
+}
+
+/// What the server did, it said on the client's standard error.
+fn over_stdio(cell: Cell, places: &Places, words: &[String]) -> Result<Seen> {
+    let output = in_time(&places.command(words))?;
+    Ok(judge(cell.scenario, cell.era, &output, &String::from_utf8_lossy(&output.stderr)))
+}
+
+fn over_http(cell: Cell, places: &Places, words: &[String], served: &mut Served) -> Result<Seen> {
+    // What a cell that failed left behind is not this one's.
+    served.news()?;
+    let output = in_time(&places.command(words))?;
+    Ok(judge(cell.scenario, cell.era, &output, &served.news()?))
+}

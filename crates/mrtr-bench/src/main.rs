@@ -129,6 +129,14 @@ enum Part {
     #[cfg(feature = "peers")]
     #[command(hide = true)]
     RmcpServer,
+    /// Serves the interop matrix with another SDK; `cargo xtask interop` runs it
+    #[cfg(feature = "peers")]
+    #[command(hide = true)]
+    InteropServer(peers::interop::ServerOptions),
+    /// Has a conversation of the interop matrix with another SDK; `cargo xtask interop` runs it
+    #[cfg(feature = "peers")]
+    #[command(hide = true)]
+    InteropClient(peers::interop::ClientOptions),
     /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
     Calls,
 }
@@ -188,6 +196,10 @@ impl Part {
             Self::RmcpClient(options) => peers::rmcp_client::run(&options),
             #[cfg(feature = "peers")]
             Self::RmcpServer => peers::rmcp_server::serve_stdio(),
+            #[cfg(feature = "peers")]
+            Self::InteropServer(options) => peers::interop::serve(&options),
+            #[cfg(feature = "peers")]
+            Self::InteropClient(options) => peers::interop::call(&options),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

@@ -140,12 +140,12 @@ impl ServerHandler for Tracker {
 #[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(_duplicate: u64, _original: u64) {}
 
-fn resolution_form() -> ElicitationSchema {
+pub(super) fn resolution_form() -> ElicitationSchema {
     let resolution = EnumSchema::builder(resolutions()).untitled().build();
     ElicitationSchema::builder().required_enum_schema("resolution", resolution).build_unchecked()
 }
 
-fn original_form() -> ElicitationSchema {
+pub(super) fn original_form() -> ElicitationSchema {
     let id = PrimitiveSchemaDefinition::Integer(IntegerSchema::new());
     ElicitationSchema::builder().required_property("duplicateOfId", id).build_unchecked()
 }
@@ -155,12 +155,12 @@ fn answer<T: DeserializeOwned>(answer: Option<Value>) -> Result<T, ErrorData> {
     serde_json::from_value(result.content.unwrap_or_default()).map_err(invalid)
 }
 
-fn text(message: String) -> CallToolResponse {
+pub(super) fn text(message: String) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(message)]).into()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` hands errors over by value")]
-fn invalid(reason: impl ToString) -> ErrorData {
+pub(super) fn invalid(reason: impl ToString) -> ErrorData {
     ErrorData::invalid_params(reason.to_string(), None)
 }
 

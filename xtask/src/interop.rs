@@ -7,6 +7,7 @@
 
 mod as_they_come;
 mod cell;
+mod evidence;
 mod expect;
 mod faults;
 mod matrix;
@@ -23,7 +24,7 @@ mod tracker;
 mod verdict;
 mod versions;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 pub(crate) use packages::Installation;
 
@@ -60,14 +61,20 @@ fn run_with(options: &Options, packages: Installation) -> Result<Outcome> {
     let places = Places { packages: packages.finish()?, programs, folder };
     let seen = matrix::run(&matrix::groups(options.only.as_deref()), &places);
     let cells: Vec<_> = seen.into_iter().map(|(cell, seen)| (cell, Verdict::of(&cell, seen))).collect();
-    let rows = if options.only.is_none() { as_they_come::rows(&places) } else { Vec::new() };
+    let (rows, shown) = if options.only.is_none() {
+        (as_they_come::rows(&places), pool::run(&faults::FAULTS, |_, fault| evidence::show(fault, &places)))
+    } else {
+        (Vec::new(), Vec::new())
+    };
     print(&report::text(&cells, &rows))?;
-    let has_failed = cells.iter().any(|(_, verdict)| !verdict.is_explained()) || rows.iter().any(|row| row.seen.is_err());
+    let has_failed =
+        cells.iter().any(|(_, verdict)| !verdict.is_explained()) || rows.iter().any(|row| row.seen.is_err());
     if has_failed {
         return Ok(Outcome::Failed);
     }
     if options.only.is_some() {
         return Ok(Outcome::Passed);
     }
-    page::keep(&page::text(&cells, &rows)?, options.write)
+    let shown: Vec<_> = shown.into_iter().collect::<Result<_>>().context("a fault can no longer be shown")?;
+    page::keep(&page::text(&cells, &shown, &rows)?, options.write)
 }

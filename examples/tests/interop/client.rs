@@ -3,9 +3,11 @@
 //!
 //! Called with `SCENARIO (default|modern|legacy) (http URL | stdio COMMAND ARGUMENT…)`.
 
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use mrtr::client::QuestionContext;
+use mrtr::client::{AnswerError, Builder, Limits, QuestionContext};
 use mrtr::http::HttpTransport;
 use mrtr::prelude::*;
 use mrtr::schema::content::{ResourceContents, Role, TextContent};
@@ -36,6 +38,8 @@ async fn main() -> Result<()> {
         _ => client,
     };
     let asked = Asked::default();
+    // A server that has nothing to say any more is found out before the harness ends this.
+    let client = client.limits(Limits { exchange: Duration::from_secs(20), ..Limits::default() });
     let client = answering(client, scenario, &asked).build();
     let outcome = play(&client, scenario).await;
     let (text, is_error, code) = match outcome {
@@ -104,7 +108,7 @@ impl Asked {
     }
 }
 
-fn answering(builder: mrtr::client::Builder, scenario: &str, asked: &Asked) -> mrtr::client::Builder {
+fn answering(builder: Builder, scenario: &str, asked: &Asked) -> Builder {
     let (forms, urls, models, roots) = (asked.clone(), asked.clone(), asked.clone(), asked.clone());
     let scenario = scenario.to_owned();
     builder
@@ -119,15 +123,15 @@ fn answering(builder: mrtr::client::Builder, scenario: &str, asked: &Asked) -> m
         })
         .on_sample(move |params: CreateMessageParams, _: QuestionContext| {
             models.note(format!("sampling: {}", question(&params)));
-            async move { Ok::<_, std::convert::Infallible>(paris()) }
+            async move { Ok::<_, Infallible>(paris()) }
         })
         .on_roots(move |_: QuestionContext| {
             roots.note("roots");
-            async move { Ok::<_, std::convert::Infallible>(vec![Root::new("file:///project")]) }
+            async move { Ok::<_, Infallible>(vec![Root::new("file:///project")]) }
         })
 }
 
-fn answer(form: &FormRequest, scenario: &str) -> std::result::Result<ElicitResult, mrtr::client::AnswerError> {
+fn answer(form: &FormRequest, scenario: &str) -> Result<ElicitResult, AnswerError> {
     match scenario {
         "decline" => form.decline(),
         "cancel" => form.cancel(),
@@ -153,7 +157,8 @@ fn question(params: &CreateMessageParams) -> String {
 }
 
 fn paris() -> CreateMessageResult {
-    let mut result = CreateMessageResult::new(Role::Assistant, SamplingContent::Text(TextContent::new("Paris")), "test");
+    let mut result =
+        CreateMessageResult::new(Role::Assistant, SamplingContent::Text(TextContent::new("Paris")), "test");
     result.stop_reason = Some("endTurn".into());
     result
 }

@@ -28,7 +28,8 @@ impl Printed {
     pub(super) fn of(output: &Output) -> Result<Self> {
         let printed = String::from_utf8_lossy(&output.stdout);
         let last = printed.lines().next_back().unwrap_or_default();
-        let printed = serde_json::from_str(last).with_context(|| format!("it did not say what it saw: {}", all_of(output)))?;
+        let printed =
+            serde_json::from_str(last).with_context(|| format!("it did not say what it saw: {}", all_of(output)))?;
         ensure!(output.status.success(), "it ended with {}: {}", output.status, all_of(output));
         Ok(printed)
     }
@@ -46,7 +47,9 @@ pub(super) fn judge(scenario: &Scenario, era: Era, output: &Output, said: &str) 
 fn check(scenario: &Scenario, era: Era, printed: Printed, said: &str) -> Result<()> {
     let Printed { version, mut asked, text, is_error, error, .. } = printed;
     match scenario.end {
-        End::Text(expected) if text != expected || is_error => bail!("it got {text:?}, error {error:?}, asked {asked:?}"),
+        End::Text(expected) if text != expected || is_error => {
+            bail!("it got {text:?}, error {error:?}, asked {asked:?}")
+        }
         End::Refused if text.starts_with("Hello") => bail!("it was greeted: {text:?}"),
         _ => {}
     }

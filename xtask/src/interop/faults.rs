@@ -1,28 +1,98 @@
 //! What other SDKs are known to do wrong: which cells fail by it, and the exchange that shows it without our software.
 
 use super::cell::{Cell, Side};
+use super::evidence::Evidence;
 use super::scenario::{Era, Transport};
 
 /// Something that a peer does otherwise than the specification says.
 pub(super) struct Fault {
     pub(super) peer: &'static str,
     pub(super) side: Side,
-    pub(super) scenarios: &'static [&'static str],
-    pub(super) eras: &'static [Era],
+    pub(super) scenario: &'static str,
+    pub(super) era: Era,
     pub(super) transports: &'static [Transport],
     /// Part of what is seen of it in those cells.
     pub(super) seen: &'static str,
     pub(super) what: &'static str,
+    /// What the specification says.
+    pub(super) clause: &'static str,
+    pub(super) evidence: Evidence,
 }
 
 impl Fault {
     pub(super) fn is_of(&self, cell: &Cell) -> bool {
         self.peer == cell.peer.name
             && self.side == cell.side
-            && self.scenarios.contains(&cell.scenario.name)
-            && self.eras.contains(&cell.era)
+            && self.scenario == cell.scenario.name
+            && self.era == cell.era
             && self.transports.contains(&cell.transport)
     }
 }
 
-pub(super) static FAULTS: [Fault; 0] = [];
+/// A cell that is listed here and passes fails the stage: the row is to go. So does an exchange that shows nothing.
+pub(super) static FAULTS: [Fault; 5] = [
+    Fault {
+        peer: "Python 1.x",
+        side: Side::Server,
+        scenario: "mixed",
+        era: Era::Legacy,
+        transports: &[Transport::Http],
+        seen: "nothing came in time",
+        what: "`ServerSession.list_roots` does not say which call it belongs to, so that it goes to a stream that a client \
+               need not have opened",
+        clause: ON_STREAMS,
+        evidence: Evidence::OtherStream,
+    },
+    Fault {
+        peer: "FastMCP",
+        side: Side::Server,
+        scenario: "mixed",
+        era: Era::Legacy,
+        transports: &[Transport::Http],
+        seen: "nothing came in time",
+        what: "`ServerSession.list_roots`, which it takes from Python 2.x, does not say which call it belongs to either",
+        clause: ON_STREAMS,
+        evidence: Evidence::OtherStream,
+    },
+    Fault {
+        peer: "rmcp",
+        side: Side::Client,
+        scenario: "url",
+        era: Era::Modern,
+        transports: &Transport::ALL,
+        seen: UNEXPECTED,
+        what: "in URL mode it wants an `elicitationId`, which this revision no longer has",
+        clause: "2026-07-28, schema, `ElicitRequestURLParams`: its members are `message`, `mode` and `url`",
+        evidence: Evidence::Script(include_str!("../../interop/exchanges/rmcp_url.json")),
+    },
+    Fault {
+        peer: "rmcp",
+        side: Side::Client,
+        scenario: "task",
+        era: Era::Modern,
+        transports: &Transport::ALL,
+        seen: UNEXPECTED,
+        what: "it does not take the acknowledgement of `tasks/update` if there is a `_meta` in it",
+        clause: "2026-07-28, schema, `ResultMetaObject`: \"Servers SHOULD include this field on every response\", of \
+                 `io.modelcontextprotocol/serverInfo`",
+        evidence: Evidence::Script(include_str!("../../interop/exchanges/rmcp_task.json")),
+    },
+    Fault {
+        peer: "neva",
+        side: Side::Server,
+        scenario: "mixed",
+        era: Era::Modern,
+        transports: &Transport::ALL,
+        seen: "missing field `name`",
+        what: "it wants a `name` of every root",
+        clause: "2026-07-28, schema, `Root`: \"An optional name for the root\"; only `uri` is required",
+        evidence: Evidence::Answers(include_str!("../../interop/exchanges/neva_roots.json")),
+    },
+];
+
+const ON_STREAMS: &str = "2025-11-25, transports, Listening for Messages from the Server: \"The client MAY issue an HTTP \
+                          GET\"; \"The server MAY send JSON-RPC requests and notifications on the stream. These messages \
+                          SHOULD be unrelated to any concurrently-running JSON-RPC request from the client.\"";
+
+/// What rmcp's client says to a reply that it cannot read.
+const UNEXPECTED: &str = "Unexpected response type";

@@ -53,9 +53,7 @@ impl Group {
         eprintln!("=== {} as a {} over {}", self.peer.name, self.side.word(), self.transport.name());
         let mut served = (self.transport == Transport::Http).then(|| {
             let said = places.folder.join(format!("said-{index}.txt"));
-            Served::start(said, |address| {
-                places.command(&places.words(server, &["http", &address.port().to_string()]))
-            })
+            Served::start(said, |address| places.command(&places.words(server, &["http", &address.port().to_string()])))
         });
         let mut play = |cell: Cell| {
             let mut words = places.words(client, &[cell.scenario.name, cell.era.word()]);

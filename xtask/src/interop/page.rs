@@ -10,6 +10,7 @@ use anyhow::Result;
 
 use super::as_they_come::Row;
 use super::cell::{Cell, Side};
+use super::evidence::Shown;
 use super::peer::{OURS, PEERS, Peer};
 use super::report::Totals;
 use super::scenario::{Era, SCENARIOS};
@@ -20,7 +21,7 @@ use crate::workspace::{print, root};
 use marks::Marks;
 
 /// The page of a run in which everything is explained.
-pub(super) fn text(cells: &[(Cell, Verdict)], rows: &[Row]) -> Result<String> {
+pub(super) fn text(cells: &[(Cell, Verdict)], shown: &[Shown], rows: &[Row]) -> Result<String> {
     let marks = Marks::of(cells);
     let mut page = format!("{OPENING}\n{}", legend(&Totals::of(cells)));
     page += &versions_table()?;
@@ -35,7 +36,7 @@ pub(super) fn text(cells: &[(Cell, Verdict)], rows: &[Row]) -> Result<String> {
     }
     page += &scenarios();
     page += &marks.absences();
-    page += &marks.faults();
+    page += &marks::faults(shown);
     page += &beside(rows);
     Ok(page)
 }

@@ -89,7 +89,7 @@ pub(super) struct Lack {
 }
 
 /// A cell that is listed here and passes fails the stage: the row is to go.
-pub(super) static LACKS: [Lack; 3] = [
+pub(super) static LACKS: [Lack; 5] = [
     Lack { peer: "Python 1.x", scenarios: &[], eras: &[Era::Modern], why: "it speaks the legacy era alone" },
     Lack {
         peer: "Python 2.x",
@@ -102,5 +102,12 @@ pub(super) static LACKS: [Lack; 3] = [
         scenarios: &["task"],
         eras: &[Era::Modern],
         why: "its server has no tasks; the package `ext-tasks` is for clients",
+    },
+    Lack { peer: "neva", scenarios: &[], eras: &[Era::Legacy], why: "a build of it speaks one era" },
+    Lack {
+        peer: "neva",
+        scenarios: &["state-only"],
+        eras: &[Era::Modern],
+        why: "it makes no reply that has a state and asks nothing",
     },
 ];

@@ -31,7 +31,8 @@ pub(super) fn node(package: &str) -> Result<String> {
 
 fn cargo(package: &str) -> Result<String> {
     let lock = fs::read_to_string(root().join("Cargo.lock"))?;
-    let named = lock.split("[[package]]").find_map(|entry| entry.trim().strip_prefix(&format!("name = \"{package}\"\n")));
+    let named =
+        lock.split("[[package]]").find_map(|entry| entry.trim().strip_prefix(&format!("name = \"{package}\"\n")));
     let version = named.and_then(|rest| rest.strip_prefix("version = \"")?.split('"').next());
     version.map(str::to_owned).with_context(|| format!("Cargo.lock does not have {package}"))
 }

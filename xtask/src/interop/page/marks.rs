@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::cell::Cell;
+use super::super::evidence::Shown;
 use super::super::faults::{FAULTS, Fault};
 use super::super::scenario::Transport;
 use super::super::verdict::Verdict;
@@ -56,10 +57,6 @@ impl<'a> Marks<'a> {
         }
         text
     }
-
-    pub(super) fn faults(&self) -> String {
-        String::new()
-    }
 }
 
 fn letter(place: usize) -> char {
@@ -69,3 +66,36 @@ fn letter(place: usize) -> char {
 fn number(fault: &Fault) -> usize {
     FAULTS.iter().position(|other| std::ptr::eq(other, fault)).map_or(0, |place| place + 1)
 }
+
+/// What each number stands for, with the exchange that shows it.
+pub(super) fn faults(shown: &[Shown]) -> String {
+    let mut text = FAULTS_OPENING.to_owned();
+    for (fault, Shown { sent, came, but }) in FAULTS.iter().zip(shown) {
+        let (peer, side, number) = (fault.peer, fault.side.word(), number(fault));
+        let _ = write!(
+            text,
+            "\n### {number}. {peer}, as a {side}\n\nIn `{}`, {}: {}.\n\nClause: {}.\n\n```text\nsent: {sent}\ncame: {came}\n```\n\n{}\n",
+            fault.scenario,
+            fault.era.word(),
+            fault.what,
+            fault.clause,
+            indented(but),
+        );
+    }
+    text
+}
+
+/// A sentence, and the message that it is about as a block, if there is one.
+fn indented(but: &str) -> String {
+    match but.split_once('\n') {
+        Some((sentence, message)) => format!("{sentence}\n\n```text\n{message}\n```"),
+        None => but.to_owned(),
+    }
+}
+
+const FAULTS_OPENING: &str = "
+## Faults of others
+
+Each was shown once more by the run that wrote this page, in an exchange with the other side alone. Those that need a \
+script have it in [`xtask/interop/exchanges`](../xtask/interop/exchanges).
+";

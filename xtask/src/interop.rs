@@ -59,22 +59,27 @@ fn run_with(options: &Options, packages: Installation) -> Result<Outcome> {
     let programs = metadata.target_directory.join("debug");
     let folder = packages::folder(&metadata.target_directory);
     let places = Places { packages: packages.finish()?, programs, folder };
-    let seen = matrix::run(&matrix::groups(options.only.as_deref()), &places);
+    let seen = matrix::run(&matrix::groups(|peer| options.chooses(peer)), &places);
     let cells: Vec<_> = seen.into_iter().map(|(cell, seen)| (cell, Verdict::of(&cell, seen))).collect();
-    let (rows, shown) = if options.only.is_none() {
-        (as_they_come::rows(&places), pool::run(&faults::FAULTS, |_, fault| evidence::show(fault, &places)))
-    } else {
-        (Vec::new(), Vec::new())
-    };
+    let rows = if options.only.is_none() { as_they_come::rows(&places) } else { Vec::new() };
+    let faults: Vec<_> = faults::FAULTS.iter().filter(|fault| options.chooses(fault.peer)).collect();
+    let shown = pool::run(&faults, |_, fault| evidence::show(fault, &places));
     print(&report::text(&cells, &rows))?;
     let has_failed =
         cells.iter().any(|(_, verdict)| !verdict.is_explained()) || rows.iter().any(|row| row.seen.is_err());
+    let shown: Vec<_> = shown.into_iter().collect::<Result<_>>().context("a fault can no longer be shown")?;
     if has_failed {
         return Ok(Outcome::Failed);
     }
     if options.only.is_some() {
         return Ok(Outcome::Passed);
     }
-    let shown: Vec<_> = shown.into_iter().collect::<Result<_>>().context("a fault can no longer be shown")?;
     page::keep(&page::text(&cells, &shown, &rows)?, options.write)
+}
+
+impl Options {
+    /// Whether the cells of an SDK are run.
+    fn chooses(&self, peer: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| peer.to_lowercase().contains(&only.to_lowercase()))
+    }
 }

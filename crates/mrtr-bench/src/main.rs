@@ -121,14 +121,6 @@ enum Part {
     /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
-    /// Calls a server with the client of another SDK; `cargo xtask interop` runs it
-    #[cfg(feature = "peers")]
-    #[command(hide = true)]
-    RmcpClient(peers::rmcp_client::Options),
-    /// Serves with another SDK on standard input and output; `cargo xtask interop` runs it
-    #[cfg(feature = "peers")]
-    #[command(hide = true)]
-    RmcpServer,
     /// Serves the interop matrix with another SDK; `cargo xtask interop` runs it
     #[cfg(feature = "peers")]
     #[command(hide = true)]
@@ -192,10 +184,6 @@ impl Part {
             Self::KeepTasks(options) => tasks::child::run(&options),
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
-            #[cfg(feature = "peers")]
-            Self::RmcpClient(options) => peers::rmcp_client::run(&options),
-            #[cfg(feature = "peers")]
-            Self::RmcpServer => peers::rmcp_server::serve_stdio(),
             #[cfg(feature = "peers")]
             Self::InteropServer(options) => peers::interop::serve(&options),
             #[cfg(feature = "peers")]

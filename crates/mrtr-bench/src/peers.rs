@@ -3,7 +3,6 @@
 
 pub(crate) mod interop;
 pub(crate) mod neva_server;
-pub(crate) mod rmcp_client;
 #[cfg(test)]
 mod rmcp_inline_await;
 pub(crate) mod rmcp_server;

@@ -21,6 +21,8 @@ pub(super) enum Evidence {
     /// A server is given answers to what a tool asks, and refuses them, although it may be given them. With others in
     /// their place, the call completes.
     Answers(&'static str),
+    /// A client is given replies, and a request of its lacks what it must have.
+    Lacking(&'static str),
     /// A server asks for roots in the middle of a call, and not on the stream of the call.
     OtherStream,
 }
@@ -37,6 +39,9 @@ pub(super) fn show(fault: &Fault, places: &Places) -> Result<Shown> {
     let peer = PEERS.iter().find(|peer| peer.name == fault.peer).context("faults are of peers")?;
     let shown = match &fault.evidence {
         Evidence::Script(script) => script::show(&Playing { fault, peer, places }, serde_json::from_str(script)?),
+        Evidence::Lacking(lacking) => {
+            script::show_lack(&Playing { fault, peer, places }, serde_json::from_str(lacking)?)
+        }
         Evidence::Answers(given) => answers::show(serve(fault, peer, places)?.address(), &serde_json::from_str(given)?),
         Evidence::OtherStream => other_stream::show(serve(fault, peer, places)?.address()),
     };

@@ -30,7 +30,7 @@ impl Fault {
 }
 
 /// A cell that is listed here and passes fails the stage: the row is to go. So does an exchange that shows nothing.
-pub(super) static FAULTS: [Fault; 5] = [
+pub(super) static FAULTS: [Fault; 8] = [
     Fault {
         peer: "Python 1.x",
         side: Side::Server,
@@ -78,6 +78,42 @@ pub(super) static FAULTS: [Fault; 5] = [
         evidence: Evidence::Script(include_str!("../../interop/exchanges/rmcp_task.json")),
     },
     Fault {
+        peer: "FastMCP",
+        side: Side::Client,
+        scenario: "task",
+        era: Era::Modern,
+        transports: &[Transport::Http],
+        seen: "Mcp-Name is missing",
+        what: "its requests about a task do not name the task in a header",
+        clause: "Tasks extension, Streamable HTTP: Routing Headers: \"the client MUST set the Mcp-Name header to the value \
+                 of params.taskId\"",
+        evidence: Evidence::Lacking(include_str!("../../interop/exchanges/fastmcp_task.json")),
+    },
+    Fault {
+        peer: "neva",
+        side: Side::Client,
+        scenario: "url",
+        era: Era::Modern,
+        transports: &Transport::ALL,
+        seen: "did not declare what this request needs: elicitation.url",
+        what: "a client that was told to declare URL mode declares no mode, which means forms alone",
+        clause: "2026-07-28, elicitation, Capabilities: \"an empty capabilities object is equivalent to declaring support \
+                 for form mode only\"",
+        evidence: Evidence::Lacking(include_str!("../../interop/exchanges/neva_url.json")),
+    },
+    Fault {
+        peer: "neva",
+        side: Side::Client,
+        scenario: "task",
+        era: Era::Modern,
+        transports: &Transport::ALL,
+        seen: "did not declare what this request needs: extensions",
+        what: "a client that was told to declare tasks does not declare them",
+        clause: "Tasks extension: \"A server MUST NOT return CreateTaskResult to a client that did not include the \
+                 extension capability on its request\"",
+        evidence: Evidence::Lacking(include_str!("../../interop/exchanges/neva_task.json")),
+    },
+    Fault {
         peer: "neva",
         side: Side::Server,
         scenario: "mixed",
@@ -96,3 +132,18 @@ const ON_STREAMS: &str = "2025-11-25, transports, Listening for Messages from th
 
 /// What rmcp's client says to a reply that it cannot read.
 const UNEXPECTED: &str = "Unexpected response type";
+
+#[cfg(test)]
+mod tests {
+    use super::super::peer::{LACKS, PEERS};
+    use super::super::scenario::SCENARIOS;
+    use super::*;
+
+    #[test]
+    fn what_is_known_of_peers_is_of_cells_that_there_are() {
+        let is_peer = |name| PEERS.iter().any(|peer| peer.name == name);
+        let is_scenario = |name: &str| SCENARIOS.iter().any(|scenario| scenario.name == name);
+        assert!(FAULTS.iter().all(|fault| is_peer(fault.peer) && is_scenario(fault.scenario)));
+        assert!(LACKS.iter().all(|lack| is_peer(lack.peer) && lack.scenarios.iter().all(|name| is_scenario(name))));
+    }
+}

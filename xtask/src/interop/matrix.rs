@@ -18,14 +18,14 @@ pub(super) struct Group {
     transport: Transport,
 }
 
-/// All groups whose peer's name has this in it. Ours is a client there, of our server.
-pub(super) fn groups(only: Option<&str>) -> Vec<Group> {
-    let chosen = |peer: &&Peer| only.is_none_or(|only| peer.name.to_lowercase().contains(&only.to_lowercase()));
+/// The groups of the peers that are chosen by name. Ours is a client there, of our server.
+pub(super) fn groups(is_chosen: impl Fn(&str) -> bool) -> Vec<Group> {
+    let chosen = |peer: &&Peer| is_chosen(peer.name);
     let mut groups = Vec::new();
     for transport in Transport::ALL {
         for side in Side::ALL {
             let ours = (side == Side::Client).then_some(&OURS);
-            groups.extend(PEERS.iter().chain(ours).filter(chosen).map(|peer| Group { peer, side, transport }));
+            groups.extend(PEERS.iter().chain(ours).filter(&chosen).map(|peer| Group { peer, side, transport }));
         }
     }
     groups
@@ -77,12 +77,12 @@ impl Group {
 /// What the server did, it said on the client's standard error.
 fn over_stdio(cell: Cell, places: &Places, words: &[String]) -> Result<Seen> {
     let output = in_time(&places.command(words))?;
-    Ok(judge(cell.scenario, cell.era, &output, &String::from_utf8_lossy(&output.stderr)))
+    Ok(judge(&cell, &output, &String::from_utf8_lossy(&output.stderr)))
 }
 
 fn over_http(cell: Cell, places: &Places, words: &[String], served: &mut Served) -> Result<Seen> {
     // What a cell that failed left behind is not this one's.
     served.news()?;
     let output = in_time(&places.command(words))?;
-    Ok(judge(cell.scenario, cell.era, &output, &served.news()?))
+    Ok(judge(&cell, &output, &served.news()?))
 }

@@ -34,6 +34,7 @@ pub(super) fn text(cells: &[(Cell, Verdict)], shown: &[Shown], rows: &[Row]) -> 
             page += &matrix(side, era, cells, &marks)?;
         }
     }
+    page += &unasked();
     page += &scenarios();
     page += &marks.absences();
     page += &marks::faults(shown);
@@ -104,6 +105,18 @@ fn matrix(side: Side, era: Era, cells: &[(Cell, Verdict)], marks: &Marks<'_>) ->
 fn heading(era: Era) -> String {
     let word = if era == Era::Modern { "Modern" } else { "Legacy" };
     format!("{word}: {}", era.version())
+}
+
+/// Where a client has no handler that could say that it was asked.
+fn unasked() -> String {
+    let named = PEERS.iter().filter(|peer| !peer.unasked.is_empty()).map(|peer| {
+        format!(
+            "\nThe client of {} answers {} by itself: that it was asked is seen by the result alone.\n",
+            peer.name,
+            peer.unasked.join(", ")
+        )
+    });
+    named.collect()
 }
 
 fn scenarios() -> String {

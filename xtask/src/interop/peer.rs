@@ -8,6 +8,8 @@ pub(super) struct Peer {
     pub(super) pin: Pin,
     pub(super) client: Program,
     pub(super) server: Program,
+    /// What its client answers by itself: there is no handler that would be asked.
+    pub(super) unasked: &'static [&'static str],
 }
 
 /// Which committed file says its version.
@@ -38,6 +40,7 @@ pub(super) static OURS: Peer = Peer {
     pin: Pin::Cargo("mrtr"),
     client: Program::Example("interop-client"),
     server: Program::Example("interop-server"),
+    unasked: &[],
 };
 
 pub(super) static PEERS: [Peer; 6] = [
@@ -46,36 +49,42 @@ pub(super) static PEERS: [Peer; 6] = [
         pin: Pin::Python { folder: "python-2", package: "mcp" },
         client: Program::Python { environment: "python-2", script: "client_2.py" },
         server: Program::Python { environment: "python-2", script: "server_2.py" },
+        unasked: &[],
     },
     Peer {
         name: "Python 1.x",
         pin: Pin::Python { folder: "python-1", package: "mcp" },
         client: Program::Python { environment: "python-1", script: "client_1.py" },
         server: Program::Python { environment: "python-1", script: "server_1.py" },
+        unasked: &[],
     },
     Peer {
         name: "FastMCP",
         pin: Pin::Python { folder: "python-2", package: "fastmcp" },
         client: Program::Python { environment: "python-2", script: "client_fastmcp.py" },
         server: Program::Python { environment: "python-2", script: "server_fastmcp.py" },
+        unasked: &[],
     },
     Peer {
         name: "TypeScript",
         pin: Pin::Node("@modelcontextprotocol/server"),
         client: Program::Node("client.mjs"),
         server: Program::Node("server.mjs"),
+        unasked: &[],
     },
     Peer {
         name: "rmcp",
         pin: Pin::Cargo("rmcp"),
         client: Program::Bench(&["interop-client", "rmcp"]),
         server: Program::Bench(&["interop-server", "rmcp"]),
+        unasked: &[],
     },
     Peer {
         name: "neva",
         pin: Pin::Cargo("neva"),
         client: Program::Bench(&["interop-client", "neva"]),
         server: Program::Bench(&["interop-server", "neva"]),
+        unasked: &["roots"],
     },
 ];
 

@@ -166,3 +166,25 @@ const PLAIN: Scenario = Scenario {
     eras: &Era::ALL,
     transports: &Transport::ALL,
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_contract_says_of_every_scenario_what_is_expected_here() {
+        let contract = include_str!("../../interop/README.md");
+        for scenario in &SCENARIOS {
+            let opening = format!("| `{}` |", scenario.name);
+            let row = contract.lines().find(|line| line.starts_with(&opening)).expect("it has a row");
+            let Scenario { asked, end, .. } = scenario;
+            let texts = asked.iter().filter_map(|asked| asked.split_once(": ").map(|(_, text)| text));
+            let end = if let End::Text(text) = end { Some(*text) } else { None };
+            // Where nothing else is said, a row refers to the first one.
+            let row = if row.contains("as in `one-round`") { contract } else { row };
+            for text in texts.chain(end) {
+                assert!(row.contains(text), "{}: {text}", scenario.name);
+            }
+        }
+    }
+}

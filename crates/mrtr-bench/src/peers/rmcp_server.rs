@@ -16,7 +16,7 @@ use rmcp::model::{
 };
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use rmcp::{ErrorData, ServerHandler, tool, tool_handler, tool_router};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,13 +38,6 @@ pub(crate) async fn serve(port: u16) -> anyhow::Result<()> {
         stream.set_nodelay(true).expect("a connection that was just accepted");
     });
     Ok(axum::serve(listener, Router::new().route_service("/mcp", service)).await?)
-}
-
-/// Serves on standard input and output: no part of a measurement.
-#[tokio::main(flavor = "current_thread")]
-pub(crate) async fn serve_stdio() -> anyhow::Result<()> {
-    Arc::new(Tracker::new()?).serve(rmcp::transport::stdio()).await?.waiting().await?;
-    Ok(())
 }
 
 struct Tracker {

@@ -35,11 +35,11 @@ struct Scripted {
 /// Plays the scenario with the reply that the client does not take, and with another one in its place.
 pub(super) fn show(playing: &Playing<'_>, script: Script) -> Result<Shown> {
     let Script { mut replies, refused, instead, completes } = script;
-    let output = playing.play(replies.clone())?;
+    let (output, _) = playing.play(replies.clone())?;
     ensure!(all_of(&output).contains(playing.fault.seen), "it takes the reply now: {}", all_of(&output));
     let Scripted { method, result } = replies[refused].clone();
     replies[refused].result = instead.clone();
-    let output = playing.play(replies)?;
+    let (output, _) = playing.play(replies)?;
     let printed = Printed::of(&output)?;
     ensure!(printed.text == completes, "it does not complete with the other reply either: {:?}", printed.text);
     Ok(Shown {
@@ -49,12 +49,52 @@ pub(super) fn show(playing: &Playing<'_>, script: Script) -> Result<Shown> {
     })
 }
 
+/// An exchange in which a client's request lacks something, as its file has it.
+#[derive(Deserialize)]
+pub(super) struct Lacking {
+    replies: Vec<Scripted>,
+    /// The method of the request.
+    request: String,
+    /// The header that it lacks.
+    header: Option<String>,
+    /// Where in the request it lacks a member.
+    within: Option<String>,
+    member: Option<String>,
+}
+
+/// Plays the scenario, and looks for what the client's request lacks.
+pub(super) fn show_lack(playing: &Playing<'_>, lacking: Lacking) -> Result<Shown> {
+    let Lacking { replies, request, header, within, member } = lacking;
+    let (output, asked) = playing.play(replies)?;
+    let asked = asked.iter().find(|asked| asked.message["method"] == *request);
+    let asked = asked.with_context(|| format!("there was no {request}: {}", all_of(&output)))?;
+    let came = if let Some(header) = header {
+        ensure!(!asked.headers.contains(&header), "it sends the header {header} now");
+        format!("a request {request} without the header {header}")
+    } else {
+        let within = asked.message.pointer(&within.unwrap_or_default()).context("the request has another shape")?;
+        let member = member.unwrap_or_default();
+        ensure!(within.pointer(&member).is_none(), "it declares {member} now");
+        format!("a request {request} with these capabilities:\n{within}")
+    };
+    Ok(Shown { sent: "the replies of the script".to_owned(), came, but: String::new() })
+}
+
+/// What a client has asked.
+struct Asked {
+    /// The names of its headers, in lower case.
+    headers: Vec<String>,
+    message: Value,
+}
+
 impl Playing<'_> {
-    fn play(&self, replies: Vec<Scripted>) -> Result<Output> {
+    /// What the client printed, and what it asked.
+    fn play(&self, replies: Vec<Scripted>) -> Result<(Output, Vec<Asked>)> {
         let server = Server::start(replies)?;
         let url = format!("http://{}/mcp", server.address);
         let words = self.places.words(&self.peer.client, &[self.fault.scenario, self.fault.era.word(), "http", &url]);
-        in_time(&self.places.command(&words))
+        let output = in_time(&self.places.command(&words))?;
+        Ok((output, server.end()))
     }
 }
 
@@ -62,7 +102,7 @@ impl Playing<'_> {
 struct Server {
     address: SocketAddr,
     is_over: Arc<AtomicBool>,
-    serving: Option<JoinHandle<()>>,
+    serving: Option<JoinHandle<Vec<Asked>>>,
 }
 
 impl Server {
@@ -72,40 +112,51 @@ impl Server {
         let is_over = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&is_over);
         let serving = thread::spawn(move || {
+            let mut asked = Vec::new();
             for stream in listener.incoming() {
                 if ended.load(Ordering::Relaxed) {
-                    return;
+                    break;
                 }
                 // What a client breaks off is its own business.
-                let _ = stream.map_err(Into::into).and_then(|stream| reply(stream, &mut replies));
+                asked.extend(stream.map_err(Into::into).and_then(|stream| reply(stream, &mut replies)));
             }
+            asked
         });
         Ok(Self { address, is_over, serving: Some(serving) })
+    }
+
+    /// Ends it, and gives what it was asked.
+    fn end(mut self) -> Vec<Asked> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Vec<Asked> {
+        self.is_over.store(true, Ordering::Relaxed);
+        // It waits for a connection, and looks whether it is over.
+        let _ = TcpStream::connect(self.address);
+        self.serving.take().and_then(|serving| serving.join().ok()).unwrap_or_default()
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        self.is_over.store(true, Ordering::Relaxed);
-        // It waits for a connection, and looks whether it is over.
-        let _ = TcpStream::connect(self.address);
-        let _ = self.serving.take().map(JoinHandle::join);
+        self.stop();
     }
 }
 
 /// Answers one request, with the next reply that there is for its method.
-fn reply(mut stream: TcpStream, replies: &mut Vec<Scripted>) -> Result<()> {
+fn reply(mut stream: TcpStream, replies: &mut Vec<Scripted>) -> Result<Asked> {
     let mut reader = BufReader::new(stream.try_clone()?);
-    let mut length = 0;
+    let (mut length, mut headers) = (0, Vec::new());
     // The first line says where it goes, which is always the same.
     reader.read_line(&mut String::new())?;
     loop {
         let mut line = String::new();
         reader.read_line(&mut line)?;
-        match line.split_once(':') {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => length = value.trim().parse()?,
-            None => break,
-            Some(_) => {}
+        let Some((name, value)) = line.split_once(':') else { break };
+        headers.push(name.to_ascii_lowercase());
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse()?;
         }
     }
     let mut body = vec![0; length];
@@ -126,5 +177,5 @@ fn reply(mut stream: TcpStream, replies: &mut Vec<Scripted>) -> Result<()> {
     let body = body.to_string();
     let head = format!("HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n", body.len());
     stream.write_all(format!("{head}Connection: close\r\n\r\n{body}").as_bytes())?;
-    Ok(())
+    Ok(Asked { headers, message })
 }

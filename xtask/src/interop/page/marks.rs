@@ -74,7 +74,7 @@ pub(super) fn faults(shown: &[Shown]) -> String {
         let (peer, side, number) = (fault.peer, fault.side.word(), number(fault));
         let _ = write!(
             text,
-            "\n### {number}. {peer}, as a {side}\n\nIn `{}`, {}: {}.\n\nClause: {}.\n\n```text\nsent: {sent}\ncame: {came}\n```\n\n{}\n",
+            "\n### {number}. {peer}, as a {side}\n\nIn `{}`, {}: {}.\n\nClause: {}.\n\n```text\nsent: {sent}\ncame: {came}\n```\n{}",
             fault.scenario,
             fault.era.word(),
             fault.what,
@@ -88,8 +88,9 @@ pub(super) fn faults(shown: &[Shown]) -> String {
 /// A sentence, and the message that it is about as a block, if there is one.
 fn indented(but: &str) -> String {
     match but.split_once('\n') {
-        Some((sentence, message)) => format!("{sentence}\n\n```text\n{message}\n```"),
-        None => but.to_owned(),
+        Some((sentence, message)) => format!("\n{sentence}\n\n```text\n{message}\n```\n"),
+        None if but.is_empty() => String::new(),
+        None => format!("\n{but}\n"),
     }
 }
 

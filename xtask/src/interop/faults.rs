@@ -38,8 +38,8 @@ pub(super) static FAULTS: [Fault; 8] = [
         era: Era::Legacy,
         transports: &[Transport::Http],
         seen: "nothing came in time",
-        what: "`ServerSession.list_roots` does not say which call it belongs to, so that it goes to a stream that a client \
-               need not have opened",
+        what: "`ServerSession.list_roots` does not say which call it belongs to, so that it goes to the stream of a GET, \
+               which a client need not open; ours does not",
         clause: ON_STREAMS,
         evidence: Evidence::OtherStream,
     },

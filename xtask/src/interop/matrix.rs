@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::cell::{Cell, Seen, Side};
 use super::expect::judge;
-use super::peer::{OURS, PEERS, Peer};
+use super::peer::{OURS, PEERS, Peer, Program};
 use super::places::Places;
 use super::pool;
 use super::process::{Served, in_time};
@@ -46,43 +46,44 @@ impl Group {
     }
 
     fn run(self, places: &Places, index: usize) -> Vec<(Cell, Seen)> {
-        let (client, server) = match self.side {
-            Side::Client => (&self.peer.client, &OURS.server),
-            Side::Server => (&OURS.client, &self.peer.server),
-        };
         eprintln!("=== {} as a {} over {}", self.peer.name, self.side.word(), self.transport.name());
-        let mut served = (self.transport == Transport::Http).then(|| {
-            let said = places.folder.join(format!("said-{index}.txt"));
-            Served::start(said, |address| places.command(&places.words(server, &["http", &address.port().to_string()])))
-        });
-        let mut play = |cell: Cell| {
-            let mut words = places.words(client, &[cell.scenario.name, cell.era.word()]);
-            match &mut served {
-                None => {
-                    words.push("stdio".to_owned());
-                    words.extend(places.words(server, &["stdio"]));
-                    over_stdio(cell, places, &words)
-                }
-                Some(Ok(served)) => {
-                    words.extend(["http".to_owned(), served.url()]);
-                    over_http(cell, places, &words, served)
-                }
-                Some(Err(error)) => Ok(Seen::Failed(format!("{error:#}"))),
-            }
+        let mut running = (self.transport == Transport::Http).then(|| self.serve(places, index));
+        let mut play = |cell| match &mut running {
+            None => self.over_stdio(cell, places),
+            Some(Ok(served)) => self.over_http(cell, places, served),
+            Some(Err(error)) => Ok(Seen::Failed(format!("{error:#}"))),
         };
         self.cells().map(|cell| (cell, play(cell).unwrap_or_else(|error| Seen::Failed(format!("{error:#}"))))).collect()
     }
-}
 
-/// What the server did, it said on the client's standard error.
-fn over_stdio(cell: Cell, places: &Places, words: &[String]) -> Result<Seen> {
-    let output = in_time(&places.command(words))?;
-    Ok(judge(&cell, &output, &String::from_utf8_lossy(&output.stderr)))
-}
+    fn client(self) -> &'static Program {
+        if self.side == Side::Client { &self.peer.client } else { &OURS.client }
+    }
 
-fn over_http(cell: Cell, places: &Places, words: &[String], served: &mut Served) -> Result<Seen> {
-    // What a cell that failed left behind is not this one's.
-    served.news()?;
-    let output = in_time(&places.command(words))?;
-    Ok(judge(&cell, &output, &served.news()?))
+    fn server(self) -> &'static Program {
+        if self.side == Side::Server { &self.peer.server } else { &OURS.server }
+    }
+
+    fn serve(self, places: &Places, index: usize) -> Result<Served> {
+        let said = places.folder.join(format!("said-{index}.txt"));
+        Served::start(said, |address| {
+            places.command(&places.words(self.server(), &["http", &address.port().to_string()]))
+        })
+    }
+
+    /// What the server did, it said on the client's standard error.
+    fn over_stdio(self, cell: Cell, places: &Places) -> Result<Seen> {
+        let mut words = places.words(self.client(), &[cell.scenario.name, cell.era.word(), "stdio"]);
+        words.extend(places.words(self.server(), &["stdio"]));
+        let output = in_time(&places.command(&words))?;
+        Ok(judge(&cell, &output, &String::from_utf8_lossy(&output.stderr)))
+    }
+
+    fn over_http(self, cell: Cell, places: &Places, served: &mut Served) -> Result<Seen> {
+        // What a cell that failed left behind is not this one's.
+        served.news()?;
+        let words = places.words(self.client(), &[cell.scenario.name, cell.era.word(), "http", &served.url()]);
+        let output = in_time(&places.command(&words))?;
+        Ok(judge(&cell, &output, &served.news()?))
+    }
 }

@@ -1,6 +1,7 @@
 //! As much of HTTP as an exchange needs: a request by hand, and the messages of its reply.
 
-use std::io::{BufRead, BufReader, Lines, Write};
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Lines, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -20,10 +21,10 @@ pub(super) fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)
     let mut head = format!("{method} /mcp HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n");
     head += "Accept: application/json, text/event-stream\r\n";
     if !body.is_empty() {
-        head += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
+        write!(head, "Content-Type: application/json\r\nContent-Length: {}\r\n", body.len())?;
     }
     for (name, value) in headers {
-        head += &format!("{name}: {value}\r\n");
+        write!(head, "{name}: {value}\r\n")?;
     }
     stream.write_all(format!("{head}\r\n{body}").as_bytes())?;
     let mut lines = BufReader::new(stream).lines();
@@ -32,7 +33,7 @@ pub(super) fn request(address: SocketAddr, method: &str, headers: &[(&str, &str)
         let line = line.context("the head of the reply did not come")?;
         match line.split_once(':') {
             Some((name, value)) if name.eq_ignore_ascii_case("mcp-session-id") => {
-                session = Some(value.trim().to_owned())
+                session = Some(value.trim().to_owned());
             }
             None if line.is_empty() => break,
             _ => {}

@@ -39,7 +39,7 @@ async fn main() -> Result<()> {
     };
     let asked = Asked::default();
     // A server that has nothing to say any more is found out before the harness ends this.
-    let client = client.limits(Limits { exchange: Duration::from_secs(20), ..Limits::default() });
+    let client = client.limits(Limits { exchange: Duration::from_secs(40), ..Limits::default() });
     let client = answering(client, scenario, &asked).build();
     let outcome = play(&client, scenario).await;
     let (text, is_error, code) = match outcome {

@@ -1,94 +1,85 @@
-//! `cargo xtask interop`: clients of other SDKs, as they come, call our server and answer what it asks; and our client and
-//! our command call servers of other SDKs, of both eras.
+//! `cargo xtask interop`: our client and server with those of other SDKs, scenario by scenario, and what came of it in
+//! `docs/INTEROP.md`.
 //!
-//! The server is `examples/azure_devops.rs`, unchanged, in a process of its own for each call: what it did is counted by
-//! what it printed.
+//! A scenario is a row of `scenario.rs`, an SDK a row of `peer.rs`; what their programs do is in `xtask/interop`. Each
+//! cell is one process of the client's. A cell that fails must be explained: by a lack of the SDK, or by a fault of the
+//! peer that an exchange without our software shows.
 
-mod by_command;
-mod clients;
+mod as_they_come;
+mod cell;
+mod evidence;
+mod expect;
+mod faults;
+mod matrix;
+mod packages;
+mod page;
+mod peer;
+mod places;
+mod pool;
+mod process;
 mod python;
 mod report;
-mod servers;
+mod scenario;
 mod tracker;
+mod verdict;
+mod versions;
 
-use std::path::{Path, PathBuf};
-use std::thread::{self, JoinHandle};
+use anyhow::{Context, Result};
 
-use anyhow::{Result, anyhow};
+pub(crate) use packages::Installation;
 
-use crate::metadata::Metadata;
 use crate::workspace::print;
-use crate::{Outcome, build_flags, metadata, npm};
-use clients::Client;
-use report::Row;
+use crate::{Outcome, build_flags, metadata};
+use places::Places;
+use verdict::Verdict;
 
-/// The clients that come over the network, on their way while something else is done.
-pub(crate) struct Installation(JoinHandle<Result<Packages>>);
-
-/// Where they are.
-struct Packages {
-    node: PathBuf,
-    npm: PathBuf,
-    /// That of the 1.x line.
-    python: PathBuf,
-    /// That of the 2.x line.
-    python_2: PathBuf,
+#[derive(clap::Args, Default)]
+pub(crate) struct Options {
+    /// Writes docs/INTEROP.md, instead of comparing it
+    #[arg(long, conflicts_with = "only")]
+    write: bool,
+    /// Runs only the cells of the SDKs whose name has this in it, and leaves the page alone
+    #[arg(long, value_name = "SDK")]
+    only: Option<String>,
 }
 
-impl Installation {
-    /// Nothing where the clients cannot be had: without npm or Python, unless a CI relies on them.
-    pub(crate) fn begin() -> Result<Option<Self>> {
-        let is_possible = (npm::is_there() && python::is_there()) || std::env::var_os("CI").is_some();
-        is_possible.then(Self::begin_anyway).transpose()
-    }
-
-    fn begin_anyway() -> Result<Self> {
-        let metadata = metadata::read()?;
-        // Node is where the conformance suite has it, if that was installed.
-        let conformance = metadata.target_directory.join("conformance");
-        let folder = folder(&metadata);
-        Ok(Self(thread::spawn(move || {
-            let npm = npm::install("interop/node", &folder)?;
-            let python = python::install("interop/python-1", &folder)?;
-            let python_2 = python::install("interop/python-2", &folder)?;
-            Ok(Packages { node: npm::node(&conformance)?, npm, python, python_2 })
-        })))
-    }
-
-    fn finish(self) -> Result<Packages> {
-        self.0.join().map_err(|_| anyhow!("the installation panicked"))?
-    }
-}
-
-pub(crate) fn run() -> Result<Outcome> {
-    run_with(Installation::begin_anyway()?)
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
+    run_with(options, Installation::begin_anyway()?)
 }
 
 /// Runs it as part of all tests, where its installation was begun.
 pub(crate) fn run_where_possible(packages: Option<Installation>) -> Result<Outcome> {
-    packages.map_or(Ok(Outcome::LeftOut("npm or Python")), run_with)
+    packages.map_or(Ok(Outcome::LeftOut("npm or Python")), |packages| run_with(&Options::default(), packages))
 }
 
-fn run_with(packages: Installation) -> Result<Outcome> {
+fn run_with(options: &Options, packages: Installation) -> Result<Outcome> {
     let metadata = metadata::read()?;
-    build_flags::programs(&metadata, &["azure_devops", "interop-client", "mrtr"])?;
+    build_flags::programs(&metadata, &["azure_devops", "interop-client", "interop-server", "mrtr"])?;
     build_flags::peers(&metadata)?;
-    let packages = packages.finish()?;
     let programs = metadata.target_directory.join("debug");
-    let clients = clients::all(&packages, &programs);
-    let mut rows: Vec<Row> = clients.iter().map(|client| row(client, &programs)).collect();
-    rows.extend(servers::rows(&packages, &programs));
-    rows.extend(by_command::rows(&packages, &programs, &folder(&metadata)));
-    print(&report::as_table(&rows))?;
-    Ok(if rows.iter().any(Row::has_failed) { Outcome::Failed } else { Outcome::Passed })
+    let folder = packages::folder(&metadata.target_directory);
+    let places = Places { packages: packages.finish()?, programs, folder };
+    let seen = matrix::run(&matrix::groups(|peer| options.chooses(peer)), &places);
+    let cells: Vec<_> = seen.into_iter().map(|(cell, seen)| (cell, Verdict::of(&cell, seen))).collect();
+    let rows = if options.only.is_none() { as_they_come::rows(&places) } else { Vec::new() };
+    let faults: Vec<_> = faults::FAULTS.iter().filter(|fault| options.chooses(fault.peer)).collect();
+    let shown = pool::run(&faults, |_, fault| evidence::show(fault, &places));
+    print(&report::text(&cells, &rows))?;
+    let has_failed =
+        cells.iter().any(|(_, verdict)| !verdict.is_explained()) || rows.iter().any(|row| row.seen.is_err());
+    let shown: Vec<_> = shown.into_iter().collect::<Result<_>>().context("a fault can no longer be shown")?;
+    if has_failed {
+        return Ok(Outcome::Failed);
+    }
+    if options.only.is_some() {
+        return Ok(Outcome::Passed);
+    }
+    page::keep(&page::text(&cells, &shown, &rows)?, options.write)
 }
 
-fn row(client: &Client, programs: &Path) -> Row {
-    eprintln!("=== {client}");
-    Row { who: client.to_string(), seen: client.call(&programs.join("azure_devops")) }
-}
-
-/// Where packages are kept.
-fn folder(metadata: &Metadata) -> PathBuf {
-    metadata.target_directory.join("interop")
+impl Options {
+    /// Whether the cells of an SDK are run.
+    fn chooses(&self, peer: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| peer.to_lowercase().contains(&only.to_lowercase()))
+    }
 }

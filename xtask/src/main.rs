@@ -48,8 +48,8 @@ enum Command {
     PublicApi,
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
-    /// Has clients of other SDKs call our server, over each transport
-    Interop,
+    /// Has clients and servers of other SDKs talk with ours, and checks docs/INTEROP.md
+    Interop(interop::Options),
     /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
     Chaos(chaos::Options),
     /// Lists public items without an example that runs, and fails for crates in which all have one
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
         Command::Conformance => conformance::run(),
-        Command::Interop => interop::run(),
+        Command::Interop(options) => interop::run(&options),
         Command::Chaos(options) => chaos::run(&options),
         Command::DocExamples => doc_examples::run(),
         Command::ReadmeProjects => readme_projects::run(),

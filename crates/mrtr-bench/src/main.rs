@@ -121,14 +121,14 @@ enum Part {
     /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
-    /// Calls a server with the client of another SDK; `cargo xtask interop` runs it
+    /// Serves the interop matrix with another SDK; `cargo xtask interop` runs it
     #[cfg(feature = "peers")]
     #[command(hide = true)]
-    RmcpClient(peers::rmcp_client::Options),
-    /// Serves with another SDK on standard input and output; `cargo xtask interop` runs it
+    InteropServer(peers::interop::ServerOptions),
+    /// Has a conversation of the interop matrix with another SDK; `cargo xtask interop` runs it
     #[cfg(feature = "peers")]
     #[command(hide = true)]
-    RmcpServer,
+    InteropClient(peers::interop::ClientOptions),
     /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
     Calls,
 }
@@ -185,9 +185,9 @@ impl Part {
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
             #[cfg(feature = "peers")]
-            Self::RmcpClient(options) => peers::rmcp_client::run(&options),
+            Self::InteropServer(options) => peers::interop::serve(&options),
             #[cfg(feature = "peers")]
-            Self::RmcpServer => peers::rmcp_server::serve_stdio(),
+            Self::InteropClient(options) => peers::interop::call(&options),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

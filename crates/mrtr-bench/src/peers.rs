@@ -1,7 +1,8 @@
-//! The two tools of the bench on other servers, each written as that server's own documentation shows.
+//! The software of others: the two tools of the bench on their servers, and their programs of the interop matrix, each
+//! written as its own documentation shows.
 
+pub(crate) mod interop;
 pub(crate) mod neva_server;
-pub(crate) mod rmcp_client;
 #[cfg(test)]
 mod rmcp_inline_await;
 pub(crate) mod rmcp_server;

@@ -1,62 +1,30 @@
-//! The server under test, over HTTP: a process on a free port that is gone when this is.
+//! The tracker of `examples/azure_devops.rs`, unchanged: what clients call as they come.
 
-use std::io::Read;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 
-pub(super) struct Tracker {
-    process: Child,
-    address: SocketAddr,
-}
+use super::places::Places;
+use super::process::Served;
 
-impl Tracker {
-    pub(super) fn start(program: &Path) -> Result<Self> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+/// Starts it over HTTP.
+pub(super) fn start(places: &Places, said: PathBuf) -> Result<Served> {
+    let program = places.program("azure_devops");
+    Served::start(said, |address| {
         let mut command = Command::new(program);
         command.env("TRACKER_ADDRESS", address.to_string()).env("MRTR_STATE_KEYS", KEYS);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
-        let tracker = Self { process, address };
-        let patience = Instant::now() + Duration::from_secs(10);
-        while !listens(address) {
-            if Instant::now() > patience {
-                bail!("the server does not listen at {address}");
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Ok(tracker)
-    }
-
-    pub(super) fn url(&self) -> String {
-        format!("http://{}/mcp", self.address)
-    }
-
-    /// Ends it, and gives what it printed.
-    pub(super) fn end(mut self) -> Result<String> {
-        self.process.kill()?;
-        let mut printed = String::new();
-        self.process.stdout.take().context("standard output is piped")?.read_to_string(&mut printed)?;
-        Ok(printed)
-    }
+        command
+    })
 }
 
-impl Drop for Tracker {
-    fn drop(&mut self) {
-        // It may be gone already, which is as well.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-/// Whether there is a listener: not so if a connection was made from the very port that it goes to, and met itself.
-pub(super) fn listens(address: SocketAddr) -> bool {
-    TcpStream::connect(address).is_ok_and(|stream| stream.local_addr().is_ok_and(|local| local != address))
+/// The words that start it over stdio; its keys are in the environment.
+pub(super) fn words(places: &Places) -> [String; 2] {
+    [places.program("azure_devops").display().to_string(), "--stdio".to_owned()]
 }
 
 /// A key for tests.
 pub(super) const KEYS: &str = "tracker=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+
+/// What it says when it has made the link of the scenario.
+pub(super) const LINKED: &str = "tracker: #4522 is linked to #4301";

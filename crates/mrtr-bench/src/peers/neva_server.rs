@@ -47,11 +47,11 @@ async fn link(_duplicate: u64, _original: u64) -> Result<(), Error> {
     Ok(())
 }
 
-fn resolution() -> Schema {
+pub(super) fn resolution() -> Schema {
     Schema::SingleUntitledEnum(UntitledSingleSelectEnumSchema { r#enum: resolutions(), ..Default::default() })
 }
 
-fn count(fields: &Value) -> usize {
+pub(super) fn count(fields: &Value) -> usize {
     fields.as_object().map_or(0, Map::len)
 }
 

@@ -16,7 +16,7 @@ use rmcp::model::{
 };
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
+use rmcp::{ErrorData, ServerHandler, tool, tool_handler, tool_router};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,13 +38,6 @@ pub(crate) async fn serve(port: u16) -> anyhow::Result<()> {
         stream.set_nodelay(true).expect("a connection that was just accepted");
     });
     Ok(axum::serve(listener, Router::new().route_service("/mcp", service)).await?)
-}
-
-/// Serves on standard input and output: no part of a measurement.
-#[tokio::main(flavor = "current_thread")]
-pub(crate) async fn serve_stdio() -> anyhow::Result<()> {
-    Arc::new(Tracker::new()?).serve(rmcp::transport::stdio()).await?.waiting().await?;
-    Ok(())
 }
 
 struct Tracker {
@@ -140,12 +133,12 @@ impl ServerHandler for Tracker {
 #[expect(clippy::unused_async, reason = "a real tracker is asked over the network")]
 async fn link(_duplicate: u64, _original: u64) {}
 
-fn resolution_form() -> ElicitationSchema {
+pub(super) fn resolution_form() -> ElicitationSchema {
     let resolution = EnumSchema::builder(resolutions()).untitled().build();
     ElicitationSchema::builder().required_enum_schema("resolution", resolution).build_unchecked()
 }
 
-fn original_form() -> ElicitationSchema {
+pub(super) fn original_form() -> ElicitationSchema {
     let id = PrimitiveSchemaDefinition::Integer(IntegerSchema::new());
     ElicitationSchema::builder().required_property("duplicateOfId", id).build_unchecked()
 }
@@ -155,12 +148,12 @@ fn answer<T: DeserializeOwned>(answer: Option<Value>) -> Result<T, ErrorData> {
     serde_json::from_value(result.content.unwrap_or_default()).map_err(invalid)
 }
 
-fn text(message: String) -> CallToolResponse {
+pub(super) fn text(message: String) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(message)]).into()
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "`map_err` hands errors over by value")]
-fn invalid(reason: impl ToString) -> ErrorData {
+pub(super) fn invalid(reason: impl ToString) -> ErrorData {
     ErrorData::invalid_params(reason.to_string(), None)
 }
 

@@ -103,7 +103,7 @@ fn text_of_message(message: PromptMessage) -> String {
 fn text_of_contents(contents: ResourceContents) -> String {
     match contents {
         ResourceContents::Text(text) => text.text,
-        _ => String::new(),
+        ResourceContents::Blob(_) => String::new(),
     }
 }
 

@@ -29,7 +29,7 @@ impl Calculator {
 #[tool_handler]
 impl ServerHandler for Calculator {}
 
-#[expect(clippy::large_futures, reason = "it is rmcp's, and there is one of it")]
+#[allow(clippy::large_futures, reason = "rmcp's is as large as its features make it")]
 #[tokio::main]
 async fn main() -> Result<()> {
     mrtr::init_logging();

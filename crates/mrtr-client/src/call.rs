@@ -144,6 +144,11 @@ impl Call {
         }
     }
 
+    /// Whether it waits to poll its task: what was sent before has arrived.
+    pub(crate) fn polls_next(&self) -> bool {
+        matches!(self.phase, Phase::Waiting(_, Sending::GetTask))
+    }
+
     fn open_questions(&self) -> Vec<(String, InputRequest)> {
         let open = self.pending.unanswered();
         open.filter_map(|key| Some((key.to_owned(), self.pending.question(key)?.clone()))).collect()

@@ -57,7 +57,7 @@ pub enum RoundOutcome {
     /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: go on
     /// after this long.
     BackOff(PendingCall, Duration),
-    /// The call has become a task: go on to poll it, after this long.
+    /// The call has become a task, and has whatever was sent to it: go on to poll it, after this long.
     Task(PendingCall, Duration),
 }
 
@@ -353,10 +353,10 @@ impl<'a> CallDriver<'a> {
 impl RoundOutcome {
     /// What a single round came to.
     fn of(call: Call) -> Result<Self, CallError> {
-        let action = call.action();
+        let (action, polls_next) = (call.action(), call.polls_next());
         match (action, call.end()) {
             (Action::Done, (Some(CallOutcome::Complete(result)), _)) => Ok(Self::Complete(result)),
-            (Action::Wait(pause), (_, pending)) if pending.task().is_some() => Ok(Self::Task(pending, pause)),
+            (Action::Wait(pause), (_, pending)) if polls_next => Ok(Self::Task(pending, pause)),
             (Action::Wait(pause), (_, pending)) => Ok(Self::BackOff(pending, pause)),
             (Action::Gather(_), (_, pending)) => Ok(Self::Asked(pending)),
             (_, (outcome, pending)) => Err(failed(outcome, pending)),

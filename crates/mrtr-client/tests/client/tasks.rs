@@ -161,6 +161,18 @@ async fn a_task_is_driven_by_hand_as_well() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn answers_that_a_busy_server_did_not_take_are_told_apart_from_those_it_has() {
+    let script = Script::new().result(created()).result(asks(&["a"])).busy(None).result(acknowledged());
+    let client = rooted(script.clone());
+    let RoundOutcome::Task(pending, _) = client.call_tool_once("t", json!({})).await.unwrap() else { panic!("a task") };
+    let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("it asks") };
+    pending.answer("a", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
+    let RoundOutcome::BackOff(pending, _) = client.advance(pending).await.unwrap() else { panic!("it is busy") };
+    assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Task(..)));
+    assert_eq!(methods(&script), ["tools/call", "tasks/get", "tasks/update", "tasks/update"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn tk_8_a_client_that_will_not_answer_can_cancel() {
     let script = Script::new().result(created()).result(asks(&["a"])).result(acknowledged());
     let client = Client::builder(script.clone()).on_roots(|_| async { Err::<Vec<_>, _>("no") }).build();

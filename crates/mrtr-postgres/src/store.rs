@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use deadpool::managed::QueueMode;
 use deadpool_postgres::{Pool, Runtime, Timeouts};
 use mrtr_server::extend::Clock;
 use mrtr_state::{ProcessRandom, Random, Timestamp};
@@ -102,6 +103,8 @@ impl PostgresStore {
             Timeouts { wait: Some(options.wait), create: Some(options.patience), recycle: Some(options.patience) };
         let pool = Pool::builder(tls.manager(address.clone()))
             .max_size(options.connections)
+            // The one that was used last: its process of the database's is awake, and has everything at hand.
+            .queue_mode(QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .timeouts(timeouts)
             .build()

@@ -305,6 +305,21 @@ async fn an_instance_that_stops_while_it_claims_keeps_no_task_from_others() {
     assert_eq!(store.acquire(&wanted("other")).await.unwrap().tasks.len(), 1);
 }
 
+/// Without a pause a runner would ask again and again, hundreds of times a second.
+#[tokio::test]
+async fn a_row_that_another_session_has_locked_is_not_said_to_be_due_at_once() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let (store, other) = (connect(&address).await, client(&address).await);
+    store.create(new_task("index"), 9).await.unwrap();
+    other.batch_execute("BEGIN; SELECT * FROM mrtr.state FOR UPDATE").await.unwrap();
+    let locked = store.acquire(&wanted("index")).await.unwrap();
+    assert_eq!(locked.tasks, []);
+    assert!(locked.next.unwrap() >= Duration::from_millis(100), "{:?}", locked.next);
+    other.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(store.acquire(&wanted("index")).await.unwrap().tasks.len(), 1);
+}
+
 #[tokio::test]
 async fn the_clock_of_the_database_decides() {
     let Some(cluster) = Cluster::shared() else { return };
@@ -435,7 +450,13 @@ fn new_task(tool: &str) -> NewTask {
 }
 
 fn wanted(tool: &str) -> Wanted {
-    Wanted { tools: vec![tool.to_owned()], lease: Duration::from_secs(30), most: 1, may_have_suspect: true }
+    Wanted {
+        tools: vec![tool.to_owned()],
+        lease: Duration::from_secs(30),
+        most: 1,
+        may_have_suspect: true,
+        running: Vec::new(),
+    }
 }
 
 fn owner() -> Owner {

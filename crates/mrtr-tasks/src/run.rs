@@ -62,7 +62,8 @@ async fn look_for_work(inner: &Arc<Inner>) {
         let free = workers.available_permits();
         if free > 0 {
             let may_have_suspect = suspect.available_permits() > 0;
-            let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect };
+            let running = inner.running_here();
+            let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect, running };
             match inner.store.acquire(&wanted).await {
                 // The store was asked before the shutdown, and answered after it: another instance goes on at once.
                 Ok(acquired) if inner.is_shutting_down() => {

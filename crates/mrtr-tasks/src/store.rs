@@ -170,7 +170,7 @@ pub struct Created {
 /// use mrtr_tasks::store::Wanted;
 ///
 /// let lease = Duration::from_secs(30);
-/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true };
+/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true, running: Vec::new() };
 /// # drop(wanted);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,6 +185,9 @@ pub struct Wanted {
     pub most: usize,
     /// Whether one of them, and no more, may be a [suspect](TaskRecord::is_suspect): the others are put off.
     pub may_have_suspect: bool,
+    /// What runs in this instance: it is left out, though its lease may be over, for a task never runs beside itself in
+    /// one process. How soon there may be more leaves it out too.
+    pub running: Vec<TaskId>,
 }
 
 impl Wanted {
@@ -196,7 +199,7 @@ impl Wanted {
     /// use mrtr_tasks::store::Wanted;
     ///
     /// let lease = Duration::from_secs(30);
-    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true };
+    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true, running: Vec::new() };
     /// assert_eq!(wanted.event(&[]), Event::Acquire { lease, may_be_suspect: true });
     /// ```
     pub fn event(&self, taken: &[AcquiredTask]) -> Event<'static> {

@@ -10,6 +10,7 @@ use mrtr_server::extend::{Host, StopReason, StopSignal};
 use mrtr_state::ProcessRandom;
 use tokio::sync::{Notify, watch};
 
+use crate::TaskId;
 use crate::hub::Hub;
 use crate::options::TaskOptions;
 use crate::store::{Run, TaskStore};
@@ -149,6 +150,11 @@ impl Inner {
 
     fn signals(&self) -> std::sync::MutexGuard<'_, HashMap<Run, StopSignal>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The tasks that run in this instance.
+    pub(crate) fn running_here(&self) -> Vec<TaskId> {
+        self.signals().keys().map(|run| run.id).collect()
     }
 
     /// Takes note of a run of this instance, for as long as the value lives.

@@ -70,8 +70,13 @@ impl Store {
     fn claim(&mut self) -> Result<()> {
         let mut runs = Vec::new();
         while runs.len() < self.tasks {
-            let wanted =
-                Wanted { tools: vec![self.tool.clone()], lease: LEASE, most: self.at_once, may_have_suspect: true };
+            let wanted = Wanted {
+                tools: vec![self.tool.clone()],
+                lease: LEASE,
+                most: self.at_once,
+                may_have_suspect: true,
+                running: Vec::new(),
+            };
             let acquired = self.runtime.block_on(self.kept.acquire(&wanted))?.tasks;
             ensure!(!acquired.is_empty(), "no task is due");
             runs.extend(acquired.iter().map(|task| Run { id: task.record.id, fence: task.record.fence }));

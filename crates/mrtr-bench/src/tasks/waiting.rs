@@ -189,7 +189,7 @@ fn on_core() -> Result<Duration> {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: AT_ONCE, may_have_suspect: true }
+    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: AT_ONCE, may_have_suspect: true, running: Vec::new() }
 }
 
 /// No server here has it, so that no runner takes its tasks.

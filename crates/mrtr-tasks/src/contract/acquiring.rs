@@ -132,7 +132,8 @@ pub(super) async fn one_suspect_is_taken_at_a_time(trial: &Trial) {
     }
     let mut taken = vec![trial.take().await.record];
     trial.clock.pass(Duration::from_secs(1));
-    let wanted = Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: false };
+    let wanted =
+        Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: false, running: Vec::new() };
     let acquired = trial.store.acquire(&wanted).await.expect("a store that works gives work");
     assert_eq!(acquired.tasks, [], "a runner that has a suspect gets no other");
     for _ in 0..2 {
@@ -142,6 +143,33 @@ pub(super) async fn one_suspect_is_taken_at_a_time(trial: &Trial) {
     taken.sort_by_key(|record| record.id);
     taken.dedup_by_key(|record| record.id);
     assert_eq!(taken.iter().map(|record| record.lost_runs).collect::<Vec<_>>(), [2; 3], "each has its turn");
+}
+
+/// Beside a run that is only late, another would repeat what it does.
+pub(super) async fn what_runs_in_the_instance_is_left_out(trial: &Trial) {
+    let (late, soon) = (trial.running().await, Duration::from_secs(2));
+    let other = trial.running().await;
+    trial.store.hand_over(other, LEASE + soon).await.expect("the run has the task");
+    trial.clock.pass(LEASE);
+    let wanted =
+        |running| Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: true, running };
+    let acquire = async |running| trial.store.acquire(&wanted(running)).await.expect("a store that works gives work");
+    let left_out = acquire(vec![late.id]).await;
+    assert_eq!(
+        (left_out.tasks, left_out.next),
+        (Vec::new(), Some(soon)),
+        "what runs here is neither taken nor to come"
+    );
+    trial.store.record(late, entry("late")).await.expect("none has taken it over");
+    trial.clock.pass(soon);
+    let taken = acquire(vec![late.id]).await.tasks;
+    assert_eq!(taken.iter().map(|task| task.record.id).collect::<Vec<_>>(), [other.id], "the others are taken");
+    let taken = acquire(vec![other.id]).await.tasks;
+    assert_eq!(
+        taken.iter().map(|task| task.record.id).collect::<Vec<_>>(),
+        [late.id],
+        "another instance takes it over"
+    );
 }
 
 pub(super) async fn a_retry_forgets_lost_runs(trial: &Trial) {
@@ -165,7 +193,8 @@ pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
     let taken = trial.take().await;
     let found = (taken.record.lost_runs, taken.record.fence, taken.entries.len());
     assert_eq!(found, (0, run.fence + 1, 1), "a run that hands over is not lost, and neither is what it recorded");
-    let wanted = Wanted { tools: vec!["index".into()], lease: LEASE, most: 1, may_have_suspect: true };
+    let wanted =
+        Wanted { tools: vec!["index".into()], lease: LEASE, most: 1, may_have_suspect: true, running: Vec::new() };
     trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
     let again = trial.store.acquire(&wanted).await.expect("a store that works gives work");
     assert_eq!(again.tasks.len(), 1, "without a pause it goes on at once");

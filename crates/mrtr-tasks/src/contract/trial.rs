@@ -50,7 +50,7 @@ impl Trial {
     pub(super) async fn acquire_of(&self, tools: &[&str], most: usize) -> Acquired {
         let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
         self.store
-            .acquire(&Wanted { tools, lease: LEASE, most, may_have_suspect: true })
+            .acquire(&Wanted { tools, lease: LEASE, most, may_have_suspect: true, running: Vec::new() })
             .await
             .expect("a store that works gives work")
     }

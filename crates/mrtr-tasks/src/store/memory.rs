@@ -110,7 +110,7 @@ impl TaskStore for MemoryTaskStore {
         let now = self.clock.now();
         let tools: BTreeSet<_> = wanted.tools.iter().map(String::as_str).collect();
         let mut acquired = Acquired::default();
-        while let Some((attention, place)) = tasks.first_attention(&tools, now) {
+        while let Some((attention, place)) = tasks.first_attention(&tools, &wanted.running, now) {
             if attention > now || acquired.tasks.len() == wanted.most {
                 acquired.next = Some(attention.since(now));
                 break;

@@ -135,7 +135,13 @@ fn asking() -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec!["index".into()], lease: Duration::from_secs(30), most: 1, may_have_suspect: true }
+    Wanted {
+        tools: vec!["index".into()],
+        lease: Duration::from_secs(30),
+        most: 1,
+        may_have_suspect: true,
+        running: Vec::new(),
+    }
 }
 
 fn owner() -> Owner {

@@ -35,7 +35,8 @@ pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
         tokio::spawn(async move {
             let tool = TaskId::random(&ProcessRandom::new()).to_string();
             let id = create(&*store, &tool).await;
-            let wanted = Wanted { tools: vec![tool], lease: LEASE, most: 9, may_have_suspect: true };
+            let wanted =
+                Wanted { tools: vec![tool], lease: LEASE, most: 9, may_have_suspect: true, running: Vec::new() };
             let run = Run { id, fence: store.acquire(&wanted).await.unwrap().tasks[0].record.fence };
             let stale = store.record(Run { fence: 9, ..run }, recorded("stale", &["name"])).await;
             assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "{stale:?}");
@@ -156,7 +157,7 @@ fn recorded(entry: &str, keys: &[&str]) -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, may_have_suspect: true }
+    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, may_have_suspect: true, running: Vec::new() }
 }
 
 fn owner() -> Owner {

@@ -44,7 +44,11 @@ impl Model {
     pub(crate) fn acquire(&mut self, wanted: &Wanted, now: Timestamp) -> Acquired {
         let mut tasks = Vec::new();
         loop {
-            let waits = |row: &&mut Row| row.record.end(now).is_none() && wanted.tools.contains(&row.record.tool);
+            let waits = |row: &&mut Row| {
+                row.record.end(now).is_none()
+                    && wanted.tools.contains(&row.record.tool)
+                    && !wanted.running.contains(&row.record.id)
+            };
             let waiting = self.rows.iter_mut().filter(waits);
             // The first of those that waited for equally long.
             let first = waiting.filter(|row| row.record.attention().is_some()).min_by_key(|row| row.record.attention());

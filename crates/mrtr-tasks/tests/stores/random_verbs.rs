@@ -30,7 +30,8 @@ pub(crate) enum Verb {
         retention: Duration,
         most_open: usize,
     },
-    Acquire(Wanted),
+    /// By an instance in which one of the runs so far may still be.
+    Acquire(Wanted, Option<Index>),
     /// Under one of the runs so far, which may be lost since.
     OfRun(Index, RunVerb),
     /// On one of the tasks so far, which may be gone since; by an owner, or the operator.
@@ -63,11 +64,13 @@ pub(crate) fn verb() -> impl Strategy<Value = Verb> {
     let create = (0..OWNERS.len(), 0..4_u8, 0..TOOLS.len(), option::of(duration()), duration(), 1..4_usize).prop_map(
         |(owner, flow, tool, ttl, retention, most_open)| Verb::Create { owner, flow, tool, ttl, retention, most_open },
     );
-    let acquire = (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, prop::bool::weighted(0.7))
-        .prop_map(|(tools, lease, most, may_have_suspect)| {
-            let tools = tools.into_iter().map(ToOwned::to_owned).collect();
-            Verb::Acquire(Wanted { tools, lease, most, may_have_suspect })
-        });
+    let running = option::of(any::<Index>());
+    let acquire =
+        (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, prop::bool::weighted(0.7), running)
+            .prop_map(|(tools, lease, most, may_have_suspect, running)| {
+                let tools = tools.into_iter().map(ToOwned::to_owned).collect();
+                Verb::Acquire(Wanted { tools, lease, most, may_have_suspect, running: Vec::new() }, running)
+            });
     prop_oneof![
         3 => create,
         4 => acquire,
@@ -169,7 +172,9 @@ impl Game {
                 }
                 self.tasks.push(id);
             }
-            Verb::Acquire(wanted) => {
+            Verb::Acquire(mut wanted, running) => {
+                let running = running.filter(|_| !self.runs.is_empty()).map(|run| run.get(&self.runs).id);
+                wanted.running.extend(running);
                 let expected = sorted(self.model.acquire(&wanted, now));
                 for player in &self.players {
                     assert_eq!(sorted(player.store.acquire(&wanted).await.unwrap()), expected);

@@ -135,8 +135,13 @@ async fn a_task_whose_runs_are_lost_five_times_ends_as_stuck() {
         let creating = Site::with(std::sync::Arc::clone(&store), options, [greeting()]);
         creating.tasks.shut_down().await;
         let task = creating.start_in(revision).await;
-        let wanted =
-            Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(3), most: 1, may_have_suspect: true };
+        let wanted = Wanted {
+            tools: vec!["tool".into()],
+            lease: Duration::from_secs(3),
+            most: 1,
+            may_have_suspect: true,
+            running: Vec::new(),
+        };
         let mut pauses = Vec::new();
         let mut last = tokio::time::Instant::now();
         for _ in 0..5 {
@@ -194,7 +199,13 @@ async fn cancel_stops_a_running_step_and_what_it_finishes_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn of_cancel_and_finish_the_first_counts() {
     let store = memory();
-    let wanted = Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(30), most: 1, may_have_suspect: true };
+    let wanted = Wanted {
+        tools: vec!["tool".into()],
+        lease: Duration::from_secs(30),
+        most: 1,
+        may_have_suspect: true,
+        running: Vec::new(),
+    };
     let site = Site::with(std::sync::Arc::clone(&store), TaskOptions::default(), [greeting()]);
     site.tasks.shut_down().await;
     let task = site.start().await;
@@ -374,7 +385,7 @@ async fn tasks_that_died_together_twice_run_one_at_a_time_until_each_has_lived_f
     let creating = Site::with(std::sync::Arc::clone(&store), options.clone(), [slow()]);
     creating.tasks.shut_down().await;
     let tasks = [creating.start().await, creating.start().await, creating.start().await];
-    let wanted = Wanted { tools: vec!["tool".into()], lease, most: 9, may_have_suspect: true };
+    let wanted = Wanted { tools: vec!["tool".into()], lease, most: 9, may_have_suspect: true, running: Vec::new() };
     for _ in 0..2 {
         // A process that takes all of them and dies.
         while store.acquire(&wanted).await.unwrap().tasks.is_empty() {

@@ -61,7 +61,13 @@ async fn a_retry_runs_what_lost_runs_had_put_off() {
     let creating = Site::with(Arc::clone(&store), TaskOptions::default(), [greeting()]);
     creating.tasks.shut_down().await;
     let task = creating.start().await;
-    let wanted = Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(1), most: 1, may_have_suspect: true };
+    let wanted = Wanted {
+        tools: vec!["tool".into()],
+        lease: Duration::from_secs(1),
+        most: 1,
+        may_have_suspect: true,
+        running: Vec::new(),
+    };
     for _ in 0..3 {
         while store.acquire(&wanted).await.unwrap().tasks.is_empty() {
             tokio::time::sleep(Duration::from_millis(100)).await;

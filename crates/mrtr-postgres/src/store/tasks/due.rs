@@ -65,11 +65,12 @@ impl Inner {
         let connection = self.database.connection().await?;
         connection.prepare(&[&sql.due, &sql.keep_many, &sql.entries, &sql.questions, &sql.next]).await?;
         let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
+        let running: Vec<_> = wanted.running.iter().map(|id| Id(*id.as_bytes())).collect();
         let (mut places, mut tasks) = (Vec::new(), Vec::new());
         // More than once only if some that were due are put off or ended by that: those are not due any more.
         loop {
             let missing = limit(wanted.most - tasks.len());
-            let mut heads = work.lock(&sql.due, &[&tools, &self.told_now(), &missing]).await?;
+            let mut heads = work.lock(&sql.due, &[&tools, &self.told_now(), &missing, &running]).await?;
             for head in &mut heads {
                 head.record.apply(wanted.event(&tasks), self.now_or(head.now))?;
                 if head.record.leased_until.is_some() {
@@ -79,7 +80,12 @@ impl Inner {
                 }
             }
             if heads.is_empty() || tasks.len() == wanted.most {
-                return Ok(work.commit(&heads, &places, tasks, &tools).await?);
+                let mut acquired = work.commit(&heads, &places, tasks, (&tools, &running)).await?;
+                if acquired.tasks.len() < wanted.most {
+                    // What is due and was not given is locked by another session, and may be for long.
+                    acquired.next = acquired.next.map(|next| if next.is_zero() { PAUSE_BEFORE_LOCKED } else { next });
+                }
+                return Ok(acquired);
             }
             work.keep(&heads).await?;
         }
@@ -209,7 +215,7 @@ impl Work<'_> {
         heads: &[Head],
         places: &[i64],
         mut tasks: Vec<AcquiredTask>,
-        tools: &[&str],
+        (tools, running): (&[&str], &[Id]),
     ) -> Result<Acquired, Failure> {
         let (connection, sql, now) = (self.connection, &self.inner.tasks, self.inner.told_now());
         self.erase(heads).await?;
@@ -221,7 +227,7 @@ impl Work<'_> {
             keep,
             of_taken(&sql.entries),
             of_taken(&sql.questions),
-            connection.query(&sql.next, &[&tools, &now]),
+            connection.query(&sql.next, &[&tools, &now, &running]),
             connection.batch("COMMIT"),
         )
         .await;
@@ -275,5 +281,7 @@ fn each<T>(columns: &[Columns<'_>], column: impl Fn(&Columns<'_>) -> T) -> Vec<T
 
 /// If the instance stops half way, others need not wait for its locks.
 const BEGIN: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '5s'";
+/// How soon a row is looked for again that another session has locked. If that session changes it, it says so.
+const PAUSE_BEFORE_LOCKED: Duration = Duration::from_millis(500);
 const FORGOTTEN_AT_ONCE: i64 = 10_000;
 const MOST_BATCHES: usize = 50;

@@ -111,17 +111,19 @@ statements! { TaskStatements:
     used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
 
     /// Locks what it gives, and leaves out what another instance has locked. Each tool has its end of the index.
-    due(TEXT_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS wanted (tool) \
+    due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS wanted (tool) \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.tool = wanted.tool \
             AND state.attention <= (SELECT now FROM time) \
             AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4))) \
             ORDER BY state.attention, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
         ORDER BY state.attention, state.place LIMIT $3";
-    next(TEXT_ARRAY, INT8) = "WITH ", time!("$2"), " SELECT min(first.attention) - (SELECT now FROM time) \
+    next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT min(first.attention) - (SELECT now FROM time) \
         FROM unnest($1) AS wanted (tool) \
         CROSS JOIN LATERAL (SELECT attention FROM @state AS state WHERE state.tool = wanted.tool \
             AND state.attention IS NOT NULL AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3))) \
             ORDER BY state.attention LIMIT 1) AS first";
     /// Of tasks that are locked.
     keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,

@@ -92,9 +92,15 @@ impl Tasks {
         }
     }
 
-    /// The task of these tools that has waited longest for a runner, unless its time is over.
-    pub(super) fn first_attention(&self, tools: &BTreeSet<&str>, now: Timestamp) -> Option<(Timestamp, u64)> {
-        let lives = |place: &u64| self.by_place.get(place).is_some_and(|row| row.record.end(now).is_none());
+    /// The task of these tools that has waited longest for a runner, unless its time is over or the runner has it.
+    pub(super) fn first_attention(
+        &self,
+        tools: &BTreeSet<&str>,
+        running: &[TaskId],
+        now: Timestamp,
+    ) -> Option<(Timestamp, u64)> {
+        let is_free = |row: &Row| row.record.end(now).is_none() && !running.contains(&row.record.id);
+        let lives = |place: &u64| self.by_place.get(place).is_some_and(is_free);
         let first = |tool: &&str| self.indexes.of_tool(tool).find(|(_, place)| lives(place));
         tools.iter().filter_map(first).min()
     }

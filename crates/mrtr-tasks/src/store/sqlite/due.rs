@@ -9,6 +9,7 @@ use super::super::{Acquired, AcquiredTask, KeptQuestion, Swept, Wanted};
 use super::head::{Head, millis, moment};
 use super::statements as sql;
 use super::tables::{Failure, Tables};
+use crate::TaskId;
 use crate::record::Event;
 
 impl Tables<'_> {
@@ -18,7 +19,7 @@ impl Tables<'_> {
         let mut tasks = Vec::new();
         // More than once only if some that were due are put off or ended by that: those are not due any more.
         while tasks.len() < wanted.most {
-            let due = self.due(&tools, wanted.most - tasks.len(), now)?;
+            let due = self.due(&tools, &wanted.running, wanted.most - tasks.len(), now)?;
             if due.is_empty() {
                 break;
             }
@@ -32,7 +33,7 @@ impl Tables<'_> {
                 }
             }
         }
-        Ok(Acquired { tasks, next: self.next(&tools, now)?.map(|next| next.since(now)) })
+        Ok(Acquired { tasks, next: self.next(&tools, &wanted.running, now)?.map(|next| next.since(now)) })
     }
 
     pub(super) fn sweep(&mut self, most: usize) -> Result<Swept, Failure> {
@@ -50,22 +51,32 @@ impl Tables<'_> {
         Ok(Swept { expired: expired.len(), removed: removable.len() })
     }
 
-    /// The places of tasks that are due, those that waited longest first.
-    fn due(&self, tools: &BTreeSet<&str>, most: usize, now: Timestamp) -> rusqlite::Result<Vec<i64>> {
+    /// The places of tasks that are due and that the runner does not have, those that waited longest first.
+    fn due(
+        &self,
+        tools: &BTreeSet<&str>,
+        running: &[TaskId],
+        most: usize,
+        now: Timestamp,
+    ) -> rusqlite::Result<Vec<i64>> {
         let mut due: Vec<(i64, i64)> = Vec::new();
         for tool in tools {
-            let of_tool = (tool, millis(now), limit(most));
-            due.extend(self.rows(sql::DUE, of_tool, |row| Ok((row.get(0)?, row.get(1)?)))?);
+            // So many more as may be left out.
+            let of_tool = (tool, millis(now), limit(most.saturating_add(running.len())));
+            let found = self.rows(sql::DUE, of_tool, |row| Ok((row.get(0)?, row.get(1)?, id(row, 2)?)))?;
+            due.extend(found.iter().filter(|found| !running.contains(&found.2)).map(|found| (found.0, found.1)));
         }
         due.sort_unstable();
         Ok(due.into_iter().take(most).map(|(_, place)| place).collect())
     }
 
-    fn next(&self, tools: &BTreeSet<&str>, now: Timestamp) -> rusqlite::Result<Option<Timestamp>> {
+    fn next(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> rusqlite::Result<Option<Timestamp>> {
         let mut next: Option<i64> = None;
         for tool in tools {
-            let of_tool = self.places(sql::NEXT_DUE, (tool, millis(now)))?;
-            next = next.into_iter().chain(of_tool).min();
+            let of_tool = (tool, millis(now), limit(running.len() + 1));
+            let found = self.rows(sql::NEXT_DUE, of_tool, |row| Ok((row.get(0)?, id(row, 1)?)))?;
+            let first = found.iter().find(|(_, id)| !running.contains(id)).map(|(attention, _)| *attention);
+            next = next.into_iter().chain(first).min();
         }
         Ok(next.map(moment))
     }
@@ -109,6 +120,10 @@ fn split(open_keys: &[String], questions: Vec<(String, Option<Vec<u8>>)>) -> (Ve
     }
     sort_as_opened(&mut open, open_keys);
     (open, used)
+}
+
+fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskId> {
+    Ok(TaskId::from_bytes(row.get(column)?))
 }
 
 /// The record has the keys in the order in which they were opened.

@@ -42,12 +42,12 @@ statements! {
                       WHERE place = ?1";
     REMOVE = "DELETE FROM task WHERE place = ?1";
 
-    DUE = "SELECT attention, place FROM task
+    DUE = "SELECT attention, place, id FROM task
            WHERE tool = ?1 AND attention <= ?2 AND (expires IS NULL OR expires > ?2)
            ORDER BY attention, place LIMIT ?3";
-    NEXT_DUE = "SELECT attention FROM task
+    NEXT_DUE = "SELECT attention, id FROM task
                 WHERE tool = ?1 AND attention IS NOT NULL AND (expires IS NULL OR expires > ?2)
-                ORDER BY attention LIMIT 1";
+                ORDER BY attention LIMIT ?3";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
     REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::request::Parts;
 use mrtr_server::{Caller, Context};
 use mrtr_state::{Binding, Principal};
 use rmcp::model::Extensions;
@@ -49,6 +50,15 @@ impl Identify {
     pub(crate) fn of(&self, extensions: &Extensions) -> Identity {
         Identity { caller: self.caller.of(extensions), tenant: self.tenant.of(extensions) }
     }
+
+    /// Tells it of an HTTP request that is on its way to rmcp, in the extensions that rmcp will put it into.
+    pub(crate) fn of_parts(&self, mut parts: Parts) -> (Parts, Identity) {
+        let mut extensions = Extensions::new();
+        extensions.insert(parts);
+        let identity = self.of(&extensions);
+        parts = extensions.remove().expect("it was put there, and the application only reads");
+        (parts, identity)
+    }
 }
 
 impl Identity {
@@ -59,6 +69,20 @@ impl Identity {
             Some(tenant) => context.tenant(tenant.clone()),
             None => context,
         }
+    }
+
+    /// Writes it as bytes that no other identity has: each part with its length.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let caller = self.caller.as_ref();
+        let parts = [caller.map(Caller::issuer), caller.map(Caller::subject), self.tenant.as_deref()];
+        let mut bytes = Vec::new();
+        for part in parts {
+            bytes.push(u8::from(part.is_some()));
+            let part = part.unwrap_or_default();
+            bytes.extend_from_slice(&(part.len() as u64).to_be_bytes());
+            bytes.extend_from_slice(part.as_bytes());
+        }
+        bytes
     }
 
     /// Ties a state to who sent its request.

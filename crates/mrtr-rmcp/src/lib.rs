@@ -14,4 +14,4 @@ pub mod state;
 #[cfg(feature = "client")]
 pub use client::RmcpTransport;
 #[cfg(feature = "server")]
-pub use server::{Alone, Flows};
+pub use server::{Alone, Flows, OwnedSessions, SessionOwners};

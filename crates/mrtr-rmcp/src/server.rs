@@ -6,8 +6,10 @@ mod handler;
 mod lists;
 mod message;
 mod modern;
+mod owners;
 mod question;
 mod response;
 mod session;
 
 pub use flows::{Alone, Flows};
+pub use owners::{OwnedSessions, SessionOwners};

@@ -141,6 +141,18 @@ impl Server {
         Offers::of(&self.0.parts)
     }
 
+    /// The sealer of the server's states: for a host that seals something of its own with the same keys.
+    ///
+    /// ```
+    /// # use mrtr_server::{Sealer, Server};
+    /// let server = Server::builder("empty", "1.0.0").sealer(Sealer::this_process_only()).build()?;
+    /// assert!(!server.sealer().outlives_process());
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn sealer(&self) -> &Sealer {
+        &self.0.parts.shared.sealer
+    }
+
     #[cfg(feature = "testing")]
     pub(crate) fn parts(&self) -> &Arc<Parts> {
         &self.0.parts

@@ -8,6 +8,7 @@ use rmcp::ServerHandler;
 use rmcp::model::{Extensions, ServerConfig};
 
 use super::capabilities::{Declared, union};
+use super::owners::SessionOwners;
 use super::session::Sessions;
 use crate::identity::{Identify, Told};
 
@@ -93,8 +94,11 @@ impl Flows {
 }
 
 impl<H> Flows<H> {
-    /// Says who sent a request: states, single use, sessions and tasks are bound to that. Without it, or if it says
-    /// `None`, the caller is not known.
+    /// Says who sent a request: states, single use, tasks and what a session's requests get are bound to that. Without
+    /// it, or if it says `None`, the caller is not known.
+    ///
+    /// rmcp's own sessions are not: over HTTP whoever knows a session's id answers and cancels in it, unless the service
+    /// is behind [`session_owners`](Self::session_owners). The log warns once if it is not.
     ///
     /// rmcp does not know who calls. Over HTTP it puts the request's `http::request::Parts` into the extensions, and what
     /// a middleware made sure of is in the extensions of those.
@@ -135,6 +139,14 @@ impl<H> Flows<H> {
     pub fn tenant(mut self, whose: impl Fn(&Extensions) -> Option<String> + Send + Sync + 'static) -> Self {
         self.identify.tenant = Told::by(whose);
         self
+    }
+
+    /// The layer for rmcp's HTTP service that binds each session to the caller, and the tenant, that opened it. It tells
+    /// them as these flows do, so it is made after [`caller`](Self::caller) and [`tenant`](Self::tenant) are set.
+    ///
+    /// Its docs show where it goes: [`SessionOwners`].
+    pub fn session_owners(&self) -> SessionOwners {
+        SessionOwners::new(self.server.sealer().clone(), self.identify.clone())
     }
 }
 

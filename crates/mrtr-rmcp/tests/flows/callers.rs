@@ -5,8 +5,11 @@ use std::net::SocketAddr;
 use mrtr_rmcp::Flows;
 use mrtr_server::{Caller, Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_tasks::{MemoryTaskStore, Tasks};
-use rmcp::model::{CallToolResponse, ErrorCode, GetTaskParams};
-use rmcp::service::ServiceError;
+use rmcp::RoleClient;
+use rmcp::model::{CallToolResponse, ErrorCode, GetTaskParams, ProtocolVersion};
+use rmcp::service::{ClientLifecycleMode, ClientServiceExt, RunningService, ServiceError};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -25,7 +28,7 @@ async fn whoami(flow: Flow) -> Result<String, Failure> {
 }
 
 /// Believes what a header says; a real server checks a token.
-fn by_header(extensions: &rmcp::model::Extensions) -> Option<Caller> {
+pub(crate) fn by_header(extensions: &rmcp::model::Extensions) -> Option<Caller> {
     let header = extensions.get::<http::request::Parts>()?.headers.get("authorization")?;
     Some(Caller::new("https://id.example.com", header.to_str().ok()?.strip_prefix("Bearer ")?))
 }
@@ -95,6 +98,43 @@ async fn another_callers_task_is_not_found() {
     let id = created.task.task_id;
     assert_eq!(refused(bob.get_task(GetTaskParams::new(&id)).await).code, ErrorCode::INVALID_PARAMS);
     ada.get_task(GetTaskParams::new(&id)).await.expect("it is hers");
+}
+
+/// Another tenant of the same caller gets neither the state nor the task.
+#[tokio::test]
+async fn what_is_one_tenants_is_not_the_same_callers_of_another() {
+    let tenant = |extensions: &rmcp::model::Extensions| {
+        let header = extensions.get::<http::request::Parts>()?.headers.get("x-tenant")?;
+        Some(header.to_str().ok()?.to_owned())
+    };
+    let address = serve(server().tenant(tenant)).await;
+    let (acme, other) = (at(address, Some("acme")).await, [at(address, Some("other")).await, at(address, None).await]);
+    let asked = acme.call_tool_once(call("whoami", json!({}))).await.expect("it asks");
+    let CallToolResponse::InputRequired(asked) = asked else { panic!("{asked:?}") };
+    let mut retry = call("whoami", json!({}));
+    retry.request_state = asked.request_state;
+    let created = acme.call_tool_once(call("whoami_later", json!({}))).await.expect("it is answered");
+    let CallToolResponse::Task(created) = created else { panic!("{created:?}") };
+    let id = created.task.task_id;
+    for other in &other {
+        assert_eq!(refused(other.call_tool_once(retry.clone()).await).message, "The request state is not valid");
+        assert_eq!(refused(other.get_task(GetTaskParams::new(&id)).await).code, ErrorCode::INVALID_PARAMS);
+    }
+    let asked = acme.call_tool_once(retry).await.expect("it is hers");
+    assert!(matches!(asked, CallToolResponse::InputRequired(_)), "it asks again: {asked:?}");
+    acme.get_task(GetTaskParams::new(&id)).await.expect("it is hers");
+}
+
+/// A client of Ada's, on behalf of a tenant.
+async fn at(address: SocketAddr, tenant: Option<&str>) -> RunningService<RoleClient, Person> {
+    let mut config = StreamableHttpClientTransportConfig::with_uri(format!("http://{address}/mcp")).auth_header("ada");
+    if let Some(tenant) = tenant {
+        let header = (http::HeaderName::from_static("x-tenant"), tenant.parse().expect("it is a value"));
+        config = config.custom_headers([header].into());
+    }
+    let transport = StreamableHttpClientTransport::from_config(config);
+    let discover = ClientLifecycleMode::Discover { preferred_versions: vec![ProtocolVersion::V_2026_07_28] };
+    Person::answering([]).serve_with_lifecycle(transport, discover).await.expect("it begins")
 }
 
 /// What a client of the legacy era sends, by hand: rmcp's own would not use the session of another.

@@ -1,6 +1,7 @@
 //! The sessions of our server that rmcp's clients have.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use mrtr_server::Server;
@@ -9,6 +10,7 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::Value;
 
+use super::super::owners;
 use super::{CLOSED_POLL, Called, Session};
 use crate::identity::Identity;
 
@@ -17,6 +19,8 @@ use crate::identity::Identity;
 pub(in crate::server) struct Sessions {
     server: Server,
     known: Mutex<HashMap<usize, Known>>,
+    /// Set once the operator was told that rmcp's sessions are open to every caller.
+    has_warned: AtomicBool,
 }
 
 struct Known {
@@ -27,7 +31,7 @@ struct Known {
 
 impl Sessions {
     pub(in crate::server) fn new(server: Server) -> Self {
-        Self { server, known: Mutex::default() }
+        Self { server, known: Mutex::default(), has_warned: AtomicBool::new(false) }
     }
 
     /// Has our server answer a request in the session of its client, and gives the result as text.
@@ -38,6 +42,7 @@ impl Sessions {
         context: &RequestContext<RoleServer>,
         identity: &Identity,
     ) -> Result<String, ErrorData> {
+        self.warn_unowned(context, identity);
         let session = self.of(&context.peer, identity).await?;
         if let Called::Answered(answered) = session.call(method, params, context).await {
             return answered;
@@ -48,6 +53,16 @@ impl Sessions {
         match session.call(method, params, context).await {
             Called::Answered(answered) => answered,
             Called::NoSession => Err(ended()),
+        }
+    }
+
+    /// Warns the operator, once, that other callers can answer and cancel in the session of this one.
+    fn warn_unowned(&self, context: &RequestContext<RoleServer>, identity: &Identity) {
+        if owners::is_unowned(&context.extensions, identity) && !self.has_warned.swap(true, Ordering::Relaxed) {
+            tracing::warn!(
+                "callers are known, but rmcp's HTTP sessions are open to every caller who knows an id: put the service \
+                 behind the layer of `Flows::session_owners`, made after `caller` and `tenant` are set"
+            );
         }
     }
 

@@ -1,11 +1,13 @@
 //! A way to a server through an rmcp client: our loop asks, retries and saves, and rmcp carries each request.
 
+mod exact;
+
 use std::fmt;
 
 use async_trait::async_trait;
 use mrtr_client::{ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse};
-use mrtr_schema::{RequestId, Revision};
-use rmcp::model::{ClientRequest, CustomRequest, JsonObject, RequestMetaObject, ServerResult};
+use mrtr_schema::{RawMembers, RequestId, Revision};
+use rmcp::model::{ClientRequest, CustomRequest, RequestMetaObject, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use rmcp::{ErrorData, RoleClient};
 use serde_json::json;
@@ -17,6 +19,9 @@ use tokio::runtime::Handle;
 /// each says what our client can do. In a session that rmcp has initialized there are no retries: the server asks while
 /// the call is open, and rmcp's `ClientHandler` answers. What a server tells before its response, progress among it,
 /// rmcp gives to that handler in either case, and not to our client.
+///
+/// rmcp keeps numbers as integers and floats of 64 bits. A request with a number that would not keep its value so, or be
+/// no integer any more, such as 100000000000000000000, is not sent, and the call fails with an error that names it.
 ///
 /// ```
 /// use mrtr_client::Client;
@@ -96,8 +101,9 @@ fn outgoing(
     request: &TransportRequest<'_>,
     is_session: bool,
 ) -> Result<(ClientRequest, PeerRequestOptions), TransportError> {
-    let mut message: JsonObject = serde_json::from_str(request.message).map_err(TransportError::new)?;
-    let mut params = message.remove("params").unwrap_or_else(|| json!({}));
+    let message = RawMembers::parse(request.message).map_err(TransportError::new)?;
+    let params = message.get("params").map(exact::value).transpose().map_err(TransportError::new)?;
+    let mut params = params.unwrap_or_else(|| json!({}));
     let meta = params.as_object_mut().and_then(|params| params.remove("_meta"));
     let mut meta = meta.and_then(|meta| serde_json::from_value::<RequestMetaObject>(meta).ok()).unwrap_or_default();
     if is_session {

@@ -1,5 +1,6 @@
 //! Our client's loop over rmcp's client: three rounds on a server by hand, and calls that are put down and picked up.
 
 mod desk;
+mod numbers;
 mod pending;
 mod rounds;

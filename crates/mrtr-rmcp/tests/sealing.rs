@@ -1,12 +1,13 @@
 //! States that a handler of rmcp's by hand seals: what they are bound to, how long they live, and that they count once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use mrtr_rmcp::state::{Round, States};
 use mrtr_server::{Caller, Sealer};
-use mrtr_state::{JsonPayload, Key, KeyRing, Lifetimes, MemorySingleUse, SingleUse};
+use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError};
+use mrtr_state::{JsonPayload, Key, KeyRing, Lifetimes, MemorySingleUse, SingleUse, Timestamp, TokenUse};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
     ErrorCode, GetPromptRequestParams, InputRequest, InputRequests, InputResponses, NumberOrString,
@@ -117,9 +118,33 @@ async fn a_state_opens_for_its_caller_and_request_and_for_no_other() {
     assert!(is_refused(states.open(&resource, &context(ada()))), "another method");
     let forged = state.map(|state| state.replace(&state[20..22], "AA"));
     assert!(is_refused(states.open(&retry("Oslo", forged), &context(ada()))), "it was changed");
-    let tenants = self::states().tenant(|_| Some("acme".to_owned()));
-    let state = first(&tenants, &book("Oslo"), ada());
+    let state = first(&self::states(), &book("Oslo"), ada());
     assert!(is_refused(states.open(&retry("Oslo", state), &context(ada()))), "another deployment's");
+}
+
+#[tokio::test]
+async fn a_state_of_one_tenant_does_not_open_for_another_under_the_same_keys() {
+    let sealer = Sealer::this_process_only();
+    let of = |tenant: Option<&'static str>| {
+        let states = States::new(sealer.clone()).caller(by_user);
+        match tenant {
+            Some(tenant) => states.tenant(move |_| Some(tenant.to_owned())),
+            None => states,
+        }
+    };
+    let ada = || context(Some(User("ada")));
+    let tenants = [Some("acme"), Some("other"), None];
+    for sealed_for in tenants {
+        let state = first(&of(sealed_for), &book("Oslo"), Some(User("ada")));
+        for opened_for in tenants {
+            let opened = of(opened_for).open::<Quote>(&retry("Oslo", state.clone()), &ada());
+            if sealed_for == opened_for {
+                opened.expect("it is theirs");
+            } else {
+                assert!(is_refused(opened), "{sealed_for:?}'s, for {opened_for:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
@@ -240,4 +265,83 @@ async fn an_error_is_an_outcome_and_work_that_was_dropped_is_not_begun_again() {
     let round = begin(&state);
     let waiting = tokio::time::timeout(Duration::from_millis(200), round.once(&store, async { Ok(receipt(1)) }));
     waiting.await.expect_err("it waits, and nothing is paid");
+}
+
+/// A store whose clock can be set forward.
+struct Ahead {
+    store: MemorySingleUse,
+    seconds: AtomicU64,
+}
+
+impl Ahead {
+    fn at(&self, now: Timestamp) -> Timestamp {
+        now + Duration::from_secs(self.seconds.load(Ordering::SeqCst))
+    }
+}
+
+#[async_trait::async_trait]
+impl SingleUse for Ahead {
+    async fn reserve(
+        &self,
+        token_use: &TokenUse,
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<ReserveOutcome, SingleUseError> {
+        self.store.reserve(token_use, lease, self.at(now)).await
+    }
+
+    async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
+        self.store.renew(reservation, lease, self.at(now)).await
+    }
+
+    async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
+        self.store.mark_started(reservation, step, self.at(now)).await
+    }
+
+    async fn record(
+        &self,
+        reservation: &Reservation,
+        step: &str,
+        outcome: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SingleUseError> {
+        self.store.record(reservation, step, outcome, self.at(now)).await
+    }
+
+    async fn commit(&self, reservation: &Reservation, reply: &[u8], now: Timestamp) -> Result<(), SingleUseError> {
+        self.store.commit(reservation, reply, self.at(now)).await
+    }
+
+    async fn release(&self, reservation: &Reservation, now: Timestamp) -> Result<Release, SingleUseError> {
+        self.store.release(reservation, self.at(now)).await
+    }
+
+    async fn ended(&self, in_progress: &InProgress) -> Result<(), SingleUseError> {
+        self.store.ended(in_progress).await
+    }
+}
+
+/// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done again.
+#[tokio::test]
+async fn work_that_was_begun_and_lost_is_in_doubt_for_every_retry() {
+    let states = states();
+    let store = Ahead { store: MemorySingleUse::new(SystemTime::now().into()), seconds: AtomicU64::new(0) };
+    let state = first(&states, &book("Oslo"), None);
+    let begin = || {
+        let round = states.open::<Quote>(&retry("Oslo", state.clone()), &context(None)).expect("it opens");
+        let Round::Retry(round) = round else { panic!("{round:?}") };
+        round
+    };
+    let lost = begin();
+    let never = async { std::future::pending::<Result<CallToolResult, ErrorData>>().await };
+    let mut work = Box::pin(lost.once(&store, never));
+    assert!(futures_util::poll!(&mut work).is_pending(), "it has begun");
+    drop(work);
+    store.seconds.store(31, Ordering::SeqCst);
+    for _ in 0..3 {
+        let again = async { panic!("it is begun again") };
+        let error = begin().once::<CallToolResult>(&store, again).await.expect_err("it is in doubt");
+        assert_eq!(error.code, ErrorCode::INTERNAL_ERROR);
+        assert!(error.message.contains("it is not known how far it came"), "{error:?}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use mrtr_rmcp::Flows;
 use mrtr_server::{Failure, Flow, Prompt, Resource, Server, Tool as FlowTool};
+use mrtr_tasks::{MemoryTaskStore, Tasks};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorCode, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, ListToolsResult, PaginatedRequestParams,
@@ -15,7 +16,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::person::{Person, call, text};
-use crate::sites::{ALL, connect};
+use crate::sites::{ALL, Lifecycle, connect};
 
 /// Two tools, one of which is a flow's too, two pages of them, a prompt and a resource, all by hand.
 #[derive(Clone)]
@@ -133,5 +134,33 @@ async fn the_list_has_each_tool_once_over_pages_of_both() {
         let cursor = PaginatedRequestParams::default().with_cursor(Some("nowhere".into()));
         let Err(ServiceError::McpError(error)) = client.list_tools(Some(cursor)).await else { panic!("{site:?}") };
         assert_eq!(error.code, ErrorCode::INVALID_PARAMS, "{site:?}");
+    }
+}
+
+/// A handler that has prompts and nothing else.
+#[derive(Clone)]
+struct Prompter;
+
+impl ServerHandler for Prompter {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_prompts().build())
+    }
+}
+
+#[tokio::test]
+async fn a_client_is_told_what_either_can_do() {
+    let flows = || {
+        let wave = FlowTool::new("wave", async |_: Flow| Ok::<_, Failure>("by a flow"));
+        let tasks = Tasks::new(MemoryTaskStore::default());
+        let server = Server::builder("greeter", "1.0.0").tool(wave).extension(tasks);
+        Flows::new(server.build().expect("it is well made")).beside(Prompter)
+    };
+    for site in ALL {
+        let client = connect(flows(), &Person::answering([]), site).await;
+        let can = client.peer_info().expect("it has begun").capabilities.clone();
+        assert!(can.tools.is_some(), "{site:?}: the flows'");
+        assert!(can.prompts.is_some(), "{site:?}: the handler's");
+        let has_tasks = can.extensions.is_some_and(|all| all.contains_key("io.modelcontextprotocol/tasks"));
+        assert_eq!(has_tasks, site.0 == Lifecycle::Discover, "{site:?}: of the flows, for clients that can have them");
     }
 }

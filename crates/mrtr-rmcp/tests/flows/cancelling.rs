@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use crate::person::{Person, call};
+use crate::person::{Person, call, text};
 use crate::sites::{ALL, Lifecycle, PATIENCE, Way, connect};
 
 /// How many handlers have begun, and how many of them were dropped before their end.
@@ -116,6 +116,30 @@ async fn a_question_of_a_cancelled_call_is_taken_back() {
         tokio::time::timeout(PATIENCE, asked).await.expect("it is asked");
         sent.cancel(None).await.expect("it is told");
         reaches(&person.withdrawn, 1).await;
+    }
+}
+
+/// Asks, and goes on only once the client knows that the answer is not wanted any more.
+async fn ask_briefly(flow: Flow) -> Result<String, Failure> {
+    let word = flow.elicit::<Word>("word", "A word?").optional().await;
+    let mut withdrawn = flow.state::<Arc<watch::Sender<u32>>>().subscribe();
+    let heard = async move { withdrawn.wait_for(|count| *count >= 1).await.map(|count| *count) };
+    let heard = flow.step("heard", heard).await?;
+    Ok(format!("{}, {heard} taken back", word.map_or("no word".to_owned(), |Word { word }| word)))
+}
+
+/// A question that the server takes back is taken back from the client while its call goes on, not only at the end.
+#[tokio::test]
+async fn a_question_that_waited_long_enough_is_taken_back_while_its_call_goes_on() {
+    for way in [Way::Streams, Way::Http] {
+        let person = Person::answering([("A word?", Value::Null)]);
+        let tool = Tool::new("ask_briefly", ask_briefly).question_timeout(Duration::from_millis(50));
+        let server = Server::builder("slow", "1.0.0").state(Arc::clone(&person.withdrawn)).tool(tool).build();
+        let flows = Flows::new(server.expect("it is well made"));
+        let client = connect(flows, &person, (Lifecycle::Initialize, way)).await;
+        let called = client.call_tool(call("ask_briefly", json!({})));
+        let result = tokio::time::timeout(PATIENCE, called).await.expect("in time").expect("it is answered");
+        assert_eq!(text(&result), "no word, 1 taken back", "{way:?}");
     }
 }
 

@@ -207,6 +207,12 @@ pub enum KeyError {
     /// The audience is empty or too long.
     #[error("an audience has 1 to 255 bytes")]
     BadAudience,
+    /// The audience is the one that a key of one process has.
+    #[error(
+        "`this-process` is the audience of `Sealer::this_process_only`, and no deployment's: \
+         write an id of this deployment before the `=` of its keys, such as `shop-eu`"
+    )]
+    ReservedAudience,
     /// The environment variable is not set, or is no text.
     #[error(
         "the environment variable {0} is not set to text: set it to AUDIENCE=ID:BASE64, \

@@ -75,7 +75,8 @@ pub const DEFAULT_LIMIT: usize = 64 * 1024;
 const THIS_PROCESS: &str = "this-process";
 
 impl Sealer {
-    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes.
+    /// Seals with these keys, for this audience: an id of the deployment that shares the keys, 1 to 255 bytes. One is
+    /// taken: `this-process` is what [`this_process_only`](Self::this_process_only) seals for.
     ///
     /// Two deployments that were given the same keys by mistake do not open each other's states.
     ///
@@ -94,15 +95,23 @@ impl Sealer {
         if audience.is_empty() || audience.len() > 255 {
             return Err(KeyError::BadAudience);
         }
+        // What a deployment shares would be taken for what dies with its process, and not be sealed at rest.
+        if audience == THIS_PROCESS {
+            return Err(KeyError::ReservedAudience);
+        }
+        Ok(Self::for_audience(keys, audience))
+    }
+
+    fn for_audience(keys: KeyRing, audience: String) -> Self {
         let codec: Arc<dyn Codec> = Arc::new(default_codec());
-        Ok(Self {
+        Self {
             keys: Arc::new(ArcSwap::from_pointee(PreparedRing::new(keys, &*codec))),
             codec,
             random: Arc::new(ProcessRandom::new()),
             audience: audience.into(),
             lifetimes: Lifetimes::default(),
             limit: DEFAULT_LIMIT,
-        })
+        }
     }
 
     /// Takes audience and keys from an environment variable: `AUDIENCE=ID:BASE64[,ID:BASE64…]`.
@@ -183,7 +192,7 @@ impl Sealer {
         let mut secret = [0; 32];
         random.fill(&mut secret);
         let key = Key::new("process", secret).expect("the name and the length are right");
-        Self::new(KeyRing::new(key), THIS_PROCESS).expect("the audience is right")
+        Self::for_audience(KeyRing::new(key), THIS_PROCESS.to_owned())
     }
 
     /// Seals with another codec, and opens only what that codec sealed. From here on it shares keys with its own

@@ -51,6 +51,7 @@ fn both_alphabets_of_base64_are_read() {
 fn what_is_wrong_with_keys_is_said_without_the_secret() {
     let cases = [
         (String::new(), "keys are written AUDIENCE=ID:BASE64"),
+        (format!("this-process=k:{TWOS}"), "`this-process` is the audience of `Sealer::this_process_only`"),
         (format!("k:{TWOS}"), "keys are written AUDIENCE=ID:BASE64"),
         (format!("k:{}", TWOS.trim_end_matches('=')), "keys are written AUDIENCE=ID:BASE64"),
         (format!("k:{TWOS},old:{ONES}"), "keys are written AUDIENCE=ID:BASE64"),
@@ -130,4 +131,16 @@ fn a_key_of_this_process_is_nobody_elses() {
     let state = CALL.seal(&one, NOON);
     assert!(CALL.open(&one, &state, NOON).is_ok());
     CALL.refuses(&other, state.untrusted_text(), NOON, Refusal::Forged);
+}
+
+/// What a store keeps for a deployment with that audience would be kept as if it died with the process: unsealed.
+#[test]
+fn no_deployment_has_the_audience_of_one_process() {
+    let taken = Sealer::this_process_only();
+    let named = Sealer::new(KeyRing::new(key("k", 1)), taken.audience());
+    assert!(matches!(named, Err(KeyError::ReservedAudience)));
+    assert!(!taken.outlives_process());
+    for near in ["this-process ", "This-Process", "this-process-2", "this"] {
+        assert!(Sealer::new(KeyRing::new(key("k", 1)), near).unwrap().outlives_process(), "{near}");
+    }
 }

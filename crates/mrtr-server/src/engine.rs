@@ -8,6 +8,7 @@ mod deadline;
 pub(crate) mod gate;
 pub(crate) mod journal;
 pub(crate) mod lazy_flow;
+pub(crate) mod name;
 mod outbox;
 mod outcome;
 mod place;

@@ -271,7 +271,8 @@ impl<'a> Round<'a> {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
         unmatched::warn(&outcome, &seen, pending, self.answers.as_ref());
-        let must_carry = must_carry || self.settings.guard.is_some() || self.settings.tasks == TaskPolicy::ByFlow;
+        let FlowSettings { guard, tasks, strict, .. } = self.settings;
+        let must_carry = must_carry || guard.is_some() || *tasks == TaskPolicy::ByFlow || *strict;
         let result = match outcome {
             Outcome::Done(mut result) => {
                 finish(&mut result);
@@ -370,8 +371,8 @@ impl<'a> Round<'a> {
             }
             SealError::TooLong { .. } => {
                 let limit = self.shared.journal_limit();
-                if let Some(key) = journal.excess_beside_carried(limit) {
-                    return self.failed::<R>(Failure::too_much(key, limit));
+                if let Some(key) = journal.excess_beside_carried(limit.total()) {
+                    return self.failed::<R>(Failure::too_much(key, limit.usable()));
                 }
                 let largest = journal.largest().unwrap_or_default();
                 self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))

@@ -32,6 +32,8 @@ mod parking;
 mod protocol;
 #[path = "flow/races.rs"]
 mod races;
+#[path = "flow/room.rs"]
+mod room;
 #[path = "flow/sampling.rs"]
 mod sampling;
 #[path = "flow/state_policy.rs"]

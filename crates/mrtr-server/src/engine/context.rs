@@ -45,7 +45,7 @@ pub struct RunContext {
     pub(crate) sink: Option<Arc<dyn JournalSink>>,
     /// Stops the run from outside.
     pub(crate) stop: Option<StopSignal>,
-    pub(crate) journal_limit: usize,
+    pub(crate) journal_limit: JournalLimit,
     /// How long a run may take.
     pub(crate) deadline: Duration,
     /// Whether an answer to another wording of its question is refused.
@@ -57,6 +57,36 @@ pub struct RunContext {
     /// How busy the server was when the round began.
     pub(crate) load: Load,
 }
+
+/// How many bytes a journal may take, and how many of them are for answers alone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct JournalLimit(usize);
+
+impl JournalLimit {
+    /// A journal that may take so many bytes in all.
+    pub(crate) fn of(total: usize) -> Self {
+        Self(total)
+    }
+
+    /// How many answers may fill it to.
+    pub(crate) fn total(self) -> usize {
+        self.0
+    }
+
+    /// How many steps, keys and progress may fill it to, and so what a flow can count on. After whatever was recorded
+    /// the client can still answer: it would be blamed for a word, after an effect.
+    pub(crate) fn usable(self) -> usize {
+        self.0 - self.for_answers()
+    }
+
+    /// How many are for answers alone.
+    pub(crate) fn for_answers(self) -> usize {
+        FOR_ANSWERS.min(self.0 / 4)
+    }
+}
+
+/// So many bytes of a journal are for answers alone, or a quarter of a small one.
+const FOR_ANSWERS: usize = 4 << 10;
 
 /// What runs a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,11 +184,12 @@ impl RunContext {
         self
     }
 
-    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes.
+    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes. 4 KiB of them, or a
+    /// quarter of fewer than 16 KiB, are for answers alone.
     #[must_use]
     pub fn as_task(mut self, journal_limit: usize) -> Self {
         self.runner = Runner::Task;
-        self.journal_limit = journal_limit;
+        self.journal_limit = JournalLimit::of(journal_limit);
         self
     }
 

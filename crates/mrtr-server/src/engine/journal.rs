@@ -184,6 +184,7 @@ impl Journal {
 
     /// Puts an answer in, and says how much it takes the place of.
     pub(crate) fn put_answer(&mut self, key: &str, response: Leaf, asked: Asked) -> Option<usize> {
+        self.slots_mut().new_answers += key.len() + response.len() + PER_ENTRY;
         self.put(key, EntryKind::Answered, Detail::Asked { asked, optional: false }, response)
     }
 
@@ -207,14 +208,17 @@ impl Journal {
     pub(crate) fn settle_pending<'a>(&mut self, mut answer: impl FnMut(&str) -> Option<&'a RawValue>) -> Vec<Pending> {
         let mut pending = Vec::new();
         let Some(slots) = &mut self.0 else { return pending };
+        let mut new_answers = 0;
         slots.settle_open(|name, detail| {
             let (answer, is_optional) = (answer(name.as_str()), matches!(detail, Detail::Asked { optional: true, .. }));
+            new_answers += answer.map_or(0, |answer| name.len() + answer.get().len() + PER_ENTRY);
             pending.push(Pending(name));
             match answer {
                 Some(answer) => Some((EntryKind::Answered, answer.into())),
                 None => is_optional.then(|| (EntryKind::Skipped, Leaf::default())),
             }
         });
+        slots.new_answers += new_answers;
         pending
     }
 
@@ -388,6 +392,18 @@ impl Journal {
     pub(crate) fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
         let carried = self.get(Space::Carried, "").map_or(0, cost);
         self.excess(limit + carried)
+    }
+
+    /// Roughly how many bytes the answers take that came since the last run.
+    pub(crate) fn new_answers(&self) -> usize {
+        self.0.as_ref().map_or(0, |slots| slots.new_answers)
+    }
+
+    /// A run has ended: what comes from now on is new to the next one.
+    pub(crate) fn run_ended(&mut self) {
+        if let Some(slots) = &mut self.0 {
+            slots.new_answers = 0;
+        }
     }
 
     /// The entry that takes most, in words for the log.

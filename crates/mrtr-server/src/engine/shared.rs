@@ -11,7 +11,7 @@ use mrtr_state::{DEFAULT_LIMIT, FlowId, Lifetimes, Sealer};
 use schemars::JsonSchema;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::context::DEFAULT_RUN_DEADLINE;
+use super::context::{DEFAULT_RUN_DEADLINE, JournalLimit};
 use super::registered_inputs::Inputs;
 use crate::support::changes::Changes;
 use crate::support::clock::Clock;
@@ -66,8 +66,8 @@ impl Shared {
     }
 
     /// How much a flow may have carried in its states.
-    pub(crate) fn journal_limit(&self) -> usize {
-        journal_limit(self.sealer.longest_state())
+    pub(crate) fn journal_limit(&self) -> JournalLimit {
+        JournalLimit::of(journal_limit(self.sealer.longest_state()))
     }
 
     /// An id that was never given out: a reference to something in the log.

@@ -12,11 +12,12 @@ use futures_util::task::AtomicWaker;
 
 use super::branches::{BranchId, Branches};
 use super::contained::{Contained, Panicked, contain};
+use super::name::is_name;
 use super::outbox::{Batch, Outbox};
 use super::place::{self, Within};
 use super::stop::{StopReason, StopSignal};
 use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
-use crate::engine::context::RunContext;
+use crate::engine::context::{JournalLimit, RunContext};
 use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
 use crate::error::{Failure, FlowError, ToolError};
 use crate::support::by_name::{ByName, Names};
@@ -37,7 +38,7 @@ struct State {
     /// Roughly how many bytes the journal takes, sealed.
     size: usize,
     /// How many it may take.
-    limit: usize,
+    limit: JournalLimit,
     /// Open questions, in the order in which they were asked.
     open: ByName<Box<OpenQuestion>>,
     /// How many questions were opened so far, also such as were withdrawn.
@@ -153,7 +154,8 @@ impl Run {
             outbox: Outbox::default(),
             visits: Vec::new(),
             misused: None,
-            unsealed: Unsealed::MayCount,
+            // To which wording they were given is not known, and a strict tool wants to know.
+            unsealed: if context.strict { Unsealed::Closed } else { Unsealed::MayCount },
             passed_over: PassedOver::No,
             must_carry: false,
             ending: None,
@@ -252,14 +254,14 @@ impl Run {
         let must_carry = state.must_carry || state.journal.gave_keys() || state.journal.has_steps();
         // What another version may still want goes along, as far as it may count and does not take too much room.
         let mut room =
-            if state.unsealed == Unsealed::Closed { 0 } else { (state.limit / 2).saturating_sub(state.size) };
+            if state.unsealed == Unsealed::Closed { 0 } else { (state.limit.total() / 2).saturating_sub(state.size) };
         state.journal.retain_unsealed(|key, length| {
             let left = room.checked_sub(cost(key, length)).filter(|_| !open.contains_key(key));
             room = left.unwrap_or(room);
             left.is_some()
         });
         if !open.is_empty() {
-            state.has_room();
+            state.has_room_to_ask();
         }
         let visits = std::mem::take(&mut state.visits).into_iter().map(|(_, look)| look);
         let next_look = visits.min_by_key(|look| look.pause);
@@ -285,6 +287,7 @@ impl Run {
                 Outcome::Stopped(stopped.unwrap_or(StopReason::Disconnected))
             }
         };
+        state.journal.run_ended();
         RunReport { outcome, journal: std::mem::take(&mut state.journal), must_carry, look_again, seen }
     }
 
@@ -448,18 +451,6 @@ impl Run {
             admission => admission,
         }
     }
-
-    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
-    /// much.
-    fn check_size(&self, state: &mut State, what: &str, name: &str, size: usize, freed: usize) {
-        state.size = (state.size + cost(name, size)).saturating_sub(freed);
-        let (total, limit) = (state.size, self.context.journal_limit);
-        if total > limit {
-            let text =
-                format!("the journal holds {total} bytes with the {size} of {what} `{name}`; {limit} are allowed");
-            state.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
-        }
-    }
 }
 
 /// Waits for the end of the run, if a call does not go on. A call on a flow whose run has ended, or by a spawned task,
@@ -489,14 +480,13 @@ impl State {
     /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
     /// so that a retry is the same flow, and does nothing twice.
     fn checkpoint_unsealed(&mut self) -> bool {
-        if !self.has_room() {
-            return false;
+        if self.unsealed != Unsealed::Used {
+            return true;
         }
-        let used = self.unsealed == Unsealed::Used;
-        if used {
+        if self.has_room_to_ask() {
             self.ending = Some(Ending::Yielded);
         }
-        !used
+        false
     }
 
     /// Whether something must wait for the end of the run because a question is open in its branch.
@@ -520,23 +510,51 @@ impl State {
         self.journal.started_steps().filter(|name| self.steps.get(name) == Some(&true)).collect()
     }
 
-    /// Whether the client's answers leave room for what comes. If not, the run ends before anything is done that a
-    /// state would have to tell of. Only the last answer of a flow may take more: nothing has to carry it.
-    fn has_room(&mut self) -> bool {
-        let excess = if self.size > self.limit { self.journal.excess(self.limit) } else { None };
-        if let Some(key) = excess {
-            let failure = Failure::too_much(key, self.limit);
-            self.ending.get_or_insert(Ending::Failed(failure));
-            return false;
+    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
+    /// much.
+    fn check_size(&mut self, what: &str, name: &str, size: usize, freed: usize) {
+        self.size = (self.size + cost(name, size)).saturating_sub(freed);
+        let (total, limit) = (self.size, self.limit.usable());
+        if total > limit {
+            let text =
+                format!("the journal holds {total} bytes with the {size} of {what} `{name}`; {limit} are allowed");
+            self.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
         }
-        true
     }
-}
 
-fn is_name(name: &str) -> bool {
-    // Most are short, and of letters that take a byte each.
-    if name.len() <= 128 && name.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte)) {
-        return !name.is_empty();
+    /// Whether a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
+    /// more: nothing has to carry it.
+    fn has_room_to_ask(&mut self) -> bool {
+        let excess = self.answers_in_excess();
+        let has_room = excess.is_none();
+        if let Some(failure) = excess {
+            self.ending.get_or_insert(Ending::Failed(failure));
+        }
+        has_room
     }
-    (1..=128).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+
+    /// Whether there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
+    /// cannot be kept would be done again.
+    fn has_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
+        let usable = self.limit.usable();
+        if self.size <= usable {
+            return true;
+        }
+        let failure = self.answers_in_excess().unwrap_or_else(|| {
+            let (total, what) = (self.size, what());
+            let largest = self.journal.largest().unwrap_or_default();
+            Failure::misuse(format!("the journal holds {total} bytes before {what}; {usable} are allowed; {largest}"))
+        });
+        self.ending.get_or_insert(Ending::Failed(failure));
+        false
+    }
+
+    /// The client's mistake, if answers fill the journal: they are refused when they come, and not a round later. Those
+    /// that take no more than is kept free for them are not to blame for what stood there before.
+    fn answers_in_excess(&self) -> Option<Failure> {
+        let (total, usable) = (self.limit.total(), self.limit.usable());
+        let is_large = self.size > total || self.journal.new_answers() > self.limit.for_answers();
+        let excess = if self.size > usable && is_large { self.journal.excess(usable) } else { None };
+        excess.map(|key| Failure::too_much(key, usable))
+    }
 }

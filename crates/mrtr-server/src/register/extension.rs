@@ -289,6 +289,7 @@ impl ToolCall {
         let (flow, capabilities) = (self.flow_progress.into(), Arc::new(self.capabilities.clone()));
         let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, flow, capabilities);
         context.caller = self.caller.clone();
+        context.strict = tool.settings.strict;
         Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
     }
 

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
+use mrtr_schema::InputRequests;
+
 use super::output::Output;
+use crate::engine::name::is_name;
 use crate::engine::registered_inputs::Inputs;
 use crate::engine::{Outcome, Question, RunReport};
 use crate::error::Failure;
@@ -19,6 +22,9 @@ impl<R> RunReport<Output<R>> {
                 Outcome::Failed(Failure::misuse("the handler asked for nothing and had nothing carried"))
             }
             Outcome::Done(Output::InputRequired(asked)) if let Err(mistake) = inputs.check_all(&asked.requests) => {
+                Outcome::Failed(Failure::misuse(mistake))
+            }
+            Outcome::Done(Output::InputRequired(asked)) if let Err(mistake) = check_keys(&asked.requests) => {
                 Outcome::Failed(Failure::misuse(mistake))
             }
             Outcome::Done(Output::InputRequired(asked)) => {
@@ -41,5 +47,13 @@ impl<R> RunReport<Output<R>> {
             Outcome::Failed(failure) => Outcome::Failed(failure),
         };
         RunReport { outcome, journal, must_carry, look_again, seen }
+    }
+}
+
+/// Makes sure that each key can name a question, as those of a flow must: its answer is kept under it.
+fn check_keys(requests: &InputRequests) -> Result<(), String> {
+    match requests.iter().find(|(key, _)| !is_name(key)) {
+        Some((key, _)) => Err(format!("{key:?} cannot name a question: 1 to 128 printable characters")),
+        None => Ok(()),
     }
 }

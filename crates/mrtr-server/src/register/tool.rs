@@ -152,6 +152,9 @@ impl Tool {
     /// question that it does not belong to. The caller is told to begin anew, also when a new version of the server
     /// has reworded the question in the meantime: [`Ask::pinned`](crate::flow::Ask::pinned) asks again instead.
     ///
+    /// An answer that comes without a state does not say which wording it was given to: for a strict tool it never
+    /// counts, and every reply that asks carries a state.
+    ///
     /// ```
     /// # use mrtr_server::{Failure, Flow, Tool};
     /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Agreed { agreed: bool }

@@ -3,7 +3,7 @@
 use mrtr_schema::{ErrorCode, ErrorObject, Json};
 
 use super::{Prepared, Round, RoundEnd};
-use crate::engine::context::Runner;
+use crate::engine::context::{JournalLimit, Runner};
 use crate::engine::{Outcome, Question, RunReport, gate};
 use crate::error::{Failure, ToolError, internal_error};
 use crate::flow::run::run;
@@ -30,7 +30,7 @@ impl Round<'_> {
         let result = loop {
             let mut context = self.run_context(&lazy_flow, self.shared.clock.now());
             let LiveRun { stop, journal_limit } = live.run_begins();
-            (context.stop, context.journal_limit) = (Some(stop), journal_limit);
+            (context.stop, context.journal_limit) = (Some(stop), JournalLimit::of(journal_limit));
             (context.runner, context.goes_on_in_place) = (Runner::Session, goes_on_in_place);
             let running = LoadGuard::begin(&self.shared.load);
             // In a box, which goes with the run: a call that waits for a person takes little.

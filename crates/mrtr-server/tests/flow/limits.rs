@@ -89,14 +89,13 @@ async fn an_answer_that_is_too_much_is_the_clients_mistake_and_is_named_before_a
                     flow.elicit::<Age>("age", "How old?").await?;
                 }
                 "step" => drop(flow.step("pay", effects.work("paid")).await?),
-                "key" => effects.happen(flow.idempotency_key("pay").await),
-                _ => flow.yield_point(&1).await,
+                _ => effects.happen(flow.idempotency_key("pay").await),
             }
             IntoOutput::<CallToolResult>::into_output("done")
         }
     });
     let answer = json!({ "name": "x".repeat(10_000) });
-    for on in ["question", "step", "key", "yield", "by hand"] {
+    for on in ["question", "step", "key", "by hand"] {
         let asked = client.call_tool("tool", json!({ "on": on })).await;
         asked.expect_asked(&["name"]);
         expect_too_much(&asked.clone().accept("name", &answer).send().await, "name");
@@ -114,8 +113,8 @@ async fn an_answer_that_leaves_no_room_for_the_rest_is_refused_at_once() {
         Ok::<_, Failure>(flow.step("keep", async { Ok::<_, Failure>("kept".to_owned()) }).await?)
     });
     let asked = begin(&client).await;
-    expect_too_much(&asked.clone().accept("name", json!({ "name": "x".repeat(5200) })).send().await, "name");
-    let asked = asked.accept("name", json!({ "name": "x".repeat(4800) })).send().await;
+    expect_too_much(&asked.clone().accept("name", json!({ "name": "x".repeat(4000) })).send().await, "name");
+    let asked = asked.accept("name", json!({ "name": "x".repeat(3600) })).send().await;
     asked.expect_asked(&["age"]);
     assert_eq!(asked.accept("age", json!({ "years": 36 })).send().await.expect_text(), "kept");
 }
@@ -125,7 +124,7 @@ async fn of_several_answers_the_one_that_was_too_much_is_named() {
     async fn handler(flow: Flow) -> Result<String, Failure> {
         let asks = (flow.elicit::<Name>("one", "Who?"), flow.elicit::<Name>("two", "And who?"));
         flow.join(asks).await?;
-        flow.step("keep", async { Ok::<_, Failure>("x".repeat(1000)) }).await?;
+        flow.step("keep", async { Ok::<_, Failure>("x".repeat(500)) }).await?;
         flow.elicit::<Name>("three", "And who else?").await?;
         Ok(format!("{}", flow.elicit::<Age>("age", "How old?").await?.years))
     }
@@ -159,12 +158,12 @@ async fn what_is_carried_by_hand_beside_an_answer_is_the_handlers_to_bound() {
 async fn what_takes_most_room_beside_what_is_carried_by_hand_is_named() {
     for (how, largest) in [("step", "step `much`"), ("yield", "the progress")] {
         let client = small(move |flow: Flow| async move {
-            let much = "x".repeat(4500);
+            let much = "x".repeat(3500);
             match how {
                 "step" => drop(flow.step("much", async { Ok::<_, Failure>(much) }).await?),
                 _ => flow.yield_point(&much).await,
             }
-            Ok::<_, Failure>(InputRequired::new().carry(&"x".repeat(2000))?)
+            Ok::<_, Failure>(InputRequired::new().carry(&"x".repeat(3000))?)
         });
         let log = Log::start();
         expect_internal(&begin(&client).await, &log, &format!("{largest} takes"));

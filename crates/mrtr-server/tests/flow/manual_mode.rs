@@ -103,3 +103,17 @@ async fn both_roads_may_meet() {
     call.expect_asked(&["name"]);
     assert_eq!(call.accept("name", json!({ "name": "Ada" })).send().await.expect_text(), "Ada");
 }
+
+/// An answer by hand is kept under its key as any other is.
+#[tokio::test]
+async fn the_keys_of_questions_by_hand_are_names_too() {
+    for key in ["", "a\nb", "pay\u{200b}", "pay\u{202e}", "pay\u{fdd0}", &"x".repeat(129)] {
+        let (log, asked) = (Log::start(), key.to_owned());
+        let call = call(move |_: Flow| {
+            let questions = InputRequired::new().ask("roots", ListRootsRequest::new());
+            let questions = questions.ask(asked.clone(), ListRootsRequest::new());
+            async move { Ok::<_, Failure>(questions) }
+        });
+        expect_internal(&call.await, &log, &format!("{key:?} cannot name a question"));
+    }
+}

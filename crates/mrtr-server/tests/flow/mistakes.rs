@@ -149,7 +149,37 @@ async fn names_are_1_to_128_printable_characters() {
         let _ = flow.elicit_url(name, "Go", "https://example.com").until(|| async { true }).await;
         Ok("swallowed")
     }
-    for name in [String::new(), "x".repeat(129), "a\nb".into(), "\u{7f}".into()] {
+    let unseen = [
+        '\u{7f}',
+        '\u{ad}',
+        '\u{34f}',
+        '\u{61c}',
+        '\u{115f}',
+        '\u{180e}',
+        '\u{200b}',
+        '\u{200c}',
+        '\u{200d}',
+        '\u{200e}',
+        '\u{2028}',
+        '\u{2029}',
+        '\u{202e}',
+        '\u{2060}',
+        '\u{2066}',
+        '\u{2069}',
+        '\u{3164}',
+        '\u{fdd0}',
+        '\u{fdef}',
+        '\u{fe0f}',
+        '\u{feff}',
+        '\u{fff9}',
+        '\u{fffe}',
+        '\u{ffff}',
+        '\u{1fffe}',
+        '\u{e0041}',
+        '\u{10ffff}',
+    ];
+    let unseen = unseen.into_iter().map(|char| format!("pay{char}"));
+    for name in [String::new(), "x".repeat(129), "a\nb".into(), "é".repeat(129)].into_iter().chain(unseen) {
         let log = Log::start();
         let expected = format!("{name:?} cannot name a ");
         let (first, second, third) = (name.clone(), name.clone(), name);
@@ -157,7 +187,8 @@ async fn names_are_1_to_128_printable_characters() {
         expect_internal(&call(move |flow| act(flow, second.clone())).await, &log, &expected);
         expect_internal(&call(move |flow| visit(flow, third.clone())).await, &log, &expected);
     }
-    for name in ["x".to_owned(), "é".repeat(128), "two words: 日本".into()] {
+    for name in ["x".to_owned(), "é".repeat(128), "two words: 日本".into(), "שלום".into(), "\u{fffd}\u{10000}🦀".into()]
+    {
         let asked = name.clone();
         call(move |flow| ask(flow, asked.clone())).await.expect_asked(&[&name]);
     }

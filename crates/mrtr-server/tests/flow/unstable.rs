@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::time::Duration;
 
+use mrtr_schema::roots::ListRootsRequest;
 use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_schema::{Method, NamespacedInput};
+use mrtr_server::handler::{IntoOutput, Output};
 use mrtr_server::testing::Client;
-use mrtr_server::{Failure, Flow, Server, Tool};
+use mrtr_server::{Failure, Flow, InputRequired, Server, StatePolicy, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -193,4 +195,26 @@ async fn what_a_client_makes_up_is_counted_in_the_log_and_not_quoted() {
     let log = Log::start();
     assert_eq!(call.send_carrying(None).await.expect_text(), "Ada");
     assert!(log.text().contains("answers=100"), "{}", log.text());
+}
+
+/// To which wording an answer was given, only a state says.
+#[tokio::test]
+async fn for_a_strict_tool_an_answer_without_a_state_never_counts() {
+    async fn asks(flow: Flow) -> Result<String, Failure> {
+        Ok(flow.elicit::<Name>("name", "Delete 3 files?").await?.name)
+    }
+    async fn by_hand(flow: Flow) -> Result<Output, Failure> {
+        match flow.given("name") {
+            Some(_) => "given".into_output(),
+            None => InputRequired::new().ask("name", ListRootsRequest::new()).into_output(),
+        }
+    }
+    for tool in [tool(asks), tool(by_hand)] {
+        let client = client_of(tool.strict().state_policy(StatePolicy::WhenNeeded));
+        let asked = begin(&client).await.accept("name", json!({ "name": "Ada" }));
+        let again = asked.clone().send_carrying(None).await;
+        again.expect_asked(&["name"]);
+        assert!(again.state().is_some(), "without one, no answer would ever count");
+        asked.send().await.expect_text();
+    }
 }

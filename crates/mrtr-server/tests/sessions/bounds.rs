@@ -148,7 +148,11 @@ async fn a_session_keeps_no_more_than_it_may() {
     async fn large(flow: Flow, name: Name) -> Result<String, Failure> {
         let length = name.name.len();
         flow.step("keep", async { Ok::<_, Failure>("x".repeat(length)) }).await?;
-        let _: Name = flow.elicit("name", "Who?").await?;
+        let answer: Name = flow.elicit("name", "Who?").await?;
+        // The last answer of a call may take more than its journal: one that something follows may not.
+        if answer.name.len() > 1000 {
+            let _: Name = flow.elicit("more", "Who else?").await?;
+        }
         Ok(length.to_string())
     }
     let limits = SessionLimits { bytes_of_session: 1 << 20, bytes: 3 << 19, ..SessionLimits::default() };

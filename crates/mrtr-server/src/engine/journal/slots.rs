@@ -17,6 +17,8 @@ pub(super) struct Slots {
     list: Vec<Slot>,
     /// Where each is, once there are more than a few; by a hash of what it is about.
     places: Option<Box<Places>>,
+    /// Roughly how many bytes the answers take that came since the last run.
+    pub(super) new_answers: usize,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -53,7 +55,7 @@ impl Slots {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         // Offsets take four bytes, which no piece outgrows: states and stores are bounded far below.
         u32::try_from(bytes.len()).ok()?;
-        let mut slots = Self { piece: bytes.into(), list: Vec::with_capacity(USUAL), places: None };
+        let mut slots = Self { piece: bytes.into(), list: Vec::with_capacity(USUAL), ..Self::default() };
         let mut at = 0;
         while at < slots.piece.len() {
             let form::Read { parts: Parts { kind, detail, leaf }, name, end } = form::read(&slots.piece, at)?;

@@ -205,7 +205,7 @@ impl Run {
                 let size = decision.len();
                 state.journal.put_decision(key, decision);
                 state.must_carry = true;
-                self.check_size(&mut state, "decision", key, size, 0);
+                state.check_size("decision", key, size, 0);
             }
             Err(error) => self.misuse(format!("the decision on `{key}` cannot be written: {error}")),
         }

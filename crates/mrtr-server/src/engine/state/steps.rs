@@ -38,7 +38,13 @@ impl Run {
             return StepStart::Park;
         }
         state.unsealed = Unsealed::Closed;
-        match state.journal.step(name) {
+        let recorded = state.journal.step(name);
+        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
+        let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
+        if begins && !state.has_room_to_begin(|| format!("step `{name}`")) {
+            return StepStart::Park;
+        }
+        match recorded {
             // Whatever the handler took in its place has its own entry, and takes it again.
             Some(StepEntry::Dropped) => {
                 state.given_up.push(name.to_owned());
@@ -66,7 +72,7 @@ impl Run {
         let mut state = self.state();
         let before = state.journal.put_step(name, entry);
         let freed = before.map_or(0, |size| cost(name, size));
-        self.check_size(&mut state, "step", name, entry.size(), freed);
+        state.check_size("step", name, entry.size(), freed);
     }
 
     /// Holds the end of the run off for something besides a step, which is said in words.
@@ -99,6 +105,11 @@ impl Run {
             Some((branch, _)) => Admission::To(branch),
             None => match self.admit_beginning(&mut state, || format!("idempotency key `{name}`")) {
                 Admission::To(_) if !state.checkpoint_unsealed() => Admission::Park,
+                Admission::To(_)
+                    if !state.journal.gave_keys() && !state.has_room_to_begin(|| format!("key `{name}`")) =>
+                {
+                    Admission::Park
+                }
                 admission => admission,
             },
         };
@@ -147,15 +158,18 @@ impl Run {
         if !matches!(admission, Admission::To(_)) {
             return admission;
         }
-        if !state.has_room() {
-            return Admission::Park;
-        }
         let size = progress.len();
+        // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
+        let has_large_answer = state.answers_in_excess().is_some();
         self.tell(&mut state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
         let freed = state.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
         state.must_carry = true;
-        self.check_size(&mut state, "entry", PROGRESS, size, freed);
-        if state.ending.is_none() && self.context.sheds(state.journal.sheds()) {
+        if has_large_answer || cost(PROGRESS, size) <= freed {
+            state.size = (state.size + cost(PROGRESS, size)).saturating_sub(freed);
+        } else {
+            state.check_size("entry", PROGRESS, size, freed);
+        }
+        if state.ending.is_none() && self.context.sheds(state.journal.sheds()) && state.has_room_to_ask() {
             crate::support::metrics::shed();
             let times = state.journal.count_shed();
             self.tell(&mut state, |entries| entries.push_count("", EntryKind::Shed, times));

@@ -66,7 +66,10 @@ pub struct Client(Arc<Inner>);
 
 struct Inner {
     transport: Arc<dyn Transport>,
+    /// What saved calls name the server by.
     server: Arc<str>,
+    /// What the server is called where a person is asked on its behalf.
+    server_name: Arc<str>,
     info: Implementation,
     mode: Mode,
     /// Of the modern era, by its number: the one that it was built with, or that the server turned out to have.
@@ -101,7 +104,8 @@ impl Client {
         self.0.event_queues.stream()
     }
 
-    /// The server that this client talks to, as its transport calls it.
+    /// The server that this client talks to, as its saved calls and tasks name it: see
+    /// [`Transport::identity`](crate::Transport::identity).
     ///
     /// ```
     /// use mrtr_client::Client;

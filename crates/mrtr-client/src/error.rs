@@ -111,6 +111,13 @@ pub enum CallError {
         /// The call, with what was answered by then.
         pending: Box<PendingCall>,
     },
+    /// The caller stopped the call. A request that was under way is cancelled, and may have been done in part; a task goes on
+    /// at its server.
+    #[error("the call was interrupted")]
+    Interrupted {
+        /// The call, with what was answered by then.
+        pending: Box<PendingCall>,
+    },
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
     /// other servers.
     #[error(
@@ -170,6 +177,7 @@ impl CallError {
             | Self::NotAnswered { pending, .. }
             | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
+            | Self::Interrupted { pending }
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
             | Self::HeldByServer { pending }
@@ -189,6 +197,7 @@ impl CallError {
             | Self::NotAnswered { pending, .. }
             | Self::InvalidAnswer { pending, .. }
             | Self::GatheringTooLong { pending }
+            | Self::Interrupted { pending }
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
             | Self::HeldByServer { pending }

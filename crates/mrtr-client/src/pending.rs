@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::answer::{self, AnswerError, display_key, display_server};
-use crate::raw::{RawObject, subject};
+use crate::raw::{RawObject, subject, text_members};
 use saved::Saved;
 pub use task::PendingTask;
 
@@ -139,7 +139,7 @@ impl PendingCall {
         self
     }
 
-    /// The server, as its transport calls it: who asks.
+    /// The server, as its transport identifies it: where the call goes on.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }
@@ -326,6 +326,16 @@ const MAX_LISTED: usize = 10;
 
 /// The largest whole number that every peer can hold.
 const MAX_TTL: u64 = (1 << 53) - 1;
+
+/// A call that follows the task, at the server that the task names.
+impl From<PendingTask> for PendingCall {
+    fn from(task: PendingTask) -> Self {
+        let mut call = Self::new(task.revision(), "tasks/get", text_members([("taskId", task.id())]));
+        call.server = task.server().map(str::to_owned);
+        call.task = Some(task);
+        call
+    }
+}
 
 /// Shows keys, and never an answer, an argument or a state.
 impl fmt::Debug for PendingCall {

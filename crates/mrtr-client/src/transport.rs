@@ -47,6 +47,13 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     /// What to call the server where a person is asked on its behalf.
     fn server(&self) -> &str;
 
+    /// What saved calls and tasks name the server by: they go on at a server of this identity alone. It is what the server
+    /// is called, unless that leaves servers the same which are not. It is saved, so it must hold no secret, and be the
+    /// same in every process.
+    fn identity(&self) -> &str {
+        self.server()
+    }
+
     /// Whose credentials the next request would show, if there are any. A private result that was kept is shown again
     /// only while they are those that it came for.
     async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {

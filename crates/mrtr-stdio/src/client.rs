@@ -2,6 +2,7 @@
 
 mod calls;
 mod child;
+mod command_line;
 mod connection;
 
 use std::fmt;
@@ -40,6 +41,8 @@ use connection::Connection;
 pub struct StdioTransport {
     /// What people may see of it.
     server: String,
+    /// What saved calls name it by, where that says more.
+    identity: Option<String>,
     way: Way,
     era: EraMemory,
 }
@@ -108,7 +111,8 @@ impl StdioTransport {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let connection = Connection::open(read, write, Self::DEFAULT_LINE_LIMIT, None);
-        Self { server: server.into(), way: Way::Streams(connection), era: EraMemory::of_process() }
+        let (server, way) = (server.into(), Way::Streams(connection));
+        Self { server, identity: None, way, era: EraMemory::of_process() }
     }
 
     /// Ends the server and waits for that: its stdin is closed; if that does not end it in time, it gets SIGTERM, and at
@@ -153,6 +157,10 @@ impl StdioTransport {
 impl Transport for StdioTransport {
     fn server(&self) -> &str {
         &self.server
+    }
+
+    fn identity(&self) -> &str {
+        self.identity.as_deref().unwrap_or(&self.server)
     }
 
     async fn exchange(
@@ -205,6 +213,39 @@ impl ChildServer {
         Self(Launch::new(command.into()))
     }
 
+    /// Names the server: for the person who is asked on its behalf, and for saved calls, which go on at a server of this
+    /// name whatever its command line. Give it where the command line changes between processes, as with a token in it.
+    ///
+    /// Without a name, a person is told the program, and a saved call goes on at its own command line alone. What counts
+    /// is the program and its arguments, the working directory if the command sets one, and the environment variables
+    /// that the command sets or removes, with their values; what it inherits from this process does not count. A saved
+    /// call holds a digest of these, never the text, since there may be secrets in it.
+    ///
+    /// ```
+    /// use mrtr_client::Client;
+    /// use mrtr_stdio::ChildServer;
+    /// use tokio::process::Command;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # if cfg!(unix) {
+    /// let command = |token| {
+    ///     let mut command = Command::new("cat"); // stands in for a server
+    ///     command.env("TOKEN", token);
+    ///     ChildServer::new(command)
+    /// };
+    /// let (old, new) = (Client::builder(command("a").spawn()?).build(), Client::builder(command("b").spawn()?).build());
+    /// assert_ne!(old.server(), new.server(), "a call of one does not go on at the other");
+    /// let named = Client::builder(command("b").name("github").spawn()?).build();
+    /// assert_eq!(named.server(), "github");
+    /// # }
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.0.name = Some(name.into());
+        self
+    }
+
     /// Hands each line that the server says on stderr to a function. Without it, they go to this process's stderr.
     #[must_use]
     pub fn on_stderr(mut self, hear: impl Fn(String) + Send + Sync + 'static) -> Self {
@@ -231,8 +272,11 @@ impl ChildServer {
     /// Starts it.
     pub fn spawn(self) -> Result<StdioTransport, StdioTransportError> {
         let running = self.0.start()?;
-        let server = self.0.program().to_owned();
+        let (server, identity) = match &self.0.name {
+            Some(name) => (name.clone(), None),
+            None => (self.0.program().to_owned(), Some(self.0.identity())),
+        };
         let child = ChildWay { launch: self.0, running: Mutex::new(running) };
-        Ok(StdioTransport { server, way: Way::Child(Box::new(child)), era: EraMemory::of_process() })
+        Ok(StdioTransport { server, identity, way: Way::Child(Box::new(child)), era: EraMemory::of_process() })
     }
 }

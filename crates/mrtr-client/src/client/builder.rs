@@ -257,7 +257,8 @@ impl Builder {
         let revision = self.revision.filter(|revision| revision.era() == Era::Modern).unwrap_or_default();
         let id_prefix = getrandom::u64().expect("the operating system has randomness to give");
         Client(Arc::new(Inner {
-            server: self.transport.server().into(),
+            server: self.transport.identity().into(),
+            server_name: self.transport.server().into(),
             transport: self.transport,
             info: self.info,
             mode,

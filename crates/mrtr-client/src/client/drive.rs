@@ -11,7 +11,6 @@ use super::Client;
 use super::give_up::BecameTask;
 use super::methods::read;
 use super::reporter::EventReporter;
-use crate::raw::text_members;
 use crate::{
     Action, Call, CallError, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall, PendingTask,
 };
@@ -156,6 +155,47 @@ impl Client {
         read(&completed.result, completed.pending)
     }
 
+    /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the call is put
+    /// down as it is, with every answer that was given, in [`CallError::Interrupted`].
+    ///
+    /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{CallError, Client};
+    /// use mrtr_schema::roots::Root;
+    /// use mrtr_schema::{Json, JsonObject};
+    /// use serde_json::json;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let server = Script::new().result(json!({ "resultType": "input_required", "requestState": "sealed",
+    ///     "inputRequests": { "where": { "method": "roots/list" } } }));
+    /// let (stop, stopped) = tokio::sync::oneshot::channel();
+    /// let stop = std::sync::Mutex::new(Some(stop));
+    /// let client = Client::builder(server)
+    ///     .on_roots(move |_| {
+    ///         // The person presses Ctrl-C as soon as they are asked.
+    ///         drop(stop.lock().unwrap().take());
+    ///         std::future::pending::<Result<Vec<Root>, std::io::Error>>()
+    ///     })
+    ///     .build();
+    /// let call = client.prepare("tools/call", JsonObject::parse(r#"{"name": "search"}"#)?);
+    /// let error = client.resume_until::<Json>(call, async { drop(stopped.await) }).await.unwrap_err();
+    /// assert!(matches!(error, CallError::Interrupted { .. }));
+    /// assert_eq!(error.into_pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
+    /// # Ok(()) }
+    /// ```
+    pub async fn resume_until<R: Wire>(
+        &self,
+        pending: PendingCall,
+        stop: impl Future<Output = ()>,
+    ) -> Result<R, CallError> {
+        let mut pending = self.check_server(pending)?;
+        pending.skipped.clear();
+        let completed = self.drive_until(pending, stop).await?;
+        read(&completed.result, completed.pending)
+    }
+
     /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
     ///
     /// ```
@@ -174,11 +214,9 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
-        let params = text_members([("taskId", task.id())]);
-        let mut pending = PendingCall::new(task.revision(), "tasks/get", params);
+        let mut pending = PendingCall::from(task);
         // A task that names no server is known by its id alone, and the caller says whose it is.
-        pending.server = Some(task.server().unwrap_or(&self.0.server).to_owned());
-        pending.task = Some(task);
+        pending.server.get_or_insert_with(|| self.0.server.to_string());
         self.resume_as(pending).await
     }
 
@@ -253,15 +291,24 @@ impl Client {
         driver.became_task = became_task.cloned();
         let span = driver.span();
         let ran = driver.run().instrument(span).await;
-        let CallDriver { reporter, call, credentials, .. } = driver;
-        reporter.close();
-        let is_cacheable = ran?;
-        match call.end() {
-            (Some(CallOutcome::Complete(result)), pending) => {
-                Ok(CompletedCall { result, pending, credentials, is_cacheable })
-            }
-            (outcome, pending) => Err(failed(outcome, pending)),
-        }
+        driver.end(ran)
+    }
+
+    /// Runs a call to its end, or until this future is done.
+    async fn drive_until(
+        &self,
+        pending: PendingCall,
+        stop: impl Future<Output = ()>,
+    ) -> Result<CompletedCall, CallError> {
+        let mut driver = CallDriver::new(self, pending);
+        let span = driver.span();
+        let ran = tokio::select! {
+            biased;
+            () = stop => None,
+            ran = driver.run().instrument(span) => Some(ran),
+        };
+        let ran = ran.unwrap_or_else(|| Err(CallError::Interrupted { pending: driver.pending() }));
+        driver.end(ran)
     }
 }
 
@@ -286,7 +333,7 @@ impl<'a> CallDriver<'a> {
 
     fn span(&self) -> Span {
         let (method, name) = (self.reporter.method(), self.reporter.name());
-        info_span!("call", server = &*self.client.0.server, call = self.reporter.call, method, name)
+        info_span!("call", server = &*self.client.0.server_name, call = self.reporter.call, method, name)
     }
 
     /// Does what the call wants done until it is over, and says whether its result may be kept.
@@ -309,6 +356,19 @@ impl<'a> CallDriver<'a> {
                 }
                 Action::Done => return Ok(is_cacheable),
             }
+        }
+    }
+
+    /// What came of the call, now that it is over.
+    fn end(self, ran: Result<bool, CallError>) -> Result<CompletedCall, CallError> {
+        let CallDriver { reporter, call, credentials, .. } = self;
+        reporter.close();
+        let is_cacheable = ran?;
+        match call.end() {
+            (Some(CallOutcome::Complete(result)), pending) => {
+                Ok(CompletedCall { result, pending, credentials, is_cacheable })
+            }
+            (outcome, pending) => Err(failed(outcome, pending)),
         }
     }
 

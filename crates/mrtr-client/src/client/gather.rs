@@ -55,7 +55,7 @@ impl CallDriver<'_> {
     /// Who asks, in which round.
     pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
         QuestionContext {
-            server: Arc::clone(&self.client.0.server),
+            server: Arc::clone(&self.client.0.server_name),
             call: self.reporter.call,
             method: self.reporter.method().to_owned(),
             name: self.reporter.name().map(str::to_owned),

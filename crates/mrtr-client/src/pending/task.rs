@@ -65,7 +65,7 @@ impl PendingTask {
         }
     }
 
-    /// The server that has it, as its transport calls it, if that is known.
+    /// The server that has it, as its transport identifies it, if that is known.
     pub fn server(&self) -> Option<&str> {
         self.server.as_deref()
     }

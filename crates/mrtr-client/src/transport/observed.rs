@@ -96,6 +96,10 @@ where
         self.transport.server()
     }
 
+    fn identity(&self) -> &str {
+        self.transport.identity()
+    }
+
     async fn credentials(&self) -> Result<Option<CredentialsFingerprint>, TransportError> {
         self.transport.credentials().await
     }

@@ -12,6 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::StdioTransport;
+use super::command_line;
 use super::connection::Connection;
 use crate::error::StdioTransportError;
 use crate::lines::{Line, LineReader};
@@ -20,6 +21,7 @@ use crate::lines::{Line, LineReader};
 pub(super) struct Launch {
     command: Mutex<Command>,
     program: String,
+    pub(super) name: Option<String>,
     stderr: Option<Arc<dyn Fn(String) + Send + Sync>>,
     pub(super) line_limit: usize,
     pub(super) exit_timeout: Duration,
@@ -30,6 +32,7 @@ impl Launch {
         Self {
             program: command.as_std().get_program().to_string_lossy().into_owned(),
             command: Mutex::new(command),
+            name: None,
             stderr: None,
             line_limit: StdioTransport::DEFAULT_LINE_LIMIT,
             exit_timeout: StdioTransport::DEFAULT_EXIT_TIMEOUT,
@@ -38,6 +41,12 @@ impl Launch {
 
     pub(super) fn program(&self) -> &str {
         &self.program
+    }
+
+    /// What saved calls name the server by.
+    pub(super) fn identity(&self) -> String {
+        let command = self.command.lock().unwrap_or_else(PoisonError::into_inner);
+        format!("{} (command line {})", self.program, command_line::digest(command.as_std()))
     }
 
     pub(super) fn hear_stderr(&mut self, hear: impl Fn(String) + Send + Sync + 'static) {

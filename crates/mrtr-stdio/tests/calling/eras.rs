@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use mrtr_client::{CallError, Client, EventKind, FormRequest, Limits};
+use mrtr_client::{CallError, Client, EventKind, FormRequest, Limits, QuestionContext};
 use mrtr_schema::roots::Root;
 use mrtr_schema::{Era, Revision};
 use mrtr_server::{Failure, Flow, Legacy, Server, Tool};
@@ -176,6 +176,41 @@ async fn nothing_goes_before_the_probe_and_what_a_server_asks_outside_of_calls_w
     assert_eq!(answered.unwrap()["result"]["roots"][0]["uri"], "file:///src");
     server.respond(&asked.unwrap()["id"], "done").await;
     assert_eq!(call.await.unwrap().unwrap().text(), "done");
+}
+
+/// Nothing on the wire says which call is asked: of several it is the one that began first, until that is over.
+#[tokio::test]
+async fn of_several_calls_the_one_that_began_first_is_asked() {
+    let (mut server, client) = ScriptedServer::of_either_era();
+    let (asked, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let client = client
+        .on_roots(move |context: QuestionContext| {
+            asked.send(context.name).unwrap();
+            async { Ok::<_, String>(vec![Root::new("file:///src")]) }
+        })
+        .build();
+    let call = |name| {
+        let client = client.clone();
+        tokio::spawn(async move { client.call_tool(name, json!({})).await })
+    };
+    let first = call("first");
+    begin_session(&mut server).await;
+    let first_id = server.hear().await["id"].clone();
+    let second = call("second");
+    let second_id = server.hear().await["id"].clone();
+    let third = call("third");
+    let third_id = server.hear().await["id"].clone();
+    let ask = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" });
+    for (id, response, call, asked) in
+        [(1, first_id, first, "first"), (2, second_id, second, "second"), (3, third_id, third, "third")]
+    {
+        server.say(ask(id)).await;
+        assert_eq!(server.hear().await["id"], id, "it is answered");
+        assert_eq!(heard.recv().await.unwrap().as_deref(), Some(asked));
+        server.respond(&response, "done").await;
+        call.await.unwrap().unwrap();
+    }
+    assert!(heard.try_recv().is_err(), "each is asked once");
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! What goes wrong: calls that are given up, servers that end, and servers that say what they must not.
 
 use mrtr_client::{CallError, Limits};
+use mrtr_stdio::StdioTransport;
 use serde_json::{Value, json};
 
 use crate::scripted::{PATIENCE, ScriptedServer, response};
@@ -93,6 +94,33 @@ async fn a_reply_that_is_longer_than_the_call_takes_is_refused() {
     server.respond(&id, &"x".repeat(2000)).await;
     let error = call.await.unwrap().unwrap_err();
     assert!(error.to_string().contains("1000") || format!("{error:?}").contains("longer than 1000 bytes"), "{error:?}");
+}
+
+/// Whose message it was cannot be told: no call waits for a response that was dropped.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_is_too_long_fails_the_calls_that_wait_and_the_next_one_is_answered() {
+    let (mut server, client) = ScriptedServer::new();
+    let client = client.limits(Limits { reply_bytes: usize::MAX, ..Limits::default() }).build();
+    let calls = tokio::spawn({
+        let client = client.clone();
+        async move { tokio::join!(client.call_tool("a", json!({})), client.call_tool("b", json!({}))) }
+    });
+    let id = server.hear().await["id"].clone();
+    server.hear().await;
+    server.respond(&id, &"x".repeat(StdioTransport::DEFAULT_LINE_LIMIT)).await;
+    let (a, b) = tokio::time::timeout(PATIENCE, calls).await.expect("they end").unwrap();
+    for failed in [a, b] {
+        let error = failed.unwrap_err();
+        assert!(
+            matches!(&error, CallError::Transport { source, .. }
+            if source.to_string() == "the server sent a message that is too long"),
+            "{error}"
+        );
+    }
+    let next = tokio::spawn(async move { client.call_tool("c", json!({})).await });
+    let id = server.hear().await["id"].clone();
+    server.respond(&id, "short").await;
+    assert_eq!(next.await.unwrap().unwrap().text(), "short");
 }
 
 /// A server that floods a call with notifications, whose caller does not take them, costs a bounded amount.

@@ -5,5 +5,6 @@
 mod conversations;
 mod eras;
 mod failures;
+mod identity;
 mod notifications;
 mod scripted;

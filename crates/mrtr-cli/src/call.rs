@@ -10,7 +10,7 @@ use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::arguments::{self, nearest};
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
-use crate::saved::{SaveTo, SavedCall, Work};
+use crate::saved::{SaveTo, SavedCall};
 use crate::server::{ReachOptions, Target};
 
 #[derive(clap::Args)]
@@ -56,7 +56,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         None => arguments::from_pairs(&tool, &pairs)?,
     };
     let call = conversation.client.prepare_tool(&name, arguments)?;
-    match conversation.run(&name, Work::Call(call), &save.map_or(SaveTo::Anywhere, SaveTo::File)).await? {
+    match conversation.run(&name, call, &save.map_or(SaveTo::Anywhere, SaveTo::File)).await? {
         Ended::Done(code) => Ok(code),
         Ended::Failed(error) => Err(error),
     }

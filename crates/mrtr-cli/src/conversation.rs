@@ -3,13 +3,13 @@
 mod ending;
 
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anyhow::Result;
 use futures_util::StreamExt;
 use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
-use mrtr::{CallError, Client};
+use mrtr::{CallError, Client, PendingCall};
 
 pub(crate) use ending::explained;
 
@@ -34,8 +34,6 @@ pub(crate) struct Conversation {
     target: Target,
     screen: Screen,
     answering: Arc<Answering>,
-    /// The task that the call has become.
-    task: Arc<Mutex<Option<String>>>,
     writes_json: bool,
 }
 
@@ -60,9 +58,8 @@ impl Conversation {
         let client = reach.client(&target, &screen)?;
         let (client, answering) = answering.prepare(client, &screen, when_asked)?;
         let client = client.build();
-        let task = Arc::default();
-        tokio::spawn(follow(client.clone(), screen.clone(), Arc::clone(&task)));
-        Ok(Self { client, target, screen, answering, task, writes_json: output.json_output })
+        tokio::spawn(follow(client.clone(), screen.clone()));
+        Ok(Self { client, target, screen, answering, writes_json: output.json_output })
     }
 
     pub(crate) fn screen(&self) -> &Screen {
@@ -73,25 +70,14 @@ impl Conversation {
         &self.target
     }
 
-    /// Runs a call to its end, and prints what came of it.
-    pub(crate) async fn run(&self, tool: &str, work: Work, save_to: &SaveTo) -> Result<Ended> {
-        let result = tokio::select! {
-            biased;
-            () = self.interrupted() => None,
-            result = self.resume(work.clone()) => Some(result),
-        };
+    /// Runs a call to its end, and prints what came of it. Ctrl-C puts it down.
+    pub(crate) async fn run(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> Result<Ended> {
+        let ended = self.client.resume_until(call, self.interrupted()).await;
         self.screen.idle();
-        match result {
-            Some(Ok(result)) => self.print(&result).map(Ended::Done),
-            Some(Err(error)) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
-            None => Ok(Ended::Failed(self.stopped(tool, &work, save_to))),
-        }
-    }
-
-    async fn resume(&self, work: Work) -> Result<Json, CallError> {
-        match work {
-            Work::Call(call) => self.client.resume_as(call).await,
-            Work::Task(task) => self.client.follow(task).await,
+        match ended {
+            Ok(result) => self.print(&result).map(Ended::Done),
+            Err(CallError::Interrupted { pending }) => Ok(Ended::Failed(self.stopped(tool, *pending, save_to))),
+            Err(error) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
         }
     }
 
@@ -118,7 +104,7 @@ impl Conversation {
             .map_err(|error| Failure::new(format!("the result is none of a tool: {error}")))?;
         let has_failed = typed.is_error == Some(true);
         match (self.writes_json, has_failed) {
-            (true, _) => shown::print(&format!("{}\n", result.as_str()))?,
+            (true, _) => shown::print(&format!("{}\n", shown::visible_json(result.as_str())))?,
             (false, false) => shown::print_result(&typed)?,
             (false, true) => {
                 let text = shown::text_of(&typed);
@@ -129,16 +115,17 @@ impl Conversation {
     }
 
     /// Puts a call down, and says how it is picked up.
-    fn save(&self, tool: &str, work: Work, save_to: &SaveTo) -> String {
-        match SavedCall::new(self.target.clone(), tool, work).write(save_to) {
-            Ok(path) => format!("the call is saved: mrtr resume {}", path.display()),
+    fn save(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> String {
+        let more = if self.target.has_credentials() { " --url URL (the credentials in it are not saved)" } else { "" };
+        match SavedCall::new(self.target.clone(), tool, Work::Call(call)).write(save_to) {
+            Ok(path) => format!("the call is saved: mrtr resume {}{more}", path.display()),
             Err(error) => format!("the call could not be saved: {error:#}"),
         }
     }
 }
 
 /// Shows what happens during calls.
-async fn follow(client: Client, screen: Screen, task: Arc<Mutex<Option<String>>>) {
+async fn follow(client: Client, screen: Screen) {
     let mut events = client.events();
     while let Some(CallEvent { name, kind, .. }) = events.next().await {
         let name = name.as_deref().map(|name| Printable::line(name).up_to(64).to_string()).unwrap_or_default();
@@ -149,7 +136,6 @@ async fn follow(client: Client, screen: Screen, task: Arc<Mutex<Option<String>>>
             EventKind::Task(id) => {
                 screen.say(styled(QUIET, format_args!("the call has become task {}", Printable::line(&id).up_to(64))));
                 screen.working(format!("{name}: the task runs"));
-                task.lock().unwrap_or_else(PoisonError::into_inner).replace(id);
             }
             EventKind::Progress(progress) => {
                 let message = Printable::line(progress.message.as_deref().unwrap_or(&name)).up_to(64).to_string();

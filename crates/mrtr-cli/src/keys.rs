@@ -120,7 +120,10 @@ fn rotate(path: &Path, step: Option<Step>) -> Result<()> {
         }
         Step::Drop => bail!(Failure::usage("there is one key: it is not dropped").next("--step add adds a new one")),
     };
-    private_file::replace(path, &format!("{}\n", ring.text()))?;
+    private_file::rewrite(path, &format!("{}\n", ring.text())).map_err(|error| {
+        Failure::new(format!("{} cannot be replaced with its owner and its mode: {error}", path.display()))
+            .next("the file is as it was: rotate as the user who owns it")
+    })?;
     eprintln!(
         "{}: {} seals{}",
         path.display(),

@@ -13,12 +13,73 @@ pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
 
 /// Writes a file in the place of the one that is there, all of it or nothing.
 pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut beside = path.file_name().unwrap_or_default().to_owned();
-    beside.push(format!(".{}.new", std::process::id()));
-    let beside = path.with_file_name(beside);
+    let beside = beside(path);
     // What a process of this number left behind is of no use.
     drop(fs::remove_file(&beside));
     create(&beside, text).and_then(|()| fs::rename(&beside, path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+/// Writes another text into a file that is there and stays what it is: its owner, its mode and every name it has are kept.
+///
+/// It is replaced in one step, all of it or nothing, also behind a symbolic link. Where it has several names (hard links)
+/// they would come apart, so that it is written in place; the new text is beside it until that is done.
+pub(crate) fn rewrite(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let (before, beside) = (fs::metadata(&path)?, beside(&path));
+    drop(fs::remove_file(&beside));
+    let made = create_new(&beside).and_then(|mut new| {
+        new.write_all(text.as_bytes())?;
+        keep_owner(&before, &new)?;
+        new.sync_all()
+    });
+    if has_other_names(&before) {
+        // If it is written in part, the text beside it is the whole one.
+        made.and_then(|()| write_over(&path, text))?;
+        return fs::remove_file(&beside);
+    }
+    made.and_then(|()| fs::rename(&beside, &path)).inspect_err(|_| drop(fs::remove_file(&beside)))
+}
+
+fn write_over(path: &Path, text: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)?;
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn has_other_names(file: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    file.nlink() > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// Gives a new file the owner, the group and the mode of another.
+#[cfg(unix)]
+fn keep_owner(of: &fs::Metadata, new: &File) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let made = new.metadata()?;
+    if (of.uid(), of.gid()) != (made.uid(), made.gid()) {
+        fchown(new, Some(of.uid()), Some(of.gid()))?;
+    }
+    // A change of owner may clear bits of the mode, so that it comes last.
+    new.set_permissions(of.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep_owner(of: &fs::Metadata, new: &File) -> io::Result<()> {
+    new.set_permissions(of.permissions())
+}
+
+/// A name beside this one, for what is to take its place.
+fn beside(path: &Path) -> PathBuf {
+    let mut beside = path.file_name().unwrap_or_default().to_owned();
+    beside.push(format!(".{}.new", std::process::id()));
+    path.with_file_name(beside)
 }
 
 /// Writes a new file of this name, or with a number in it if there is one, and says which.
@@ -46,16 +107,42 @@ fn create_new(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Whether other users of the machine may change it: then it is not its owner who says what is in it.
+/// Why a file is not one to act upon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Distrust {
+    /// It belongs to another user, who says what is in it.
+    OtherOwner,
+    /// Other users of the machine may change it.
+    Writable,
+}
+
+/// Whether what is in the file is its reader's own word. It is asked of the open file: another one may have its name by now.
 #[cfg(unix)]
-pub(crate) fn is_writable_by_others(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o022 != 0)
+pub(crate) fn distrust(file: &File) -> io::Result<Option<Distrust>> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata()?;
+    let is_others = metadata.uid() != rustix::process::geteuid().as_raw();
+    let is_writable = metadata.mode() & 0o022 != 0;
+    Ok(is_others.then_some(Distrust::OtherOwner).or(is_writable.then_some(Distrust::Writable)))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn is_writable_by_others(_: &Path) -> bool {
-    false
+pub(crate) fn distrust(_: &File) -> io::Result<Option<Distrust>> {
+    Ok(None)
+}
+
+/// Whether the open file is the one that has this name.
+#[cfg(unix)]
+pub(crate) fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    let (open, there) = (file.metadata().map(place), fs::metadata(path).map(place));
+    open.is_ok_and(|open| there.is_ok_and(|there| open == there))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_at(_: &File, path: &Path) -> bool {
+    path.exists()
 }
 
 const MOST_NUMBERS: u32 = 1000;

@@ -1,17 +1,17 @@
 //! `mrtr resume`: a call that was put down is gone on with, in another process.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use mrtr::PendingCall;
 use mrtr::schema::Printable;
 
 use crate::answering::{AnsweringOptions, WhenAsked};
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
-use crate::saved::{SaveTo, SavedCall, Work};
-use crate::server::ReachOptions;
+use crate::saved::{SaveTo, SavedCall};
+use crate::server::{ReachOptions, Target};
 use crate::style::{QUIET, styled};
 
 #[derive(clap::Args)]
@@ -19,6 +19,12 @@ use crate::style::{QUIET, styled};
 pub(crate) struct Options {
     /// The file that the call was saved in. It is removed once the call is done
     file: PathBuf,
+    /// The server's URL, with the credentials that are not saved; or its new one, along with --trust-server
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Goes on though the call does not say that it began at this server: its state and its answers go there
+    #[arg(long)]
+    trust_server: bool,
     /// Ends the task that the call has become, instead of following it
     #[arg(long)]
     cancel: bool,
@@ -34,29 +40,53 @@ pub(crate) struct Options {
 }
 
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
-    let Options { file, cancel, keep, answering, reach, output } = options;
-    let SavedCall { target, tool, work, .. } = SavedCall::read(&file)?;
+    let Options { file, url, trust_server, cancel, keep, answering, reach, output } = options;
+    let (SavedCall { target, tool, work, .. }, held) = SavedCall::take(&file)?;
+    let target = url.map_or(target, Target::Url);
     let conversation = Conversation::begin(target, &reach, &answering, &output, WhenAsked::Ask)?;
+    let call = at_this_server(work.into_call(conversation.client.server()), &conversation, trust_server)?;
     let shown = Printable::line(&tool).up_to(64);
     // Who is about to be sent the answers, and the token, if there is one.
     conversation.screen().say(styled(QUIET, format_args!("going on with `{shown}` at {}", conversation.target())));
-    if cancel {
-        self::cancel(&conversation, &work).await?;
+    let code = if cancel {
+        self::cancel(&conversation, &call).await?;
+        ExitCode::SUCCESS
     } else {
-        match conversation.run(&tool, work, &SaveTo::File(file.clone())).await? {
-            Ended::Done(code) => return remove(&file, keep).map(|()| code),
+        match conversation.run(&tool, call, &SaveTo::File(file)).await? {
+            Ended::Done(code) => code,
             Ended::Failed(error) => return Err(error),
         }
+    };
+    if !keep {
+        held.remove()?;
     }
-    remove(&file, keep).map(|()| ExitCode::SUCCESS)
+    Ok(code)
 }
 
-async fn cancel(conversation: &Conversation, work: &Work) -> Result<()> {
-    let task = match work {
-        Work::Task(task) => Some(task),
-        Work::Call(call) => call.task(),
-    };
-    let Some(task) = task else {
+/// The call, if it began at this server or the person trusts this one: its state and its answers go there.
+fn at_this_server(call: PendingCall, conversation: &Conversation, trusts: bool) -> Result<PendingCall> {
+    let here = conversation.client.server();
+    if call.server() == Some(here) {
+        return Ok(call);
+    }
+    if trusts {
+        return Ok(call.trust_other_server(here));
+    }
+    let began_at = call.server().map_or_else(|| "a server that it does not name".to_owned(), without_query);
+    bail!(
+        Failure::new(format!("the call began at {began_at}, and this is {}", without_query(here)))
+            .next("a call that an older mrtr saved names the program of its server alone, and not the command line")
+            .next("if its state and its answers may go to this server: --trust-server")
+    );
+}
+
+/// A server as it may be shown: what comes after a question mark may be a secret.
+fn without_query(server: &str) -> String {
+    Printable::line(server.split(['?', '#']).next().unwrap_or(server)).to_string()
+}
+
+async fn cancel(conversation: &Conversation, call: &PendingCall) -> Result<()> {
+    let Some(task) = call.task() else {
         bail!(
             Failure::usage("the call is no task: nothing of it runs at the server")
                 .next("to give it up, remove the file")
@@ -67,18 +97,11 @@ async fn cancel(conversation: &Conversation, work: &Work) -> Result<()> {
     Ok(())
 }
 
-/// The answers in it are spent.
-fn remove(file: &std::path::Path, keep: bool) -> Result<()> {
-    if keep {
-        return Ok(());
-    }
-    Ok(fs::remove_file(file)?)
-}
-
 const EXAMPLES: &str = "\
 Examples:
   mrtr call http://localhost:8000/mcp weather city=Oslo --save later.json
   mrtr resume later.json
   mrtr resume later.json --answers answers.json
 
-The file says which server is called, or started: resume only files of your own. A token is not in it; give it again.";
+The file says which server is called, or started: resume only files of your own. A token
+is not in it, nor are a name and a password that the URL had: give them again, by --token, --header or --url.";

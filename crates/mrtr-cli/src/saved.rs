@@ -1,6 +1,7 @@
 //! A call in a file: put down by one process, and picked up by another.
 
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -10,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::failure::Failure;
-use crate::private_file;
+use crate::private_file::{self, Distrust};
 use crate::server::Target;
 
 /// A call that was put down.
@@ -37,6 +38,17 @@ pub(crate) enum Work {
     Task(PendingTask),
 }
 
+impl Work {
+    /// The call to go on with. A task that is known by its id alone is followed at this server.
+    pub(crate) fn into_call(self, here: &str) -> PendingCall {
+        match self {
+            Self::Call(call) => call,
+            Self::Task(task) if task.server().is_none() => task.trust_other_server(here).into(),
+            Self::Task(task) => task.into(),
+        }
+    }
+}
+
 /// Where a call goes that is put down.
 #[derive(Debug, Clone)]
 pub(crate) enum SaveTo {
@@ -48,6 +60,7 @@ pub(crate) enum SaveTo {
 
 impl SavedCall {
     pub(crate) fn new(target: Target, tool: &str, work: Work) -> Self {
+        let target = target.without_credentials();
         Self { file: FILE.to_owned(), version: VERSION, target, tool: tool.to_owned(), work }
     }
 
@@ -68,24 +81,20 @@ impl SavedCall {
         })
     }
 
-    pub(crate) fn read(path: &Path) -> Result<Self> {
+    /// Reads a call, and holds its file for as long as this process goes on with it: no other may do so meanwhile.
+    pub(crate) fn take(path: &Path) -> Result<(Self, HeldFile)> {
+        let mut held = HeldFile::take(path)?;
+        Ok((Self::parse(path, &held.read()?)?, held))
+    }
+
+    fn parse(path: &Path, text: &str) -> Result<Self> {
         let name = path.display();
-        let text = fs::read_to_string(path).map_err(|error| {
-            Failure::new(format!("{name} cannot be read: {error}"))
-                .next("give the file that `mrtr call` named when it saved the call")
-        })?;
-        let Some(whole) = envelope(&text) else {
+        let Some(whole) = envelope(text) else {
             bail!(
                 Failure::new(format!("{name} is no call that mrtr has saved"))
                     .next("give the file that `mrtr call` named when it saved the call, or that you gave it by --save")
             );
         };
-        if private_file::is_writable_by_others(path) {
-            bail!(
-                Failure::new(format!("other users may change {name}, and it says which server is called or started"))
-                    .next(format!("if what is in it is yours: chmod 600 {name}"))
-            );
-        }
         let version = whole.get("version").cloned().unwrap_or_default();
         if version.as_u64() != Some(VERSION.into()) {
             bail!(
@@ -95,7 +104,7 @@ impl SavedCall {
                 .next("resume it with the mrtr that saved it, or make the call again")
             );
         }
-        serde_json::from_str(&text).map_err(|error| {
+        serde_json::from_str(text).map_err(|error| {
             Failure::new(format!("the call in {name} cannot be gone on with: {error}"))
                 .next("it was changed, or saved by another version of mrtr: make the call again")
                 .into()
@@ -105,6 +114,9 @@ impl SavedCall {
     /// Whether a file may be written over: there is none, or it is one of ours.
     pub(crate) fn check_may_write(path: &Path) -> Result<()> {
         let is_ours = fs::read_to_string(path).is_ok_and(|text| envelope(&text).is_some());
+        if is_ours && File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock))) {
+            bail!(in_use(path).next("give --save another name"));
+        }
         if path.exists() && !is_ours {
             bail!(
                 Failure::usage(format!(
@@ -120,6 +132,72 @@ impl SavedCall {
         }
         Ok(())
     }
+}
+
+/// The file of a call that this process goes on with. Others are told so until this is dropped, or the process ends.
+pub(crate) struct HeldFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl HeldFile {
+    fn take(path: &Path) -> Result<Self> {
+        loop {
+            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            check_owner(path, &file)?;
+            match file.try_lock() {
+                // Another process may have been done with it between the two.
+                Ok(()) if !private_file::is_at(&file, path) => {}
+                Ok(()) => return Ok(Self { path: path.to_owned(), file }),
+                Err(TryLockError::WouldBlock) => {
+                    bail!(in_use(path).next("wait for it to end, and resume what it leaves"))
+                }
+                Err(TryLockError::Error(error)) => return Err(unreadable(path, &error)),
+            }
+        }
+    }
+
+    fn read(&mut self) -> Result<String> {
+        let mut text = String::new();
+        self.file.read_to_string(&mut text).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(text)
+    }
+
+    /// Removes the file: the answers in it are spent. Another one that has its name by now stays.
+    pub(crate) fn remove(self) -> Result<()> {
+        if private_file::is_at(&self.file, &self.path) {
+            fs::remove_file(&self.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// The file says which server is called or started, and as whom: that is not for others to say.
+fn check_owner(path: &Path, file: &File) -> Result<()> {
+    let name = path.display();
+    match private_file::distrust(file).map_err(|error| unreadable(path, &error))? {
+        None => Ok(()),
+        Some(Distrust::OtherOwner) => Err(Failure::new(format!(
+            "{name} belongs to another user, and it says which server is called or started, and what it is answered"
+        ))
+        .next("if you have read it and want all that it says, make a copy of your own: cp FILE COPY; mrtr resume COPY")
+        .into()),
+        Some(Distrust::Writable) => {
+            Err(Failure::new(format!("other users may change {name}, and it says which server is called or started"))
+                .next(format!("if what is in it is yours: chmod 600 {name}"))
+                .into())
+        }
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    Failure::new(format!("{} cannot be read: {error}", path.display()))
+        .next("give the file that `mrtr call` named when it saved the call")
+        .into()
+}
+
+fn in_use(path: &Path) -> Failure {
+    Failure::new(format!("another process goes on with the call in {}", path.display()))
 }
 
 /// The members of a file of ours, of any version.

@@ -1,6 +1,7 @@
 //! Which server is meant, and how it is reached.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::str::FromStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -54,7 +55,43 @@ pub(crate) enum Target {
     /// It listens at this URL.
     Url(String),
     /// It is started by this command.
-    Stdio(Vec<String>),
+    Stdio(Launch),
+}
+
+/// How a server is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenLaunch", into = "WrittenLaunch")]
+pub(crate) struct Launch {
+    /// Never empty, unless a file says so.
+    words: Vec<String>,
+    /// The folder to start it in: names in the command may mean something else in another.
+    folder: Option<PathBuf>,
+}
+
+/// The same as it is saved; files of older versions have the words alone.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WrittenLaunch {
+    Words(Vec<String>),
+    InFolder { command: Vec<String>, folder: PathBuf },
+}
+
+impl From<WrittenLaunch> for Launch {
+    fn from(written: WrittenLaunch) -> Self {
+        match written {
+            WrittenLaunch::Words(words) => Self { words, folder: None },
+            WrittenLaunch::InFolder { command, folder } => Self { words: command, folder: Some(folder) },
+        }
+    }
+}
+
+impl From<Launch> for WrittenLaunch {
+    fn from(Launch { words, folder }: Launch) -> Self {
+        match folder {
+            None => Self::Words(words),
+            Some(folder) => Self::InFolder { command: words, folder },
+        }
+    }
 }
 
 impl Target {
@@ -73,20 +110,42 @@ impl Target {
 
     fn command(text: &str) -> Result<Self> {
         match shlex::split(text).filter(|words| !words.is_empty()) {
-            Some(words) => Ok(Self::Stdio(words)),
+            // A folder whose name cannot be written down is not noted.
+            Some(words) => {
+                let folder = std::env::current_dir().ok().filter(|folder| folder.to_str().is_some());
+                Ok(Self::Stdio(Launch { words, folder }))
+            }
             None => Err(Failure::usage(format!("`{text}` is no command"))
                 .next("write it as in a shell, in one argument: --stdio 'mrtr serve --stdio'")
                 .into()),
         }
     }
+
+    /// The server as it may be saved and shown: a name and a password that its URL holds are left out.
+    pub(crate) fn without_credentials(self) -> Self {
+        let Self::Url(url) = &self else { return self };
+        match reqwest::Url::parse(url) {
+            Ok(mut url) if !url.username().is_empty() || url.password().is_some() => {
+                // Neither fails for a URL that has a host.
+                let _ = (url.set_username(""), url.set_password(None));
+                Self::Url(url.into())
+            }
+            _ => self,
+        }
+    }
+
+    /// Whether its URL holds a name or a password, which are not saved.
+    pub(crate) fn has_credentials(&self) -> bool {
+        self.clone().without_credentials() != *self
+    }
 }
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        match &self.clone().without_credentials() {
             // What comes after a question mark may be a secret.
             Self::Url(url) => Printable::line(url.split(['?', '#']).next().unwrap_or(url)).fmt(f),
-            Self::Stdio(words) => Printable::line(&words.join(" ")).fmt(f),
+            Self::Stdio(launch) => Printable::line(&launch.words.join(" ")).fmt(f),
         }
     }
 }
@@ -96,7 +155,7 @@ impl ReachOptions {
     pub(crate) fn client(&self, target: &Target, screen: &Screen) -> Result<Builder> {
         let builder = match target {
             Target::Url(url) => self.over(self.http(url)?, screen),
-            Target::Stdio(words) => self.over(child(words, screen, self.trace)?, screen),
+            Target::Stdio(launch) => self.over(child(launch, screen, self.trace)?, screen),
         };
         Ok(builder.info("mrtr-cli", env!("CARGO_PKG_VERSION")))
     }
@@ -135,12 +194,15 @@ fn nearest_url(text: &str) -> String {
     }
 }
 
-fn child(words: &[String], screen: &Screen, trace: bool) -> Result<mrtr::StdioTransport> {
-    let Some((program, arguments)) = words.split_first() else {
+fn child(launch: &Launch, screen: &Screen, trace: bool) -> Result<mrtr::StdioTransport> {
+    let Some((program, arguments)) = launch.words.split_first() else {
         return Err(Failure::usage("the command that starts the server is empty").into());
     };
     let mut command = Command::new(program);
     command.args(arguments);
+    if let Some(folder) = &launch.folder {
+        command.current_dir(folder);
+    }
     let (screen, said) = (screen.clone(), AtomicUsize::new(0));
     let most = if trace { usize::MAX } else { MOST_SAID };
     let hear = move |line: String| match said.fetch_add(1, Ordering::Relaxed) {

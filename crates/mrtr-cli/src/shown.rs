@@ -1,5 +1,6 @@
 //! How messages, results and questions look on a terminal. What a server says is escaped wherever it is shown.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result};
@@ -15,7 +16,7 @@ use crate::style::{ERROR, QUIET, RECEIVED, SENT, styled};
 
 /// Writes to standard output, where nothing but results goes.
 pub(crate) fn print(text: &str) -> Result<()> {
-    let mut output = anstream::stdout().lock();
+    let mut output = io::stdout().lock();
     let written = output.write_all(text.as_bytes()).and_then(|()| output.flush());
     match written {
         // The reader has seen enough: `mrtr … | head`.
@@ -62,8 +63,29 @@ pub(crate) fn size(bytes: usize) -> String {
     if bytes < 10_000 { format!("{bytes} bytes") } else { format!("{} KiB", bytes.div_ceil(1024)) }
 }
 
+/// JSON as it may be written to a terminal: what is not seen but acts is written in JSON's own way, so that the value
+/// stays what it is.
+pub(crate) fn visible_json(json: &str) -> String {
+    let mut visible = String::with_capacity(json.len());
+    for char in json.chars() {
+        match char {
+            // It stands between tokens only, and would let a server write over what was shown before.
+            '\r' => visible.push(' '),
+            char if acts(char) => {
+                visible.extend(char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            }
+            char => visible.push(char),
+        }
+    }
+    visible
+}
+
+fn acts(char: char) -> bool {
+    matches!(Printable::text(char.encode_utf8(&mut [0; 4])).into_text(), Cow::Owned(_))
+}
+
 pub(crate) fn pretty(value: &Value) -> String {
-    serde_json::to_string_pretty(value).unwrap_or_default()
+    visible_json(&serde_json::to_string_pretty(value).unwrap_or_default())
 }
 
 /// What is asked and not answered yet, a line each, and a file of answers that would do.

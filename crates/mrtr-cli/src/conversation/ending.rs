@@ -1,6 +1,6 @@
 //! Why a call has no result, in words that say what to do; and what is put down, so that nothing answered is lost.
 
-use mrtr::client::{PendingTask, TransportFailure};
+use mrtr::client::TransportFailure;
 use mrtr::schema::error_object::MissingCapabilityData;
 use mrtr::schema::{ClientCapabilities, ErrorObject, Printable};
 use mrtr::{CallError, PendingCall};
@@ -8,7 +8,7 @@ use mrtr::{CallError, PendingCall};
 use super::Conversation;
 use crate::answering::NoAnswer;
 use crate::failure::{Code, Failure};
-use crate::saved::{SaveTo, Work};
+use crate::saved::SaveTo;
 use crate::shown;
 
 impl Conversation {
@@ -33,7 +33,7 @@ impl Conversation {
         self.answering.complete(&mut call);
         let (asked, answers) = shown::open_questions(&call);
         let mut failure = asked.into_iter().fold(failure, |failure, asked| failure.next(format!("asked: {asked}")));
-        failure = failure.next(self.save(tool, Work::Call(call), save_to));
+        failure = failure.next(self.save(tool, call, save_to));
         match answers.as_object() {
             Some(answers) if !answers.is_empty() => {
                 failure.next(format!("with answers from a file: --answers FILE, in which is {}", answers_text(answers)))
@@ -43,22 +43,19 @@ impl Conversation {
     }
 
     /// What the person is told who pressed Ctrl-C while the server was at work. A task goes on without this client, and
-    /// can be followed later; anything else was cancelled when its request was given up.
-    pub(super) fn stopped(&self, tool: &str, work: &Work, save_to: &SaveTo) -> anyhow::Error {
-        let known = match work {
-            Work::Task(task) => Some(task.clone()),
-            Work::Call(call) => call.task().cloned(),
-        };
-        let task = known.or_else(|| {
-            let id = self.task.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()?;
-            Some(PendingTask::new(self.client.revision(), id).trust_other_server(self.client.server()))
-        });
-        let failure = match task {
-            Some(task) => Failure::new("interrupted: the task goes on at the server")
-                .next(self.save(tool, Work::Task(task), save_to))
-                .next("to end it instead: mrtr resume FILE --cancel"),
-            None => Failure::new("interrupted: the call is cancelled, and the server told")
-                .next("what it had begun may have been done; make the call again to have all of it done"),
+    /// can be followed later. Anything else was cancelled when its request was given up; what was answered is kept.
+    pub(super) fn stopped(&self, tool: &str, call: PendingCall, save_to: &SaveTo) -> anyhow::Error {
+        let failure = if call.task().is_some() {
+            Failure::new("interrupted: the task goes on at the server")
+                .next(self.save(tool, call, save_to))
+                .next("to end it instead: mrtr resume FILE --cancel")
+        } else if is_worth_saving(&call) {
+            Failure::new("interrupted: the call is cancelled, and the server told")
+                .next(self.save(tool, call, save_to))
+                .next("it goes on with what was answered; what the server had begun may have been done")
+        } else {
+            Failure::new("interrupted: the call is cancelled, and the server told")
+                .next("what it had begun may have been done; make the call again to have all of it done")
         };
         failure.code(Code::Interrupted).into()
     }

@@ -1,7 +1,7 @@
 //! `mrtr keys`: made for their owner only, and replaced without refusing a client.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 
 use crate::demo::Demo;
 use crate::program::{run, run_with};
@@ -55,4 +55,36 @@ fn a_key_is_replaced_in_three_deployments_and_no_call_is_refused() {
     assert!(!fs::read_to_string(folder.path().join("keys")).unwrap().contains("old:"));
     fs::write(folder.path().join("keys"), "nothing").unwrap();
     rotate(&[]).says(1, &["the keys cannot be used", "mrtr keys new FILE"]);
+}
+
+#[test]
+fn a_rotated_file_keeps_its_owner_its_mode_and_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    run(folder.path(), &["keys", "new", "keys", "--id", "old"]);
+    fs::set_permissions(path("keys"), fs::Permissions::from_mode(0o440)).unwrap();
+    // A test that runs as root can give a file away.
+    let is_root = fs::metadata(path("keys")).unwrap().uid() == 0;
+    if is_root {
+        chown(path("keys"), Some(65534), Some(65533)).unwrap();
+    }
+    let owner = |metadata: fs::Metadata| (metadata.uid(), metadata.gid(), metadata.mode());
+    let before = owner(fs::metadata(path("keys")).unwrap());
+
+    symlink("keys", path("link")).unwrap();
+    run(folder.path(), &["keys", "rotate", "link"]).says(0, &["old seals, "]);
+    assert!(fs::symlink_metadata(path("link")).unwrap().is_symlink(), "the link is still one");
+    assert_eq!(owner(fs::metadata(path("keys")).unwrap()), before);
+    let added = fs::read_to_string(path("keys")).unwrap();
+    assert_eq!(added.matches(',').count(), 1, "there is a second key");
+
+    fs::set_permissions(path("keys"), fs::Permissions::from_mode(0o640)).unwrap();
+    let before = owner(fs::metadata(path("keys")).unwrap());
+    fs::hard_link(path("keys"), path("other-name")).unwrap();
+    run(folder.path(), &["keys", "rotate", "keys", "--step", "drop"]).says(0, &["the old keys are gone"]);
+    assert_eq!(fs::metadata(path("keys")).unwrap().nlink(), 2, "they are one file");
+    assert_eq!(owner(fs::metadata(path("other-name")).unwrap()), before);
+    let dropped = fs::read_to_string(path("other-name")).unwrap();
+    assert_eq!(dropped, format!("{}\n", added.trim_end().split(',').next().unwrap()), "and hold the one key");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3, "nothing is left beside them");
 }

@@ -11,6 +11,7 @@ mod person;
 mod postgres;
 mod program;
 mod putting_down;
+mod saved_files;
 mod scripts;
 mod state;
 mod stub;

@@ -129,3 +129,35 @@ fn arguments_are_what_the_tool_takes() {
     call(&["workItemId=7", r#"fields={"a": 1, "b": 2}"#]).gives("Bug #7 resolved, 2 fields set\n");
     call(&["workItemId=7"]).gives("Bug #7 resolved, 0 fields set\n");
 }
+
+/// What steers a terminal or turns text around, as a server may write it into JSON without escaping it.
+const ACTS: &str = "\u{7f}\u{9b}2J\u{202e}\u{2066}\u{200b}\u{e0041}";
+
+#[test]
+fn json_output_has_nothing_in_it_that_acts_and_means_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = crate::stub::Stub::start(|message, _| {
+        let result = match message["method"].as_str() {
+            Some("tools/list") => serde_json::json!({ "tools": [{ "name": "wait", "description": ACTS,
+                "inputSchema": { "type": "object" } }] }),
+            _ => serde_json::json!({ "content": [{ "type": "text", "text": format!("\u{1b}[31m{ACTS}é") }], ACTS: 1 }),
+        };
+        let text = serde_json::json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string();
+        // White space that moves the cursor is JSON too.
+        Some(("200 OK", text.replace("\"content\":", "\r\"content\":\r\r")))
+    });
+    let shown = run(folder.path(), &["call", &stub.url, "wait", "--json-output"]);
+    let listed = run(folder.path(), &["tools", &stub.url, "--json"]);
+    for out in [&shown.out, &listed.out] {
+        assert!(!out.chars().any(|char| ACTS.contains(char) && char != '2' && char != 'J'), "{out:?}");
+        assert!(!out.chars().any(|char| char.is_control() && char != '\n'), "{out:?}");
+        assert!(out.contains(r"\u007f\u009b2J\u202e\u2066\u200b\udb40\udc41"), "{out}");
+    }
+    let result: serde_json::Value = serde_json::from_str(&shown.out).unwrap();
+    assert_eq!((&result["content"][0]["text"], &result[ACTS]), (&format!("\u{1b}[31m{ACTS}é").into(), &1.into()));
+    assert!(shown.out.contains('é'), "letters stay as they are");
+    let tools: serde_json::Value = serde_json::from_str(&listed.out).unwrap();
+    assert_eq!(tools[0]["description"], ACTS);
+    // Without the flag, a program gets the words as they are.
+    run(folder.path(), &["call", &stub.url, "wait"]).gives(&format!("\u{1b}[31m{ACTS}é\n"));
+}

@@ -151,6 +151,19 @@ pub enum CallError {
         /// The call, which cannot be picked up.
         pending: Box<PendingCall>,
     },
+    /// The call was under way in a session of the legacy era, and what became of it is not known: its response did not
+    /// come, or the server could not be given an answer. It may have had effects, so that it is not sent again, and cannot
+    /// be picked up: find out what it has done before you make it anew.
+    #[error(
+        "the call was under way in a session of {} with {}, and what became of it is not known: {failure}; it may have \
+         had effects, and is not sent again", .pending.revision(), named(.pending.server())
+    )]
+    InDoubt {
+        /// What went wrong: with the call itself, or with an answer to what the server asked.
+        failure: TransportError,
+        /// The call, which cannot be picked up.
+        pending: Box<PendingCall>,
+    },
     /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
     #[error("the result cannot be read: {source}")]
@@ -181,6 +194,7 @@ impl CallError {
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
             | Self::HeldByServer { pending }
+            | Self::InDoubt { pending, .. }
             | Self::BadResult { pending, .. } => Some(pending),
             Self::BadParams(_) => None,
         }
@@ -201,6 +215,7 @@ impl CallError {
             | Self::OtherServer { pending, .. }
             | Self::NotATool { pending }
             | Self::HeldByServer { pending }
+            | Self::InDoubt { pending, .. }
             | Self::BadResult { pending, .. } => Some(*pending),
             Self::BadParams(_) => None,
         }

@@ -33,11 +33,13 @@ pub struct Limits {
     pub probe: Duration,
     /// How long gathering the answers of a round may take. For ever by default: people think.
     pub gathering: Option<Duration>,
-    /// The most that a server may ask for at once. 256 by default.
+    /// The most that a server may ask for in one round. 256 by default. In a session of the legacy era a round lasts as
+    /// long as a question is open in it, and all of its questions count, those that are answered among them.
     pub questions: usize,
     /// The longest state that is taken, in bytes. 1 MiB by default.
     pub state_bytes: usize,
-    /// The longest reply that is taken, in bytes. 16 MiB by default.
+    /// The longest reply that is taken, in bytes. 16 MiB by default. In a session of the legacy era also what all
+    /// questions of a round take, and the ids of all questions of a call.
     pub reply_bytes: usize,
     /// How long to wait between two polls of a task whose server does not say. One second by default.
     pub poll_interval: Duration,

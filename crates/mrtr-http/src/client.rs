@@ -153,7 +153,12 @@ impl Transport for HttpTransport {
         if request.revision.era() == Era::Legacy {
             return Box::pin(self.sender.reply_in_session(&request, on_message)).await.map(HttpReply::into_response);
         }
-        let mut reply = self.sender.reply(&request, on_message).await?;
+        let mut has_begun = false;
+        let mut noting = |message| {
+            has_begun = true;
+            on_message(message);
+        };
+        let mut reply = self.sender.reply(&request, &mut noting).await?;
         match request.method {
             "tools/list" => {
                 reply.text = self.sender.learn(reply.text);
@@ -162,7 +167,9 @@ impl Transport for HttpTransport {
             // The server may want arguments in headers, and the caller has not listed its tools yet, or not for long. If
             // listing them fails, the server's error is what the caller should see.
             "tools/call"
-                if is_header_mismatch(&reply.text) && self.sender.learn_about(&request).await.unwrap_or(false) =>
+                if !has_begun
+                    && is_header_mismatch(&reply.text)
+                    && self.sender.learn_about(&request).await.unwrap_or(false) =>
             {
                 self.sender.reply(&request, on_message).await.map(HttpReply::into_response)
             }

@@ -16,6 +16,13 @@ impl Call {
         self.pending.rounds = self.pending.rounds.max(rounds);
     }
 
+    /// The call has failed with this error of the server's, and is not sent again for any reason that it may give.
+    pub(crate) fn fail(&mut self, error: ErrorObject) {
+        if let Phase::Sending(_) = self.phase {
+            self.phase = Phase::Over(CallOutcome::Failed(error));
+        }
+    }
+
     pub(super) fn after_error(&mut self, sending: Sending, error: ErrorObject) -> Phase {
         match self.other_version(sending, &error) {
             Some(revision) => {

@@ -39,24 +39,19 @@ impl CallDriver<'_> {
         }
         let revision = self.call.pending().revision();
         let id = RequestId::from(self.client.next_id());
-        let reply = self.reply(&outgoing, &id, revision).await;
+        let exchanged = self.reply(&outgoing, &id, revision).await;
         if let Mode::Either(memory) = &self.client.0.mode
-            && (memory.era() != Some(Era::Modern) || was_refused(&reply))
-            && Box::pin(self.look_for_era(memory, &reply, &id, &outgoing.method)).await
+            && (memory.era() != Some(Era::Modern) || was_refused(&exchanged.reply))
+            && Box::pin(self.look_for_era(memory, &exchanged, &id, &outgoing.method)).await
         {
             return Ok(());
         }
-        self.take(reply, &id, revision)
+        self.take(exchanged, &id, revision)
     }
 
     /// Learns from a reply which era the server speaks. Whether the call goes on in a session, or is over.
-    async fn look_for_era(
-        &mut self,
-        memory: &EraMemory,
-        reply: &Result<TransportResponse, TransportError>,
-        id: &RequestId,
-        method: &str,
-    ) -> bool {
+    async fn look_for_era(&mut self, memory: &EraMemory, exchanged: &Exchanged, id: &RequestId, method: &str) -> bool {
+        let reply = &exchanged.reply;
         if memory.era() == Some(Era::Modern) {
             if !is_unlike_modern(reply, id) {
                 return false;
@@ -72,7 +67,7 @@ impl CallDriver<'_> {
             }
             Evidence::Unclear => {
                 // What was run is not run again, whichever era it was run in.
-                let was_not_run = was_refused(reply) || MethodInfo::of(method).only_reads;
+                let was_not_run = !exchanged.has_begun && (was_refused(reply) || MethodInfo::of(method).only_reads);
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
                     Err(Refusal::Stop(stop @ Stop::OtherVersion(_))) => {
@@ -103,17 +98,30 @@ impl CallDriver<'_> {
         }
         let id = RequestId::from(self.client.next_id());
         let written = Written::new(self.client, &outgoing, &id, session.revision);
-        let Conversed { outcome, asked } = self.converse(written.request(session.id.as_ref()), session).await;
+        let Conversed { outcome, asked, has_begun } =
+            self.converse(written.request(session.id.as_ref()), session).await;
         self.call.hold(asked);
         let reply = match outcome {
-            Ok(response) => Ok(response),
-            Err(Ended::Transport(error)) => Err(error),
-            Err(ended) => return self.end_in_session(ended),
+            Ok(reply) => reply,
+            Err(ended) => return self.end_in_session(ended, &outgoing.method),
         };
-        if asked == 0 && self.has_left_session(&reply, session).await && self.switch_era() {
+        if !has_begun && self.has_left_session(&reply, session).await && self.switch_era() {
             return Ok(());
         }
-        self.take(reply, &id, session.revision)
+        match reply {
+            Err(error) if has_begun || error.may_have_run() => Err(self.in_doubt(error, &outgoing.method)),
+            reply => self.take(Exchanged::new(reply, has_begun, &outgoing.method), &id, session.revision),
+        }
+    }
+
+    /// The error for a call that the server may have begun, and of which no more is heard. It is not sent again, by this
+    /// client or by a caller that would pick it up. What only reads can be.
+    fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
+        if MethodInfo::of(method).only_reads {
+            return CallError::Transport { source: failure, pending: self.pending() };
+        }
+        self.call.hold(1);
+        CallError::InDoubt { failure, pending: self.pending() }
     }
 
     /// Whether the server has not run the request, since it does not know the session or has come to speak the modern era.
@@ -139,10 +147,10 @@ impl CallDriver<'_> {
         is_modern
     }
 
-    fn end_in_session(&mut self, ended: Ended) -> Result<(), CallError> {
+    fn end_in_session(&mut self, ended: Ended, method: &str) -> Result<(), CallError> {
         let pending = self.pending();
         match ended {
-            Ended::Transport(source) => Err(CallError::Transport { source, pending }),
+            Ended::Transport(error) => Err(self.in_doubt(error, method)),
             Ended::Stop(stop) => {
                 self.call.refuse_reply(stop);
                 Ok(())
@@ -155,20 +163,16 @@ impl CallDriver<'_> {
     }
 
     /// Tells the call what came back.
-    fn take(
-        &mut self,
-        reply: Result<TransportResponse, TransportError>,
-        id: &RequestId,
-        revision: Revision,
-    ) -> Result<(), CallError> {
+    fn take(&mut self, exchanged: Exchanged, id: &RequestId, revision: Revision) -> Result<(), CallError> {
+        let Exchanged { reply, has_begun } = exchanged;
         let response = match reply {
             Ok(response) => response,
             Err(error) => match error.busy {
-                Some(busy) => {
+                Some(busy) if !has_begun => {
                     self.call.back_off(busy.retry_after);
                     return Ok(());
                 }
-                None => return Err(CallError::Transport { source: error, pending: self.pending() }),
+                _ => return Err(CallError::Transport { source: error, pending: self.pending() }),
             },
         };
         let longest = self.client.0.limits.reply_bytes;
@@ -178,25 +182,40 @@ impl CallDriver<'_> {
         }
         self.credentials = response.credentials;
         match read(&response, id, revision) {
+            // Neither a server that is busy by now nor another version is a reason to do it again.
+            Ok(Err(error)) if has_begun => self.call.fail(error),
             Ok(reply) => self.call.replied(reply, response.retry_after),
             Err(stop) => self.call.refuse_reply(stop),
         }
         Ok(())
     }
 
-    async fn reply(
-        &self,
-        outgoing: &Outgoing,
-        id: &RequestId,
-        revision: Revision,
-    ) -> Result<TransportResponse, TransportError> {
+    async fn reply(&self, outgoing: &Outgoing, id: &RequestId, revision: Revision) -> Exchanged {
         let written = Written::new(self.client, outgoing, id, revision);
+        let mut has_heard = false;
         let mut on_message = |message: ServerMessage| {
+            has_heard = true;
             if let ServerMessage::Notification(notification) = message {
                 self.hear(notification, revision);
             }
         };
-        self.client.within_time(self.client.0.transport.exchange(written.request(None), &mut on_message)).await
+        let exchange = self.client.0.transport.exchange(written.request(None), &mut on_message);
+        let reply = self.client.within_time(exchange).await;
+        Exchanged::new(reply, has_heard, &outgoing.method)
+    }
+}
+
+/// What came of an exchange.
+struct Exchanged {
+    reply: Result<TransportResponse, TransportError>,
+    /// Whether the server has begun with something that must not be done twice.
+    has_begun: bool,
+}
+
+impl Exchanged {
+    /// What came back, and whether the server said anything before that.
+    fn new(reply: Result<TransportResponse, TransportError>, has_heard: bool, method: &str) -> Self {
+        Self { reply, has_begun: has_heard && !MethodInfo::of(method).only_reads }
     }
 }
 

@@ -52,6 +52,7 @@ pub struct TransportError {
     source: Box<dyn std::error::Error + Send + Sync>,
     pub(crate) busy: Option<Busy>,
     pub(crate) status: Option<u16>,
+    is_unsent: bool,
 }
 
 /// The server did not take the request, and may do so later.
@@ -68,7 +69,7 @@ impl TransportError {
 
     /// Something that the caller can be told more about.
     pub fn of(failure: TransportFailure, error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self { failure, source: error.into(), busy: None, status: None }
+        Self { failure, source: error.into(), busy: None, status: None, is_unsent: false }
     }
 
     /// The server has not looked at the request, since it is too busy: it is sent again, after as long as this at
@@ -96,6 +97,44 @@ impl TransportError {
         self.status
     }
 
+    /// The request did not leave this client: a token for it could not be got, or it could not be written.
+    ///
+    /// ```
+    /// use mrtr_client::TransportError;
+    ///
+    /// assert!(TransportError::new("connection reset").may_have_run());
+    /// assert!(!TransportError::new("the token cannot be written in a header").unsent().may_have_run());
+    /// ```
+    #[must_use]
+    pub fn unsent(mut self) -> Self {
+        self.is_unsent = true;
+        self
+    }
+
+    /// Whether the server may have begun with the request that failed, so that sending it again may do it twice. It has
+    /// not if it was never reached, is busy, or refused the request.
+    ///
+    /// ```
+    /// use mrtr_client::{TransportError, TransportFailure};
+    ///
+    /// assert!(TransportError::of(TransportFailure::TimedOut, "nothing came").may_have_run());
+    /// assert!(TransportError::new("bad gateway").with_status(502).may_have_run());
+    /// assert!(!TransportError::new("bad request").with_status(400).may_have_run());
+    /// assert!(!TransportError::of(TransportFailure::Unreachable, "connection refused").may_have_run());
+    /// ```
+    pub fn may_have_run(&self) -> bool {
+        let was_refused = self.status.is_some_and(|status| (400..500).contains(&status) && status != REQUEST_TIMEOUT);
+        let may_have = match self.failure {
+            TransportFailure::Unreachable
+            | TransportFailure::Unauthorized
+            | TransportFailure::Forbidden
+            | TransportFailure::NotFound
+            | TransportFailure::SessionEnded => false,
+            TransportFailure::TimedOut | TransportFailure::LegacyServer | TransportFailure::Other => true,
+        };
+        may_have && !was_refused && !self.is_unsent && self.busy.is_none()
+    }
+
     /// What went wrong, in a word.
     pub fn failure(&self) -> TransportFailure {
         self.failure
@@ -119,6 +158,9 @@ impl std::error::Error for TransportError {
         self.source.source().is_some().then_some(&*self.source)
     }
 }
+
+/// A gateway may say so of a server that has the request.
+const REQUEST_TIMEOUT: u16 = 408;
 
 /// A cause may quote a line of the server's.
 const MAX_CAUSE: usize = 2 * Printable::LINE;

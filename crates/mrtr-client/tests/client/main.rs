@@ -17,6 +17,8 @@ mod parallel;
 mod pending;
 mod properties;
 mod revisions;
+mod session_limits;
+mod sessions;
 mod shown;
 mod steps;
 mod tasks;

@@ -50,7 +50,8 @@ impl Sender {
         let mut attempt = 1;
         loop {
             let token = self.token(refused.as_deref()).await?;
-            match self.post(request, token.as_deref())?.send().await {
+            let post = self.post(request, token.as_deref()).map_err(TransportError::unsent)?;
+            match post.send().await {
                 Ok(response)
                     if response.status() == StatusCode::UNAUTHORIZED && token.is_some() && refused.is_none() =>
                 {
@@ -87,7 +88,7 @@ impl Sender {
 
     pub(super) async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
         match &self.tokens {
-            Some(tokens) => tokens.token(refused).await,
+            Some(tokens) => tokens.token(refused).await.map_err(TransportError::unsent),
             None => Ok(None),
         }
     }

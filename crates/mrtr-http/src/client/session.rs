@@ -91,7 +91,7 @@ impl Sender {
                     Ok(stream) if is_stream(&stream) => break stream,
                     Ok(other) => return Err(not_resumed(other, &broken).await),
                     Err(_) if failures < MAX_FAILURES => failures += 1,
-                    Err(error) => return Err(error),
+                    Err(error) => return Err(cannot_resume(&broken, &error)),
                 }
             };
         }
@@ -201,10 +201,13 @@ pub(super) fn session_ended() -> TransportError {
     TransportError::of(TransportFailure::SessionEnded, "the server does not know it any more").with_status(404)
 }
 
-/// The call was under way, and may have run: it is not sent again, whatever the status says.
 async fn not_resumed(response: Response, broken: &TransportError) -> TransportError {
-    let refused = status::not_a_message(response.status(), response).await;
-    TransportError::new(format!("{broken}, and cannot be resumed: {refused}"))
+    cannot_resume(broken, &status::not_a_message(response.status(), response).await)
+}
+
+/// The call was under way, and may have run: it is not sent again, whatever the status says, or the network.
+fn cannot_resume(broken: &TransportError, error: &TransportError) -> TransportError {
+    TransportError::new(format!("{broken}, and cannot be resumed: {error}"))
 }
 
 /// Cancels a call at the server when it is dropped before its response is there: a connection that ends cancels nothing.

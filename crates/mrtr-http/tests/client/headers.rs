@@ -166,6 +166,24 @@ async fn ht_3_a_refusal_that_listing_does_not_explain_is_passed_on() {
 }
 
 #[tokio::test]
+async fn ht_3_a_call_that_has_begun_is_not_sent_again_with_other_headers() {
+    let scripted = Scripted::start(|_, asked| {
+        if asked.message["method"] == "tools/list" {
+            let list = json!([tool("order", &json!({ "item": annotated("string", &json!("Item")) }))]);
+            return Answer::json(&asked.reply(json!({ "result": { "resultType": "complete", "tools": list } })));
+        }
+        let progress = json!({ "jsonrpc": "2.0", "method": "notifications/progress",
+            "params": { "progressToken": 1, "progress": 1 } });
+        let error = asked.reply(json!({ "error": { "code": -32020, "message": "no" } }));
+        Answer::stream([progress.to_string(), error].map(|event| format!("data: {event}\n\n").into_bytes()).into())
+    })
+    .await;
+    let error = client(&scripted.url()).call_tool("order", json!({ "item": "tea" })).await.unwrap_err();
+    assert!(error.to_string().contains("-32020"), "{error}");
+    assert_eq!(scripted.asked().len(), 1);
+}
+
+#[tokio::test]
 async fn ht_3_annotations_that_are_gone_are_forgotten() {
     let scripted = Scripted::start(|number, asked| {
         let property = if number == 1 { annotated("string", &json!("Item")) } else { json!({ "type": "string" }) };

@@ -21,7 +21,7 @@ mod sink;
 mod state;
 mod stop;
 
-pub(crate) use branches::BranchId;
+pub(crate) use branches::{BranchId, HoldId};
 pub(crate) use contained::{Contained, Panicked};
 pub(crate) use outcome::SeenQuestions;
 pub use outcome::{Outcome, RunReport};
@@ -29,5 +29,7 @@ pub(crate) use place::Within;
 pub use question::Question;
 pub(crate) use run::run;
 pub use sink::{JournalSink, SinkError};
-pub(crate) use state::{Admission, Ending, Evaluation, FIRST_PAUSE, RaceStart, Run, StepStart, park};
+pub(crate) use state::{
+    Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, Run, StepStart, Unsettled, park,
+};
 pub use stop::{StopReason, StopSignal};

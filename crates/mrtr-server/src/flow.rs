@@ -9,10 +9,11 @@ mod race;
 pub(crate) mod run;
 mod step;
 mod tool_loop;
+mod until;
 mod url;
 
 use std::fmt::{self, Display};
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub use url::{UrlAsk, UrlUntil};
 
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
-use crate::engine::{Admission, Run, StopReason, park};
+use crate::engine::{Admission, HeldCall, Run, StopReason, park};
 use crate::support::caller::Caller;
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
@@ -355,7 +356,8 @@ impl Flow {
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
         match Leaf::of(progress) {
             Ok(progress) => {
-                let admission = self.run.record_progress(progress);
+                let mut call = HeldCall::default();
+                let admission = poll_fn(|cx| self.run.poll_progress(&progress, &mut call, cx)).await;
                 if !matches!(admission, Admission::To(_)) {
                     park::<()>(admission, "a yield point").await;
                 }
@@ -387,7 +389,8 @@ impl Flow {
     /// ```
     pub async fn idempotency_key(&self, name: impl Display) -> String {
         let name = name.to_string();
-        match self.run.gives_key(&name) {
+        let mut call = HeldCall::default();
+        match poll_fn(|cx| self.run.poll_key(&name, &mut call, cx)).await {
             Admission::To(_) => self.run.context.derived_id("mrtr idempotency key", &self.scopes, &name),
             admission => park(admission, "an idempotency key").await,
         }
@@ -466,7 +469,8 @@ impl Flow {
     /// ```
     pub async fn into_task(&self) {
         if self.run.context.runner != Runner::Task && !self.run.context.goes_on_in_place {
-            park::<()>(self.run.become_task(), "`into_task`").await;
+            let mut call = HeldCall::default();
+            park::<()>(poll_fn(|cx| self.run.poll_become_task(&mut call, cx)).await, "`into_task`").await;
         }
     }
 

@@ -17,6 +17,8 @@ mod deadlines;
 mod failures;
 #[path = "flow/giving_up.rs"]
 mod giving_up;
+#[path = "flow/holding.rs"]
+mod holding;
 #[path = "flow/limits.rs"]
 mod limits;
 mod log;

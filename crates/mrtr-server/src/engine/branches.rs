@@ -1,4 +1,6 @@
-//! The branches of a run, and which of them are held by an open question.
+//! The branches of a run, the questions that hold them, and whether something may begin in one.
+//!
+//! This is a model without I/O: calls and their places go in, and what may begin comes out.
 
 /// A branch of a run: the handler's body, or a member of a join.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,73 +11,234 @@ impl BranchId {
     pub(super) const BODY: Self = Self(0);
 }
 
-/// The branches of a run, each under the one that made it.
-#[derive(Debug, Default)]
-pub(super) struct Branches {
+/// A question that is polled, from its first poll until it is answered or withdrawn. None is used twice in a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HoldId(usize);
+
+/// How an unanswered question came to be dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PassedOver {
+    /// The handler went on without it.
+    ByHandler,
+    /// A panic took it along, which the handler may have caught.
+    ByPanic,
+}
+
+/// The branches of a run, each under the one that made it, and the questions that hold them.
+#[derive(Debug)]
+pub(super) struct Branches<Q> {
     body: Branch,
     /// Most handlers join nothing, and have no others.
     members: Vec<Branch>,
+    joins: Vec<Join>,
+    /// By their ids; those that hold nothing any more have left their place empty.
+    holds: Vec<Option<Hold<Q>>>,
+    /// How many questions hold something, and how many of those were passed over.
+    held: usize,
+    passed_over: usize,
 }
 
 #[derive(Debug, Default)]
 struct Branch {
-    /// The branch that made the join; the body has none.
-    parent: Option<BranchId>,
-    /// How many questions are open in it and in the branches under it.
-    open: usize,
-    /// Whether the branch that made its join was held already, so that nothing but questions begins here.
-    made_held: bool,
+    /// The join that it is a member of; the body has none.
+    join: Option<usize>,
+    /// How many questions were polled in it, and in the branches under it.
+    own: usize,
+    below: usize,
     /// Whether it lost a race: what it asked is asked no more.
     withdrawn: bool,
 }
 
-impl Branches {
-    /// A new branch under another one.
-    pub(super) fn fork(&mut self, parent: BranchId) -> BranchId {
-        let made_held = self.is_held(parent);
-        self.members.push(Branch { parent: Some(parent), open: 0, made_held, withdrawn: false });
+#[derive(Debug)]
+struct Join {
+    /// The branch that polled it first.
+    parent: BranchId,
+    /// Whether that branch was held then, and has not been seen free since.
+    made_held: bool,
+    /// How many questions were polled in its members and under them.
+    within: usize,
+}
+
+#[derive(Debug)]
+struct Hold<Q> {
+    question: Q,
+    /// Where it was polled: once in each, and in one at least.
+    first: BranchId,
+    more: Vec<BranchId>,
+    passed_over: Option<PassedOver>,
+}
+
+impl<Q> Default for Branches<Q> {
+    fn default() -> Self {
+        Self {
+            body: Branch::default(),
+            members: Vec::new(),
+            joins: Vec::new(),
+            holds: Vec::new(),
+            held: 0,
+            passed_over: 0,
+        }
+    }
+}
+
+impl<Q> Branches<Q> {
+    /// A new branch: of the join that another one is a member of, or of a new join that this branch polls.
+    pub(super) fn fork(&mut self, parent: BranchId, beside: Option<BranchId>) -> BranchId {
+        let join = beside.and_then(|beside| self.get(beside).join).unwrap_or_else(|| {
+            let made_held = !self.is_free(parent);
+            self.joins.push(Join { parent, made_held, within: 0 });
+            self.joins.len() - 1
+        });
+        self.members.push(Branch { join: Some(join), ..Branch::default() });
         BranchId(self.members.len())
     }
 
-    /// Whether nothing but a question may begin in a branch.
-    pub(super) fn is_held(&self, id: BranchId) -> bool {
-        let branch = self.get(id);
-        branch.open > 0 || branch.made_held
+    /// Whether something besides a question may begin in a branch.
+    pub(super) fn is_free(&mut self, id: BranchId) -> bool {
+        if self.held == 0 && self.joins.is_empty() {
+            return true;
+        }
+        self.passed_over == 0 && self.get(id).below == 0 && !self.is_held_from_above(id)
     }
 
-    /// Takes note that a question was opened in a branch: it holds that one, and all that it is under.
-    pub(super) fn opened(&mut self, id: BranchId) {
-        self.for_each_up(id, |branch| branch.open += 1);
+    /// Whether a question was polled in the branch or in one that it is under, or its join is held as a whole.
+    fn is_held_from_above(&mut self, id: BranchId) -> bool {
+        let Branch { join, own, .. } = *self.get(id);
+        if own > 0 {
+            return true;
+        }
+        let Some(join) = join else { return false };
+        let Join { parent, made_held, within } = self.joins[join];
+        if self.is_held_from_above(parent) {
+            return true;
+        }
+        // What its own members ask holds the branch around it, and not the join.
+        let around = self.get(parent).below > within;
+        self.joins[join].made_held = made_held && around;
+        made_held && around
     }
 
-    /// Takes note that a question in a branch is asked no more.
-    pub(super) fn closed(&mut self, id: BranchId) {
-        self.for_each_up(id, |branch| branch.open -= 1);
+    /// Takes note that a question was polled: from now on it holds this branch, those under it, and those above.
+    pub(super) fn hold(&mut self, at: BranchId, question: Q) -> HoldId {
+        self.count(at, |count| *count += 1);
+        self.held += 1;
+        self.holds.push(Some(Hold { question, first: at, more: Vec::new(), passed_over: None }));
+        HoldId(self.holds.len() - 1)
     }
 
-    pub(super) fn withdraw(&mut self, id: BranchId) {
-        self.get_mut(id).withdrawn = true;
+    /// Takes note that a question was polled again, maybe in another branch. False if it holds nothing any more.
+    pub(super) fn polled(&mut self, HoldId(id): HoldId, at: BranchId) -> bool {
+        let Some(hold) = &mut self.holds[id] else { return false };
+        if hold.first != at && !hold.more.contains(&at) {
+            hold.more.push(at);
+            self.count(at, |count| *count += 1);
+        }
+        true
+    }
+
+    /// A question that holds something.
+    pub(super) fn question_mut(&mut self, HoldId(id): HoldId) -> Option<&mut Q> {
+        self.holds[id].as_mut().map(|hold| &mut hold.question)
+    }
+
+    /// The questions that hold something, in the order in which they were first polled.
+    pub(super) fn questions(&self) -> impl Iterator<Item = &Q> {
+        self.holds.iter().flatten().map(|hold| &hold.question)
+    }
+
+    pub(super) fn holds(&self) -> Vec<HoldId> {
+        let live = self.holds.iter().enumerate().filter(|(_, hold)| hold.is_some());
+        live.map(|(id, _)| HoldId(id)).collect()
+    }
+
+    /// Whether no question holds anything, in whichever branch.
+    pub(super) fn is_all_free(&self) -> bool {
+        self.held == 0
+    }
+
+    /// A question was answered: it holds nothing any more.
+    pub(super) fn release(&mut self, HoldId(id): HoldId) -> Option<Q> {
+        let Hold { question, first, more, passed_over } = self.holds[id].take()?;
+        for at in std::iter::once(first).chain(more) {
+            self.count(at, |count| *count -= 1);
+        }
+        self.held -= 1;
+        self.passed_over -= usize::from(passed_over.is_some());
+        Some(question)
+    }
+
+    /// A question was dropped unanswered, in this branch: nothing begins any more, in whichever branch. False if it held
+    /// nothing.
+    pub(super) fn pass_over(&mut self, hold: HoldId, at: Option<BranchId>, how: PassedOver) -> bool {
+        if let Some(at) = at {
+            self.polled(hold, at);
+        }
+        let Some(hold) = &mut self.holds[hold.0] else { return false };
+        if hold.passed_over.replace(how).is_none() {
+            self.passed_over += 1;
+        }
+        true
+    }
+
+    /// The questions that were passed over.
+    pub(super) fn passed_over(&self) -> impl Iterator<Item = (&Q, PassedOver)> {
+        self.holds.iter().flatten().filter_map(|hold| Some((&hold.question, hold.passed_over?)))
+    }
+
+    /// A branch lost a race: what was polled in it and under it, and nowhere else, holds nothing any more, and is given
+    /// back. What was passed over elsewhere stays so.
+    pub(super) fn withdraw(&mut self, branch: BranchId) -> Vec<Q> {
+        self.get_mut(branch).withdrawn = true;
+        let mut withdrawn = Vec::new();
+        for id in 0..self.holds.len() {
+            let Some(Hold { first, more, .. }) = &self.holds[id] else { continue };
+            let polled_in: Vec<_> = std::iter::once(*first).chain(more.iter().copied()).collect();
+            let (gone, stay): (Vec<_>, Vec<_>) = polled_in.into_iter().partition(|at| self.is_withdrawn(*at));
+            let [first, more @ ..] = &*stay else {
+                withdrawn.extend(self.release(HoldId(id)));
+                continue;
+            };
+            if let Some(hold) = &mut self.holds[id] {
+                (hold.first, hold.more) = (*first, more.to_vec());
+            }
+            for at in gone {
+                self.count(at, |count| *count -= 1);
+            }
+        }
+        withdrawn
     }
 
     /// Whether a branch, or one that it is under, lost a race.
     pub(super) fn is_withdrawn(&self, id: BranchId) -> bool {
-        std::iter::successors(Some(id), |id| self.get(*id).parent).any(|id| self.get(id).withdrawn)
+        self.up(id).any(|id| self.get(id).withdrawn)
     }
 
     /// The branch in which code of this one goes on: itself, or the one around it where it lost a race and is polled
     /// all the same.
     pub(super) fn living(&self, id: BranchId) -> BranchId {
-        let up = std::iter::successors(Some(id), |id| self.get(*id).parent);
-        let lost = up.filter(|id| self.get(*id).withdrawn).last();
-        lost.map_or(id, |lost| self.get(lost).parent.unwrap_or(BranchId::BODY))
+        let lost = self.up(id).filter(|id| self.get(*id).withdrawn).last();
+        lost.map_or(id, |lost| self.parent(lost).unwrap_or(BranchId::BODY))
     }
 
-    fn for_each_up(&mut self, from: BranchId, change: impl Fn(&mut Branch)) {
-        let mut next = Some(from);
-        while let Some(id) = next {
-            let branch = self.get_mut(id);
-            change(branch);
-            next = branch.parent;
+    /// A branch, and those that it is under.
+    fn up(&self, id: BranchId) -> impl Iterator<Item = BranchId> {
+        std::iter::successors(Some(id), |id| self.parent(*id))
+    }
+
+    fn parent(&self, id: BranchId) -> Option<BranchId> {
+        self.get(id).join.map(|join| self.joins[join].parent)
+    }
+
+    /// Counts a question that was polled in a branch, there and on the way up.
+    fn count(&mut self, at: BranchId, change: impl Fn(&mut usize)) {
+        change(&mut self.get_mut(at).own);
+        let mut next = self.get(at).join;
+        while let Some(join) = next {
+            let Join { parent, within, .. } = &mut self.joins[join];
+            change(within);
+            let parent = *parent;
+            change(&mut self.get_mut(parent).below);
+            next = self.get(parent).join;
         }
     }
 
@@ -90,3 +253,6 @@ impl Branches {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

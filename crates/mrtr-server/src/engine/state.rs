@@ -1,7 +1,9 @@
 //! What a running handler and its runner share: the journal, the open questions, and why the run must end.
 
+mod held;
 mod questions;
 mod races;
+mod settling;
 mod steps;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +12,7 @@ use std::time::Duration;
 
 use futures_util::task::AtomicWaker;
 
-use super::branches::{BranchId, Branches};
+use super::branches::{BranchId, Branches, PassedOver};
 use super::contained::{Contained, Panicked, contain};
 use super::name::is_name;
 use super::outbox::{Batch, Outbox};
@@ -22,8 +24,12 @@ use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
 use crate::error::{Failure, FlowError, ToolError};
 use crate::support::by_name::{ByName, Names};
 
+pub(crate) use held::HeldCall;
+use held::HeldCalls;
 pub(crate) use questions::{Evaluation, FIRST_PAUSE};
 pub(crate) use races::RaceStart;
+use settling::{HeldQuestion, LookAgain};
+pub(crate) use settling::{Otherwise, Unsettled};
 pub(crate) use steps::StepStart;
 
 pub(crate) struct Run {
@@ -40,10 +46,12 @@ struct State {
     /// How many it may take.
     limit: JournalLimit,
     /// Open questions, in the order in which they were asked.
-    open: ByName<Box<OpenQuestion>>,
-    /// How many questions were opened so far, also such as were withdrawn.
-    asked: usize,
-    branches: Branches,
+    open: ByName<Box<Question>>,
+    /// How often something happened for which the handler is polled once more before the run may end: a question was
+    /// opened, or calls that were held may begin.
+    turns: usize,
+    branches: Branches<HeldQuestion>,
+    held_calls: HeldCalls,
     /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
     /// up by hand has no meaning yet.
     read: Names<Option<u64>>,
@@ -51,44 +59,21 @@ struct State {
     steps: Names<bool>,
     /// How many steps and checks must end before the run may.
     in_flight: usize,
-    /// What besides steps the run waits for before it may end, in words.
-    waits: Vec<String>,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
     given_up: Vec<String>,
-    /// Branches in which something waits for the end of the run because a question was open.
-    held_up: Vec<BranchId>,
     /// Whether a race was run: what lost was asked for and is not looked at.
     raced: bool,
     /// What the sink has not been told of yet.
     outbox: Outbox,
-    /// Branches that wait for a visit, which is looked for again in a later run.
-    visits: Vec<(BranchId, LookAgain)>,
     /// What of the flow was used inside a step or a check, where only the handler's own code may use it.
     misused: Option<String>,
     unsealed: Unsealed,
-    passed_over: PassedOver,
     must_carry: bool,
     /// How far an earlier run had come.
     resumed: Option<Leaf>,
     ending: Option<Ending>,
     /// Whether the run has ended: its flow is closed.
     over: bool,
-}
-
-/// A question, and where it was asked.
-struct OpenQuestion {
-    question: Question,
-    branch: BranchId,
-    /// The other branches that asked it.
-    more: Vec<BranchId>,
-}
-
-/// When to look again for a visit.
-#[derive(Clone, Copy)]
-struct LookAgain {
-    /// How often it was looked for.
-    count: u32,
-    pause: Duration,
 }
 
 /// What becomes of answers that came without a state.
@@ -100,16 +85,6 @@ enum Unsealed {
     Used,
     /// A step was begun or read: they count no more.
     Closed,
-}
-
-/// Whether an open question was dropped, after which nothing begins in the run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PassedOver {
-    No,
-    /// The handler went on without it.
-    ByHandler,
-    /// A panic took it along, which the handler may have caught.
-    ByPanic,
 }
 
 /// Why a run ends though its handler would go on.
@@ -142,21 +117,18 @@ impl Run {
             resumed: journal.progress(),
             journal,
             open: ByName::default(),
-            asked: 0,
+            turns: 0,
             branches: Branches::default(),
+            held_calls: HeldCalls::default(),
             read: Names::new(),
             steps: Names::new(),
             in_flight: 0,
-            waits: Vec::new(),
             given_up: Vec::new(),
-            held_up: Vec::new(),
             raced: false,
             outbox: Outbox::default(),
-            visits: Vec::new(),
             misused: None,
             // To which wording they were given is not known, and a strict tool wants to know.
             unsealed: if context.strict { Unsealed::Closed } else { Unsealed::MayCount },
-            passed_over: PassedOver::No,
             must_carry: false,
             ending: None,
             over: false,
@@ -182,22 +154,27 @@ impl Run {
         place::in_branch(self.id(), branch, poll)
     }
 
-    /// A branch for a member of a join, under the branch that polls it first.
-    pub(crate) fn fork(&self) -> BranchId {
+    /// A branch for a member of a join, under the branch that polls it first; beside another member, if there is one.
+    pub(crate) fn fork(&self, beside: Option<BranchId>) -> BranchId {
         let parent = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
         let mut state = self.state();
         let parent = state.branches.living(parent);
-        state.branches.fork(parent)
+        state.branches.fork(parent, beside)
     }
 
-    /// How many questions were opened, if there is nothing to wait for but answers. The waker is kept for what happens
-    /// from now on: first it, then the look, so that nothing falls between.
+    /// The branch that is being polled, as far as it has not lost a race.
+    fn branch_here(&self, state: &State) -> BranchId {
+        let branch = place::here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
+        state.branches.living(branch)
+    }
+
+    /// How often the handler was to be polled once more, if there is nothing to wait for but answers. The waker is kept
+    /// for what happens from now on: first it, then the look, so that nothing falls between.
     pub(super) fn at_rest(&self, runner: &Waker) -> Option<usize> {
         self.runner.register(runner);
         let state = self.state();
-        let waits = !state.open.is_empty() || !state.visits.is_empty();
-        let over = state.ending.is_some() || waits || self.stopped().is_some();
-        (over && state.in_flight == 0 && state.outbox.is_empty()).then_some(state.asked)
+        let over = state.ending.is_some() || state.asks() || self.stopped().is_some();
+        (over && state.in_flight == 0 && state.outbox.is_empty()).then_some(state.turns)
     }
 
     /// Whether no step is under way, as one may be that the handler has let out of its hands.
@@ -263,23 +240,23 @@ impl Run {
         if !open.is_empty() {
             state.has_room_to_ask();
         }
-        let visits = std::mem::take(&mut state.visits).into_iter().map(|(_, look)| look);
-        let next_look = visits.min_by_key(|look| look.pause);
-        let decisions = open.values().filter_map(|open| open.question.look_again);
+        let next_look = state.visits().min_by_key(|look| look.pause);
+        let decisions = open.values().filter_map(|question| question.look_again);
         let look_again = decisions.chain(next_look.map(|look| look.pause)).min();
         let outcome = match (state.ending.take(), returned) {
             (Some(Ending::IntoTask), _) => Outcome::IntoTask,
             (Some(Ending::Stopped(reason)), _) => Outcome::Stopped(reason),
             // A reply that asks carries the answers just as well as one that does not.
             (None | Some(Ending::Yielded), _) if !open.is_empty() => {
-                let questions: Vec<_> = open.into_values().map(|open| open.question).collect();
+                let questions: Vec<_> = open.into_values().map(|question| *question).collect();
                 for question in &questions {
                     state.journal.put_opened(question);
                 }
                 Outcome::Waiting(questions)
             }
             (Some(Ending::Yielded), _) => Outcome::Yielded { count: state.journal.sheds(), pause: Duration::ZERO },
-            (None, None) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
+            // What a handler returns past a visit that it waits for counts as little as past an open question.
+            (None, _) if let Some(LookAgain { count, pause }) = next_look => Outcome::Yielded { count, pause },
             (None, Some(Ok(value))) => Outcome::Done(value),
             (Some(Ending::Failed(failure)), _) | (None, Some(Err(failure))) => Outcome::Failed(failure),
             (None, None) => {
@@ -303,7 +280,8 @@ impl Run {
     /// The handler panicked. If it did so past an open question, that counts as little as what it might have returned.
     pub(super) fn panicked(&self, Panicked(text): &Panicked) {
         let mut state = self.state();
-        if state.passed_over == PassedOver::ByHandler && !state.open.is_empty() {
+        let went_on = state.branches.passed_over().any(|(_, how)| how == PassedOver::ByHandler);
+        if went_on && state.asks() {
             tracing::warn!(
                 panic = &*crate::support::echo::logged(text),
                 "the handler panicked after it had dropped an open question"
@@ -335,7 +313,7 @@ impl Run {
             flow = %self.context.flow_id(),
             ?limit,
             steps = ?state.steps_under_way(),
-            waits = ?state.waits,
+            checks = ?state.checks_under_way().collect::<Vec<_>>(),
             dropped_before = ?state.given_up,
             "a run took longer than it may, and was ended"
         );
@@ -400,12 +378,12 @@ impl Run {
         ended.map_err(|Panicked(text)| self.misuse(format!("{} panicked: {text}", what()))).ok()
     }
 
-    /// Whether whatever calls now must stop: the run is ending, or the handler has passed over a question.
+    /// Whether whatever calls now must stop, because the run is ending.
     fn must_stop(&self, state: &mut State) -> bool {
         if let Some(reason) = self.stopped() {
             state.ending.get_or_insert(Ending::Stopped(reason));
         }
-        state.ending.is_some() || state.passed_over != PassedOver::No
+        state.ending.is_some()
     }
 
     /// Looks at where a call on the flow comes from, and whether the flow goes on.
@@ -442,14 +420,6 @@ impl Run {
             return Admission::Park;
         }
         admission
-    }
-
-    /// Lets something begin that is no question: not in a branch that is held by one.
-    fn admit_beginning(&self, state: &mut State, what: impl FnOnce() -> String) -> Admission {
-        match self.admit(state, what) {
-            Admission::To(branch) if state.holds_up(branch) => Admission::Park,
-            admission => admission,
-        }
     }
 }
 
@@ -489,19 +459,15 @@ impl State {
         false
     }
 
-    /// Whether something must wait for the end of the run because a question is open in its branch.
-    fn holds_up(&mut self, branch: BranchId) -> bool {
-        let held = self.branches.is_held(branch);
-        if held {
-            self.held_up.push(branch);
-        }
-        held
+    /// Whether the run may end though its handler would go on: something was asked, or is looked for again later.
+    fn asks(&self) -> bool {
+        !self.open.is_empty() || self.visits().next().is_some()
     }
 
     /// What a run that is overdue was waiting for, in words for the caller.
     fn waited_for(&self) -> String {
         let steps = self.steps_under_way().into_iter().map(|name| format!("step `{name}`"));
-        let all: Vec<_> = steps.chain(self.waits.iter().cloned()).collect();
+        let all: Vec<_> = steps.chain(self.checks_under_way().map(|key| format!("`until` of `{key}`"))).collect();
         if all.is_empty() { "something outside its steps".to_owned() } else { all.join(" and ") }
     }
 

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::question::Fingerprint;
 use super::{Flow, QuestionKind};
 use crate::engine::journal::{Asked, Leaf, Pinned};
-use crate::engine::{Admission, BranchId, Evaluation, Question, Run, park};
+use crate::engine::{Admission, Evaluation, HoldId, Question, Run, park};
 use crate::error::FlowError;
 
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
@@ -275,8 +275,8 @@ impl<Q: QuestionKind, M> Ask<'_, Q, M> {
 enum Progress<V> {
     /// Its answer is here.
     Answered(Answered<V>),
-    /// It is open, in this branch.
-    Open(BranchId),
+    /// It waits for its answer, and holds its branch.
+    Open(HoldId),
     /// It waits for the end of the run, which asks it not.
     Parked,
     /// The flow is closed.
@@ -304,7 +304,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             }
             Evaluation::Given(_, answered)
                 if answered.wording.differs(asked.wording)
-                    && !self.run.takes_other_wording(&self.key, &answered, &asked) =>
+                    && !self.run.takes_answer_to_other_words(&self.key, &answered, &asked) =>
             {
                 Progress::Parked
             }
@@ -364,7 +364,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             as_usual: false,
         };
         let must_carry = question.asked.pinned.is_some() || M::OPTIONAL || question.needs_state();
-        Progress::Open(self.run.open(question, must_carry))
+        Progress::Open(self.run.ask(question, must_carry))
     }
 
     /// A digest of what is asked, to the letter.
@@ -406,7 +406,7 @@ pub struct Asking<'a, Q: QuestionKind, M: AnswerMode> {
 
 enum AskingState {
     New,
-    Open(BranchId),
+    Open(HoldId),
     Parked,
 }
 
@@ -424,13 +424,13 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
         match self.state {
             AskingState::New => {}
             // It lost a race and is awaited all the same: it is asked anew, where it is now.
-            AskingState::Open(branch) if self.ask.run.is_withdrawn(branch) => {}
+            AskingState::Open(hold) if !self.ask.run.polled(hold) => {}
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
         match self.ask.evaluate() {
             Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),
-            Progress::Open(branch) => {
-                self.state = AskingState::Open(branch);
+            Progress::Open(hold) => {
+                self.state = AskingState::Open(hold);
                 Poll::Pending
             }
             Progress::Parked => {
@@ -447,8 +447,8 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
 
 impl<Q: QuestionKind, M: AnswerMode> Drop for Asking<'_, Q, M> {
     fn drop(&mut self) {
-        if let AskingState::Open(branch) = self.state {
-            self.ask.run.dropped_open_question(&self.ask.key, branch);
+        if let AskingState::Open(hold) = self.state {
+            self.ask.run.dropped_question(hold);
         }
     }
 }

@@ -10,10 +10,10 @@ use mrtr_schema::{InputRequest, NamespacedInput, Wire};
 
 use super::ask::Ask;
 use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};
-use super::url::OpenQuestion;
+use super::until::settle;
 use crate::engine::context::RunContext;
-use crate::engine::journal::Asked;
-use crate::engine::{Evaluation, FIRST_PAUSE, Question, Run, Within, gate};
+use crate::engine::journal::{Asked, Leaf};
+use crate::engine::{Evaluation, FIRST_PAUSE, Otherwise, Question, Run, Unsettled, gate};
 use crate::error::FlowError;
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
@@ -135,66 +135,67 @@ where
             };
             return Ok(decision);
         }
-        // The run waits for this as it does for a step: another question must not cut it short.
-        let in_flight = run.hold_off(format!("`until` of `{}`", self.key));
-        let decided = run.inside(Within::Until, &self.key, async { (self.decided)().await }).await;
-        drop(in_flight);
-        match decided {
-            Some(Some(decision)) => {
-                run.record_decision(&self.key, &decision);
-                Ok(decision)
-            }
-            Some(None) => self.ask(found, fingerprint.asked()).await,
-            None => pending().await,
-        }
+        let Self { key, question, valid_for, decided, .. } = &mut self;
+        let asks = Asks { run, key, question, valid_for: *valid_for };
+        let unsettled = || asks.unsettled(&found, fingerprint.asked());
+        let check = async { decided().await };
+        settle(run, key, unsettled, check, |decision| run.record_decision(key, decision)).await
     }
 }
 
-impl<I, D> AskUntil<'_, I, D>
+/// What is asked of the client while there is no decision.
+struct Asks<'a, I: NamespacedInput> {
+    run: &'a Run,
+    key: &'a str,
+    question: &'a NamespacedQuestion<I>,
+    valid_for: Option<Duration>,
+}
+
+impl<I> Asks<'_, I>
 where
-    I: NamespacedInput + Send + Sync + 'static,
+    I: NamespacedInput + 'static,
     I::Response: Send,
 {
-    /// Asks again, unless the user refused to go to the page.
-    async fn ask(self, found: Evaluation, asked: Asked) -> Result<I::Response, FlowError> {
-        let Self { run, key, question, valid_for, .. } = self;
-        if let Evaluation::Given(_, answered) = &found
-            && answered.wording.differs(asked.wording)
-            && !run.takes_other_wording(&key, answered, &asked)
-        {
-            return pending().await;
+    /// It is asked again, unless the user refused to go to the page.
+    fn unsettled(&self, found: &Evaluation, asked: Asked) -> Unsettled {
+        let given = match found {
+            Evaluation::Given(answer, answered) => Some((answer, answered)),
+            _ => None,
+        };
+        let differs = given.filter(|(_, answered)| answered.wording.differs(asked.wording));
+        let reworded = differs.map(|(_, answered)| (*answered, asked));
+        let otherwise = match request(self.run, self.question) {
+            Ok(request) => given
+                .and_then(|(answer, _)| self.refused(&request, answer))
+                .map_or_else(|| self.asked(request, asked), Otherwise::Refused),
+            Err(reason) => Otherwise::Mistake(format!("the question `{}` cannot be asked: {reason}", self.key)),
+        };
+        Unsettled { reworded, otherwise }
+    }
+
+    fn refused(&self, request: &InputRequest, answer: &Leaf) -> Option<FlowError> {
+        let InputRequest::Elicit(_) = request else { return None };
+        let read = ElicitResult::read(answer.raw().ok()?, self.run.context.revision.lenient()).ok()?;
+        let key = self.key.to_owned();
+        match read.action {
+            ElicitAction::Decline => Some(FlowError::Declined { key }),
+            ElicitAction::Cancel => Some(FlowError::Cancelled { key }),
+            ElicitAction::Accept => None,
         }
-        match request(run, &question) {
-            Ok(request) => {
-                if let (InputRequest::Elicit(_), Evaluation::Given(answer, _)) = (&request, &found) {
-                    let dialect = run.context.revision.lenient();
-                    let read = answer.raw().ok().and_then(|answer| ElicitResult::read(answer, dialect).ok());
-                    match read.map(|result| result.action) {
-                        Some(ElicitAction::Decline) => return Err(FlowError::Declined { key }),
-                        Some(ElicitAction::Cancel) => return Err(FlowError::Cancelled { key }),
-                        Some(ElicitAction::Accept) | None => {}
-                    }
-                }
-                OpenQuestion::ask(
-                    run,
-                    Question {
-                        key,
-                        request,
-                        optional: false,
-                        valid_for,
-                        asked,
-                        look_again: Some(FIRST_PAUSE),
-                        refused: None,
-                        as_usual: false,
-                    },
-                )
-                .await
-            }
-            Err(reason) => {
-                run.misuse(format!("the question `{key}` cannot be asked: {reason}"));
-                pending().await
-            }
-        }
+    }
+
+    fn asked(&self, request: InputRequest, asked: Asked) -> Otherwise {
+        let question = Box::new(Question {
+            key: self.key.to_owned(),
+            request,
+            optional: false,
+            valid_for: self.valid_for,
+            asked,
+            look_again: Some(FIRST_PAUSE),
+            refused: None,
+            as_usual: false,
+        });
+        Otherwise::Ask { question, must_carry: true }
     }
 }
 

@@ -83,7 +83,8 @@ macro_rules! join_of_tuples {
 
             fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
                 let Self { run, members, failed } = &mut *self;
-                $(members.$place.slot.fork(run);)*
+                let mut first = None;
+                $(members.$place.slot.fork(run, &mut first);)*
                 for asks in [true, false] {
                     $(members.$place.poll(asks, run, cx, failed);)*
                 }
@@ -148,8 +149,9 @@ impl<T> Future for JoinAll<'_, T> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Self { run, members, failed } = &mut *self;
+        let mut first = None;
         for member in members.iter_mut() {
-            member.slot.fork(run);
+            member.slot.fork(run, &mut first);
         }
         for asks in [true, false] {
             for member in members.iter_mut() {

@@ -197,9 +197,10 @@ impl<'a, T: 'a> Slot<'a, T> {
 }
 
 impl<T> Slot<'_, T> {
-    /// Gives it a branch, under the one that polls the join.
-    pub(super) fn fork(&mut self, run: &Run) {
-        self.branch.get_or_insert_with(|| run.fork());
+    /// Gives it a branch, under the one that polls the join, and beside the first of its members.
+    pub(super) fn fork(&mut self, run: &Run, first: &mut Option<BranchId>) {
+        let branch = *self.branch.get_or_insert_with(|| run.fork(*first));
+        first.get_or_insert(branch);
     }
 
     pub(super) fn branch(&self) -> Option<BranchId> {

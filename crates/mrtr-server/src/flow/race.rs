@@ -135,8 +135,9 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
             Some(winner)
         }
     };
+    let mut first = None;
     for slot in &mut slots {
-        slot.fork(run);
+        slot.fork(run, &mut first);
     }
     let (first, output) = poll_fn(|cx| poll_all(&mut slots, run, cx)).await;
     if won.is_none() {
@@ -148,10 +149,7 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
             run.withdraw(branch);
         }
         drop((winner, slots));
-        let recording = run.hold_off(format!("the record of race `{name}`"));
-        let recorded = run.record_winner(&name, first).await;
-        drop(recording);
-        if recorded.is_none() {
+        if run.record_winner(&name, first).await.is_none() {
             return pending().await;
         }
     }

@@ -229,7 +229,7 @@ where
 {
     async fn take(self) -> Result<T, FlowError> {
         let Self { run, name, work, options } = self;
-        match run.begin_step(&name, options.idempotent) {
+        match run.begin_step(&name, options.idempotent).await {
             StepStart::Park => pending().await,
             StepStart::Closed => Err(FlowError::Closed),
             StepStart::Interrupted => Err(FlowError::Interrupted { step: name }),

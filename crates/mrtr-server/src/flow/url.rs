@@ -1,8 +1,7 @@
 //! Asking a person to visit a URL: consent first, and then until it is done.
 
-use std::future::{Future, pending, poll_fn};
+use std::future::{Future, pending};
 use std::pin::Pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use mrtr_schema::elicitation::{ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, Url};
@@ -12,9 +11,10 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::ask::{Ask, Asking, Required};
 use super::question::{Fingerprint, QuestionKind, sealed, with_note};
+use super::until::settle;
 use super::{Answered, Flow};
 use crate::engine::journal::Asked;
-use crate::engine::{BranchId, Ending, Evaluation, Question, Run, Within};
+use crate::engine::{Evaluation, Otherwise, Question, Run, Unsettled};
 use crate::error::FlowError;
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
@@ -182,18 +182,13 @@ where
             Evaluation::Closed => return Err(FlowError::Closed),
             Evaluation::Given(..) | Evaluation::Ask | Evaluation::Skipped => {}
         }
-        if !run.visited(&self.ask.key) {
-            // The run waits for this as it does for a step: another question must not cut it short.
-            let in_flight = run.hold_off(format!("`until` of `{}`", self.ask.key));
-            let done = run.inside(Within::Until, &self.ask.key, async { (self.done)().await }).await;
-            drop(in_flight);
-            match done {
-                Some(true) => run.record_visit(&self.ask.key),
-                Some(false) => return self.ask.ask_again(found, fingerprint.asked()).await,
-                None => return pending().await,
-            }
+        if run.visited(&self.ask.key) {
+            return Ok(());
         }
-        Ok(())
+        let Self { ask, done } = &mut self;
+        let check = async { done().await.then_some(()) };
+        let unsettled = || ask.unsettled(&found, fingerprint.asked());
+        settle(run, &ask.key, unsettled, check, |()| run.record_visit(&ask.key)).await
     }
 }
 
@@ -202,80 +197,39 @@ impl UrlAsk<'_> {
         &self.key
     }
 
-    /// Waits for the end of the run, which is followed by another after a pause.
-    async fn look_again(self) -> Result<(), FlowError> {
-        self.flow.run.look_again_for_visit(&self.key);
-        pending().await
-    }
-
-    /// A refusal stands; consent without completion is asked for again.
-    async fn ask_again(self, found: Evaluation, asked: Asked) -> Result<(), FlowError> {
+    /// What it is while it is not done: a refusal stands; consent without completion is asked for again.
+    fn unsettled(&self, found: &Evaluation, asked: Asked) -> Unsettled {
         let run: &Run = &self.flow.run;
-        if let Evaluation::Given(response, answered) = found {
-            if answered.wording.differs(asked.wording) && !run.takes_other_wording(&self.key, &answered, &asked) {
-                return pending().await;
-            }
-            let read = response.raw().map_err(|error| error.to_string());
-            match read.and_then(|response| self.question.read(response, run.context.revision.lenient())) {
-                Ok(Answered::Declined) => return Err(FlowError::Declined { key: self.key }),
-                Ok(Answered::Cancelled) => return Err(FlowError::Cancelled { key: self.key }),
-                // A runner that can wait asks for consent once, and then looks whether it was done.
-                Ok(Answered::Accepted(())) if run.context.runner.waits() => return self.look_again().await,
-                Ok(Answered::Accepted(())) | Err(_) => {}
-            }
-        }
-        match self.question.request(None) {
-            Ok(request) => {
-                let (key, valid_for) = (self.key, self.valid_for);
-                OpenQuestion::ask(
-                    run,
-                    Question {
-                        key,
-                        request,
-                        optional: false,
-                        valid_for,
-                        asked,
-                        look_again: None,
-                        refused: None,
-                        as_usual: false,
-                    },
-                )
-                .await
-            }
-            Err(reason) => {
-                run.misuse(format!("the question `{}` cannot be asked: {reason}", self.key));
-                pending().await
-            }
-        }
+        let Evaluation::Given(response, answered) = found else {
+            return Unsettled { reworded: None, otherwise: self.asked(asked) };
+        };
+        let read = response.raw().map_err(|error| error.to_string());
+        let otherwise = match read.and_then(|response| self.question.read(response, run.context.revision.lenient())) {
+            Ok(Answered::Declined) => Otherwise::Refused(FlowError::Declined { key: self.key.clone() }),
+            Ok(Answered::Cancelled) => Otherwise::Refused(FlowError::Cancelled { key: self.key.clone() }),
+            // A runner that can wait asks for consent once, and then looks whether it was done.
+            Ok(Answered::Accepted(())) if run.context.runner.waits() => Otherwise::LookAgain,
+            Ok(Answered::Accepted(())) | Err(_) => self.asked(asked),
+        };
+        let reworded = answered.wording.differs(asked.wording).then_some((*answered, asked));
+        Unsettled { reworded, otherwise }
     }
-}
 
-/// An open question; a handler that drops it gets no further.
-pub(super) struct OpenQuestion<'a> {
-    run: &'a Run,
-    key: String,
-    branch: BranchId,
-}
-
-impl<'a> OpenQuestion<'a> {
-    /// Opens a question, and waits for the end of the run.
-    pub(super) async fn ask<T>(run: &'a Run, question: Question) -> T {
-        let key = question.key.clone();
-        let branch = run.open(question, true);
-        let _open = OpenQuestion { run, key, branch };
-        poll_fn(|_| {
-            // It lost a race and is awaited all the same: the next run asks it anew, where it is then.
-            if run.is_withdrawn(branch) {
-                run.end(Ending::Yielded);
-            }
-            Poll::Pending
-        })
-        .await
-    }
-}
-
-impl Drop for OpenQuestion<'_> {
-    fn drop(&mut self) {
-        self.run.dropped_open_question(&self.key, self.branch);
+    fn asked(&self, asked: Asked) -> Otherwise {
+        let request = match self.question.request(None) {
+            Ok(request) => request,
+            Err(reason) => return Otherwise::Mistake(format!("the question `{}` cannot be asked: {reason}", self.key)),
+        };
+        let question = Box::new(Question {
+            key: self.key.clone(),
+            request,
+            optional: false,
+            valid_for: self.valid_for,
+            asked,
+            look_again: None,
+            refused: None,
+            as_usual: false,
+        });
+        Otherwise::Ask { question, must_carry: true }
     }
 }

@@ -231,7 +231,7 @@ async fn a_plain_select_of_a_step_and_a_question_asks_the_question_and_warns() {
 }
 
 #[tokio::test]
-async fn what_waited_for_a_question_that_lost_goes_on_in_the_next_round() {
+async fn what_waited_for_a_question_that_lost_goes_on_in_the_same_run() {
     async fn handler(flow: Flow, effects: Effects, kept: bool) -> Result<String, Failure> {
         let found = async {
             yield_now().await;
@@ -265,10 +265,31 @@ async fn what_waited_for_a_question_that_lost_goes_on_in_the_next_round() {
         let effects = Effects::default();
         let seen = effects.clone();
         let call = call(move |flow| handler(flow, seen.clone(), kept)).await;
-        call.expect_asked(&[]);
-        assert_eq!(call.send().await.expect_text(), "beside", "{kept}");
+        assert_eq!(call.expect_text(), "beside", "{kept}");
         assert_eq!(effects.all(), ["found", "beside"], "{kept}");
     }
+}
+
+#[tokio::test]
+async fn twenty_races_each_with_a_step_that_waited_take_one_round() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        for number in 0..20 {
+            let flow = flow.scope(number);
+            let found = async {
+                yield_now().await;
+                effects.work("found").await
+            };
+            let race = flow.race((flow.elicit::<Name>("name", "Who?"), flow.step("look_up", found)));
+            let (raced, beside) = tokio::join!(race, flow.step("beside", effects.work("beside")).into_future());
+            raced?;
+            beside?;
+        }
+        Ok("done".into())
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    assert_eq!(call(move |flow| handler(flow, seen.clone())).await.expect_text(), "done");
+    assert_eq!(effects.count(), 40);
 }
 
 #[tokio::test]

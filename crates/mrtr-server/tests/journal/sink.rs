@@ -293,6 +293,49 @@ async fn a_visit_is_looked_for_again_after_pauses_that_double_up_to_a_minute() {
     assert!(matches!(report.outcome, Outcome::Yielded { count: 8, .. }), "{report:?}");
 }
 
+/// A journal in which the user consented to the visit that this handler asks for.
+async fn consented(handler: impl AsyncFnOnce(Flow) -> Result<&'static str, Failure>, kept: &Arc<Kept>) -> Journal {
+    let report = told(handler, Journal::default(), kept).await;
+    let Outcome::Waiting(questions) = report.outcome else { panic!("{report:?}") };
+    let consent = RawValue::from_string(json!({ "action": "accept" }).to_string()).unwrap();
+    let mut answered = Journal::default();
+    answered.answer(&questions[0].key, &consent, questions[0].asked);
+    let mut journal = report.journal;
+    journal.replay(&answered.to_bytes()).unwrap();
+    journal
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_handler_returns_past_a_visit_that_it_waits_for_does_not_count() {
+    for ending in 0..4 {
+        let handler = async move |flow: Flow| {
+            let done = async || {
+                if ending == 3 {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                false
+            };
+            let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(done);
+            tokio::select! {
+                biased;
+                paid = pay.into_future() => paid?,
+                () = tokio::time::sleep(Duration::from_millis(20)) => {}
+                () = std::future::ready(()), if ending != 3 => {}
+            }
+            match ending {
+                1 => Err(Failure::from("unpaid")),
+                2 => panic!("unpaid"),
+                _ => Ok("shipped"),
+            }
+        };
+        let kept = Arc::new(Kept::default());
+        let journal = consented(handler, &kept).await;
+        let report = told(handler, journal, &kept).await;
+        let Outcome::Yielded { count: 1, pause } = report.outcome else { panic!("{ending}: {report:?}") };
+        assert_eq!((pause, report.look_again), (Duration::from_secs(2), Some(pause)));
+    }
+}
+
 #[tokio::test]
 async fn what_an_earlier_run_asked_and_this_one_does_not_is_open_no_more() {
     let asks = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);

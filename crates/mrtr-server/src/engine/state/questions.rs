@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Admission, Ending, LookAgain, OpenQuestion, PassedOver, Run, State, Unsealed, cost};
-use crate::engine::Question;
-use crate::engine::branches::BranchId;
+use super::{Admission, Ending, Run, State, Unsealed, cost};
 use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
-use crate::engine::place::here;
 use crate::error::{Failure, ToolError};
 
 /// What a question finds under its name.
@@ -76,76 +73,19 @@ impl Run {
         self.tell(&mut state, |entries| entries.push(key, EntryKind::Skipped));
     }
 
-    /// Opens a question, in place of whatever answer it had, and says in which branch. If it is open already, it stays
-    /// as it is for the client, with the wishes of both places that ask.
-    pub(crate) fn open(&self, question: Question, must_carry: bool) -> BranchId {
-        let branch = here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
-        let mut state = self.state();
-        let branch = state.branches.living(branch);
-        state.must_carry |= must_carry;
-        state.branches.opened(branch);
-        if let Some(OpenQuestion { question: open, more, .. }) =
-            state.open.get_mut(&question.key).map(|open| &mut **open)
-        {
-            open.optional &= question.optional;
-            open.as_usual |= open.valid_for.is_none() != question.valid_for.is_none();
-            open.valid_for = open.valid_for.max(question.valid_for);
-            open.asked.pin(question.asked);
-            more.push(branch);
-            return branch;
-        }
-        if let Some(size) = state.journal.remove_answer(&question.key) {
-            state.size = state.size.saturating_sub(cost(&question.key, size));
-        }
-        state.asked += 1;
-        self.tell(&mut state, |entries| entries.push_question(&question));
-        let key = question.key.clone();
-        state.open.insert(key, Box::new(OpenQuestion { question, branch, more: Vec::new() }));
-        branch
+    /// Whether an answer that was given to other words than are asked now is taken, if it was.
+    pub(super) fn takes_rewording(&self, state: &mut State, key: &str, reworded: Option<(Asked, Asked)>) -> bool {
+        reworded.is_none_or(|(answered, asked)| self.takes_other_wording(state, key, &answered, &asked))
     }
 
-    /// Whether what was asked in a branch is asked no more.
-    pub(crate) fn is_withdrawn(&self, branch: BranchId) -> bool {
-        self.state().branches.is_withdrawn(branch)
+    /// An answer was given to another wording than is asked now. False if the tool refuses that.
+    pub(crate) fn takes_answer_to_other_words(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+        self.takes_other_wording(&mut self.state(), key, answered, asked)
     }
 
-    /// Asks no more what a branch asked, and lets the branches around it go on: it lost a race, which is recorded.
-    pub(crate) fn withdraw(&self, branch: BranchId) {
-        let mut state = self.state();
-        let State { open, branches, passed_over, outbox, visits, .. } = &mut *state;
-        let is_told = self.context.sink.is_some();
-        branches.withdraw(branch);
-        open.retain(|key, open| {
-            let asked_in = std::iter::once(open.branch).chain(open.more.drain(..));
-            let (gone, mut stay): (Vec<_>, Vec<_>) = asked_in.partition(|branch| branches.is_withdrawn(*branch));
-            for branch in gone {
-                branches.closed(branch);
-            }
-            let stays = stay.pop();
-            open.branch = stays.unwrap_or(open.branch);
-            open.more = stay;
-            if is_told && stays.is_none() {
-                outbox.push(|entries| entries.push(key, EntryKind::QuestionWithdrawn));
-            }
-            stays.is_some()
-        });
-        visits.retain(|(branch, _)| {
-            let is_withdrawn = branches.is_withdrawn(*branch);
-            if is_withdrawn {
-                branches.closed(*branch);
-            }
-            !is_withdrawn
-        });
-        // One that was dropped unanswered stays open, unless this took it back.
-        if open.is_empty() {
-            *passed_over = PassedOver::No;
-        }
-    }
-
-    /// An answer was given to another wording than is asked now: a flow that is not the same in every run puts answers to
-    /// questions that they do not belong to. False if the tool refuses that.
+    /// A flow that is not the same in every run puts answers to questions that they do not belong to.
     #[cold]
-    pub(crate) fn takes_other_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+    fn takes_other_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
         let (answered, asked) = (answered.wording, asked.wording);
         tracing::warn!(
             flow = %self.context.flow_id(),
@@ -156,7 +96,7 @@ impl Run {
         );
         if self.context.strict {
             let text = format!("The question `{key}` is another one than was answered; begin the call anew");
-            self.end(Ending::Failed(ToolError::new(text).into()));
+            state.ending.get_or_insert(Ending::Failed(ToolError::new(text).into()));
         }
         !self.context.strict
     }
@@ -167,29 +107,6 @@ impl Run {
         let times = state.journal.count_rewording(key);
         self.tell(&mut state, |entries| entries.push_count(key, EntryKind::Reworded, times));
         times
-    }
-
-    /// An open question was dropped, as `select!` does: the handler must not get any further. The end of the run drops
-    /// it as well, and so does a race that it lost.
-    pub(crate) fn dropped_open_question(&self, key: &str, branch: BranchId) {
-        let mut state = self.state();
-        if state.over || state.branches.is_withdrawn(branch) {
-            return;
-        }
-        if std::thread::panicking() {
-            if state.passed_over == PassedOver::No {
-                state.passed_over = PassedOver::ByPanic;
-            }
-            return;
-        }
-        state.passed_over = PassedOver::ByHandler;
-        drop(state);
-        tracing::warn!(
-            flow = %self.context.flow_id(),
-            key,
-            "the handler dropped an open question, as `select!` does; it is asked all the same, and nothing goes on past \
-             it. `flow.race` records what came first"
-        );
     }
 
     /// What was decided elsewhere, once it was.
@@ -222,20 +139,6 @@ impl Run {
             self.tell(&mut state, |entries| entries.push(key, EntryKind::Visited));
         }
         state.must_carry = true;
-    }
-
-    /// Consent to a visit was given, and it was looked for in vain: it is looked for again, after a pause that doubles.
-    /// Nothing else begins in its branch meanwhile.
-    pub(crate) fn look_again_for_visit(&self, key: &str) {
-        let branch = here(self.id()).map_or(BranchId::BODY, |(branch, _)| branch);
-        let mut state = self.state();
-        let count = state.journal.looks_for_visit(key) + 1;
-        state.journal.put_consented(key, count);
-        self.tell(&mut state, |entries| entries.push_count(key, EntryKind::Consented, count));
-        state.must_carry = true;
-        let branch = state.branches.living(branch);
-        state.branches.opened(branch);
-        state.visits.push((branch, LookAgain { count, pause: pause_before_look(count) }));
     }
 
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
@@ -274,7 +177,7 @@ impl State {
 }
 
 /// Two seconds, and twice as long each time, up to a minute.
-fn pause_before_look(count: u32) -> Duration {
+pub(super) fn pause_before_look(count: u32) -> Duration {
     FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count.saturating_sub(1))).min(LONGEST_PAUSE)
 }
 

@@ -1,6 +1,6 @@
 //! Races in a run: who won is an entry, and stays so.
 
-use super::{Admission, Ending, Run, State};
+use super::{Admission, Ending, Run};
 use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
@@ -52,17 +52,11 @@ impl Run {
     }
 
     /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    ///
+    /// The run knows at once what its sink is told: a race that is dropped meanwhile was won all the same.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
         let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
-        self.record_step(name, &entry).await?;
         self.finish_step(name, &entry);
-        let mut state = self.state();
-        let State { held_up, branches, ending, .. } = &mut *state;
-        if held_up.iter().any(|branch| !branches.is_withdrawn(*branch)) {
-            // What waited for a question that is not asked any more does not notice. The next run knows who won, and
-            // comes by without being held up.
-            ending.get_or_insert(Ending::Yielded);
-        }
-        Some(())
+        self.record_step(name, &entry).await
     }
 }

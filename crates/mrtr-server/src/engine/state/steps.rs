@@ -1,8 +1,10 @@
 //! Steps in a run, and whatever else must not happen twice or half.
 
 use std::future::poll_fn;
+use std::task::{Context, Poll};
 
-use super::{Admission, Ending, Run, State, Unsealed, cost};
+use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
+use crate::engine::branches::BranchId;
 use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
@@ -19,48 +21,20 @@ pub(crate) enum StepStart {
 }
 
 impl Run {
-    /// Begins a step, or gives what it gave before.
-    pub(crate) fn begin_step(&self, name: &str, idempotent: bool) -> StepStart {
+    /// Begins a step, or gives what it gave before, as soon as its branch is free.
+    pub(crate) async fn begin_step(&self, name: &str, idempotent: bool) -> StepStart {
+        let mut call = HeldCall::default();
+        poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await
+    }
+
+    fn poll_begin_step(&self, name: &str, idempotent: bool, call: &mut HeldCall, cx: &Context<'_>) -> Poll<StepStart> {
         let mut state = self.state();
-        match self.admit_name(&mut state, "step", name) {
-            Admission::To(branch) if state.holds_up(branch) => return StepStart::Park,
-            Admission::To(_) => {}
-            Admission::Park => return StepStart::Park,
-            Admission::Closed => return StepStart::Closed,
-        }
-        if !state.steps.insert_new(name, false) {
-            let text =
-                format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
-            state.ending = Some(Ending::Failed(Failure::misuse(text)));
-            return StepStart::Park;
-        }
-        if !state.checkpoint_unsealed() {
-            return StepStart::Park;
-        }
-        state.unsealed = Unsealed::Closed;
-        let recorded = state.journal.step(name);
-        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
-        let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
-        if begins && !state.has_room_to_begin(|| format!("step `{name}`")) {
-            return StepStart::Park;
-        }
-        match recorded {
-            // Whatever the handler took in its place has its own entry, and takes it again.
-            Some(StepEntry::Dropped) => {
-                state.given_up.push(name.to_owned());
-                StepStart::Park
-            }
-            Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
-            Some(StepEntry::Started) | None => {
-                if state.journal.put_step(name, &StepEntry::Started).is_none() {
-                    state.size += cost(name, 0);
-                }
-                state.in_flight += 1;
-                *state.steps.get_or_insert(name, true) = true;
-                StepStart::Start
-            }
-            Some(entry) => StepStart::Recorded(entry),
-        }
+        Poll::Ready(match self.admit_name(&mut state, "step", name) {
+            Admission::To(branch) if !state.may_begin(branch, call, cx) => return Poll::Pending,
+            Admission::To(_) => state.start_step(name, idempotent),
+            Admission::Park => StepStart::Park,
+            Admission::Closed => StepStart::Closed,
+        })
     }
 
     /// Holds the end of the run off until a step that has begun has ended, or is dropped.
@@ -73,14 +47,6 @@ impl Run {
         let before = state.journal.put_step(name, entry);
         let freed = before.map_or(0, |size| cost(name, size));
         state.check_size("step", name, entry.size(), freed);
-    }
-
-    /// Holds the end of the run off for something besides a step, which is said in words.
-    pub(crate) fn hold_off(&self, what: String) -> WaitGuard<'_> {
-        let mut state = self.state();
-        state.in_flight += 1;
-        state.waits.push(what.clone());
-        WaitGuard { run: self, what }
     }
 
     /// Has an entry of a step kept before anything else happens. `None` if it cannot be: then the run ends.
@@ -96,46 +62,50 @@ impl Run {
     }
 
     /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
-    pub(crate) fn gives_key(&self, name: &str) -> Admission {
+    pub(crate) fn poll_key(&self, name: &str, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         use crate::engine::place::Within;
         let mut state = self.state();
         // A step that has begun is finished, whatever becomes of the run around it.
         let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.over);
         let admission = match in_step {
             Some((branch, _)) => Admission::To(branch),
-            None => match self.admit_beginning(&mut state, || format!("idempotency key `{name}`")) {
-                Admission::To(_) if !state.checkpoint_unsealed() => Admission::Park,
-                Admission::To(_)
+            None => match self.admit_beginning(&mut state, call, cx, || format!("idempotency key `{name}`")) {
+                None => return Poll::Pending,
+                Some(Admission::To(_)) if !state.checkpoint_unsealed() => Admission::Park,
+                Some(Admission::To(_))
                     if !state.journal.gave_keys() && !state.has_room_to_begin(|| format!("key `{name}`")) =>
                 {
                     Admission::Park
                 }
-                admission => admission,
+                Some(admission) => admission,
             },
         };
         if matches!(admission, Admission::To(_)) {
             state.unsealed = Unsealed::Closed;
             self.give_key(&mut state);
         }
-        admission
+        Poll::Ready(admission)
     }
 
     /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
     /// when the rounds are over (TK-21).
-    pub(crate) fn become_task(&self) -> Admission {
+    pub(crate) fn poll_become_task(&self, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
-        let admission = self.admit_beginning(&mut state, || "`into_task`".to_owned());
-        if let Admission::To(branch) = admission {
-            if !state.open.is_empty() {
-                state.held_up.push(branch);
-            } else if state.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
-                // A task keeps its journal elsewhere, so that no state has to hold it.
-                state.ending = Some(Ending::IntoTask);
+        match self.admit_beginning(&mut state, call, cx, || "`into_task`".to_owned()) {
+            None => Poll::Pending,
+            Some(Admission::Closed) => Poll::Ready(Admission::Closed),
+            Some(Admission::Park) => Poll::Ready(Admission::Park),
+            Some(Admission::To(_)) if !state.branches.is_all_free() => {
+                state.hold_call(call, cx);
+                Poll::Pending
             }
-        }
-        match admission {
-            Admission::Closed => Admission::Closed,
-            Admission::To(_) | Admission::Park => Admission::Park,
+            Some(Admission::To(_)) => {
+                if state.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
+                    // A task keeps its journal elsewhere, so that no state has to hold it.
+                    state.ending = Some(Ending::IntoTask);
+                }
+                Poll::Ready(Admission::Park)
+            }
         }
     }
 
@@ -152,16 +122,21 @@ impl Run {
     }
 
     /// Keeps how far the flow has come, and says whether it goes on from here.
-    pub(crate) fn record_progress(&self, progress: Leaf) -> Admission {
+    pub(crate) fn poll_progress(&self, progress: &Leaf, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
         let mut state = self.state();
-        let admission = self.admit_beginning(&mut state, || "a yield point".to_owned());
-        if !matches!(admission, Admission::To(_)) {
-            return admission;
-        }
+        let admission = self.admit_beginning(&mut state, call, cx, || "a yield point".to_owned());
+        Poll::Ready(match admission {
+            None => return Poll::Pending,
+            Some(Admission::To(branch)) => self.record_progress(&mut state, branch, progress.clone()),
+            Some(admission) => admission,
+        })
+    }
+
+    fn record_progress(&self, state: &mut State, branch: BranchId, progress: Leaf) -> Admission {
         let size = progress.len();
         // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
         let has_large_answer = state.answers_in_excess().is_some();
-        self.tell(&mut state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
+        self.tell(state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
         let freed = state.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
         state.must_carry = true;
         if has_large_answer || cost(PROGRESS, size) <= freed {
@@ -172,10 +147,48 @@ impl Run {
         if state.ending.is_none() && self.context.sheds(state.journal.sheds()) && state.has_room_to_ask() {
             crate::support::metrics::shed();
             let times = state.journal.count_shed();
-            self.tell(&mut state, |entries| entries.push_count("", EntryKind::Shed, times));
+            self.tell(state, |entries| entries.push_count("", EntryKind::Shed, times));
             state.ending = Some(Ending::Yielded);
         }
-        if state.ending.is_none() { admission } else { Admission::Park }
+        if state.ending.is_none() { Admission::To(branch) } else { Admission::Park }
+    }
+}
+
+impl State {
+    fn start_step(&mut self, name: &str, idempotent: bool) -> StepStart {
+        if !self.steps.insert_new(name, false) {
+            let text =
+                format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
+            self.ending = Some(Ending::Failed(Failure::misuse(text)));
+            return StepStart::Park;
+        }
+        if !self.checkpoint_unsealed() {
+            return StepStart::Park;
+        }
+        self.unsealed = Unsealed::Closed;
+        let recorded = self.journal.step(name);
+        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
+        let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
+        if begins && !self.has_room_to_begin(|| format!("step `{name}`")) {
+            return StepStart::Park;
+        }
+        match recorded {
+            // Whatever the handler took in its place has its own entry, and takes it again.
+            Some(StepEntry::Dropped) => {
+                self.given_up.push(name.to_owned());
+                StepStart::Park
+            }
+            Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
+            Some(StepEntry::Started) | None => {
+                if self.journal.put_step(name, &StepEntry::Started).is_none() {
+                    self.size += cost(name, 0);
+                }
+                self.in_flight += 1;
+                *self.steps.get_or_insert(name, true) = true;
+                StepStart::Start
+            }
+            Some(entry) => StepStart::Recorded(entry),
+        }
     }
 }
 
@@ -199,22 +212,6 @@ impl Drop for StepGuard<'_> {
         // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
         if !self.ended && !state.over && !std::thread::panicking() {
             self.run.mark_dropped(&mut state, self.name);
-        }
-        self.run.leave(state);
-    }
-}
-
-/// Holds the end of a run off for something besides a step.
-pub(crate) struct WaitGuard<'a> {
-    run: &'a Run,
-    what: String,
-}
-
-impl Drop for WaitGuard<'_> {
-    fn drop(&mut self) {
-        let mut state = self.run.state();
-        if let Some(place) = state.waits.iter().position(|what| *what == self.what) {
-            state.waits.swap_remove(place);
         }
         self.run.leave(state);
     }

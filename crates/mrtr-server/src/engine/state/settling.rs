@@ -1,0 +1,286 @@
+//! Questions from their first poll on: what each is waiting for, and what becomes of one that is dropped or withdrawn.
+
+use std::time::Duration;
+
+use super::{Ending, Run, State, cost};
+use crate::engine::Question;
+use crate::engine::branches::{HoldId, PassedOver};
+use crate::engine::journal::{Asked, EntryKind};
+use crate::engine::place::here;
+use crate::error::{Failure, FlowError};
+
+/// A question that was polled and is not answered.
+#[derive(Debug)]
+pub(super) struct HeldQuestion {
+    pub(super) key: String,
+    pub(super) stage: Stage,
+}
+
+/// What an unanswered question is waiting for.
+#[derive(Debug)]
+pub(super) enum Stage {
+    /// It was first polled after another had been passed over, and is not asked unless a race takes that one back.
+    Behind(Unsettled),
+    /// Its check, before which the run does not end.
+    Checking(Unsettled),
+    /// Its answer.
+    Open,
+    /// A visit that the user consented to, which is looked for again in a later run.
+    Visiting(LookAgain),
+    /// The end of the run, which fails because of it.
+    Failed,
+}
+
+/// What becomes of a question that its check does not settle.
+#[derive(Debug)]
+pub(crate) struct Unsettled {
+    /// The words that it was answered in and those in which it is asked now, if they differ.
+    pub(crate) reworded: Option<(Asked, Asked)>,
+    pub(crate) otherwise: Otherwise,
+}
+
+/// What a question that is not settled is, by what is known of it.
+#[derive(Debug)]
+pub(crate) enum Otherwise {
+    /// It is asked. Whether the state must carry what is known then.
+    Ask { question: Box<Question>, must_carry: bool },
+    /// The user consented to a visit, which is looked for again.
+    LookAgain,
+    /// The user refused, which stands.
+    Refused(FlowError),
+    /// It cannot be asked, by a mistake of the handler's.
+    Mistake(String),
+}
+
+/// When to look again for a visit.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LookAgain {
+    /// How often it was looked for.
+    pub(super) count: u32,
+    pub(super) pause: Duration,
+}
+
+impl Run {
+    /// Asks a question, from the branch that is being polled.
+    pub(crate) fn ask(&self, question: Question, must_carry: bool) -> HoldId {
+        let key = question.key.clone();
+        let otherwise = Otherwise::Ask { question: Box::new(question), must_carry };
+        let mut state = self.state();
+        let at = self.branch_here(&state);
+        let waiting = Stage::Behind(Unsettled { reworded: None, otherwise });
+        let is_first = state.branches.passed_over().next().is_none();
+        let hold = state.branches.hold(at, HeldQuestion { key, stage: waiting });
+        if is_first {
+            self.settle_otherwise(&mut state, hold);
+        }
+        hold
+    }
+
+    /// Takes note that a question was polled whose check is to run, from the branch that is being polled. If another
+    /// question was passed over, it does not run.
+    pub(crate) fn begin_check(&self, key: &str, unsettled: Unsettled) -> HoldId {
+        let mut state = self.state();
+        let at = self.branch_here(&state);
+        let runs = state.branches.passed_over().next().is_none();
+        let waiting = if runs { Stage::Checking(unsettled) } else { Stage::Behind(unsettled) };
+        state.in_flight += usize::from(runs);
+        state.branches.hold(at, HeldQuestion { key: key.to_owned(), stage: waiting })
+    }
+
+    /// Takes note that a question was polled again, maybe elsewhere, and says whether its check runs; `None` if it was
+    /// withdrawn.
+    pub(crate) fn polled_check(&self, hold: HoldId) -> Option<bool> {
+        let mut state = self.state();
+        let at = self.branch_here(&state);
+        state.branches.polled(hold, at);
+        state.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(_)))
+    }
+
+    /// Takes note that a question was polled again, maybe elsewhere. False if it was withdrawn: where it is awaited all the
+    /// same, it is asked anew.
+    pub(crate) fn polled(&self, hold: HoldId) -> bool {
+        let mut state = self.state();
+        let at = self.branch_here(&state);
+        state.branches.polled(hold, at)
+    }
+
+    /// The check of a question says that it is settled: what waited for that begins.
+    pub(crate) fn check_said_yes(&self, hold: HoldId) {
+        let mut state = self.state();
+        if let Some(question) = state.branches.release(hold) {
+            state.left(&question);
+            state.wake_held_calls();
+        }
+    }
+
+    /// The check of a question says that it is not settled. If the user refused it, that is what it gives.
+    pub(crate) fn check_said_no(&self, hold: HoldId) -> Option<FlowError> {
+        let mut state = self.state();
+        let HeldQuestion { stage, .. } = state.branches.question_mut(hold)?;
+        if let Stage::Checking(Unsettled { otherwise: Otherwise::Refused(_), .. }) = stage {
+            let question = state.branches.release(hold)?;
+            state.left(&question);
+            let Stage::Checking(Unsettled { reworded, otherwise: Otherwise::Refused(error) }) = question.stage else {
+                return None;
+            };
+            state.wake_held_calls();
+            return self.takes_rewording(&mut state, &question.key, reworded).then_some(error);
+        }
+        self.settle_otherwise(&mut state, hold);
+        None
+    }
+
+    /// The check of a question failed, and the run with it: nothing waits for what it might say.
+    pub(crate) fn check_failed(&self, hold: HoldId) {
+        let mut state = self.state();
+        let Some(question) = state.branches.question_mut(hold) else { return };
+        let was_checked = matches!(std::mem::replace(&mut question.stage, Stage::Failed), Stage::Checking(_));
+        state.in_flight -= usize::from(was_checked);
+    }
+
+    /// An unanswered question was dropped, as `select!` does: it is asked all the same, and the handler must not get any
+    /// further. The end of the run drops it as well, and so does a race that it lost.
+    pub(crate) fn dropped_question(&self, hold: HoldId) {
+        let mut state = self.state();
+        if state.over {
+            return;
+        }
+        let how = if std::thread::panicking() { PassedOver::ByPanic } else { PassedOver::ByHandler };
+        let at = here(self.id()).map(|_| self.branch_here(&state));
+        if !state.branches.pass_over(hold, at, how) {
+            return;
+        }
+        let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
+        let (key, was_checked) = (key.clone(), matches!(stage, Stage::Checking(_)));
+        if was_checked {
+            self.settle_otherwise(&mut state, hold);
+        }
+        drop(state);
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+        if how == PassedOver::ByHandler {
+            tracing::warn!(
+                flow = %self.context.flow_id(),
+                key,
+                "the handler dropped an open question, as `select!` does; it is asked all the same, and nothing goes on \
+                 past it. `flow.race` records what came first"
+            );
+        }
+    }
+
+    /// Asks no more what branches asked that lost a race, which is recorded, and lets the branches around them go on.
+    pub(crate) fn withdraw(&self, branch: crate::engine::BranchId) {
+        let mut state = self.state();
+        for question in state.branches.withdraw(branch) {
+            state.left(&question);
+            let is_open = |other: &HeldQuestion| matches!(other.stage, Stage::Open) && other.key == question.key;
+            if is_open(&question) && !state.branches.questions().any(is_open) {
+                state.open.shift_remove(&question.key);
+                self.tell(&mut state, |entries| entries.push(&question.key, EntryKind::QuestionWithdrawn));
+            }
+        }
+        self.ask_what_was_behind(&mut state);
+        state.wake_held_calls();
+    }
+
+    /// Asks what was behind a question that was passed over, if a race took that one back.
+    fn ask_what_was_behind(&self, state: &mut State) {
+        let is_behind = |question: &HeldQuestion| matches!(question.stage, Stage::Behind(_));
+        if state.branches.passed_over().any(|(question, _)| !is_behind(question)) {
+            return;
+        }
+        for hold in state.branches.holds() {
+            if state.branches.question_mut(hold).is_some_and(|question| is_behind(question)) {
+                self.settle_otherwise(state, hold);
+            }
+        }
+    }
+
+    /// Does with a question what is to be done if no check settles it.
+    fn settle_otherwise(&self, state: &mut State, hold: HoldId) {
+        let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
+        let key = key.clone();
+        let was_checked = matches!(stage, Stage::Checking(_));
+        let unsettled = match std::mem::replace(stage, Stage::Failed) {
+            Stage::Behind(unsettled) | Stage::Checking(unsettled) => unsettled,
+            other => {
+                *stage = other;
+                return;
+            }
+        };
+        state.in_flight -= usize::from(was_checked);
+        if !self.takes_rewording(state, &key, unsettled.reworded) {
+            return;
+        }
+        let next = match unsettled.otherwise {
+            Otherwise::Ask { question, must_carry } => {
+                self.open(state, question, must_carry);
+                Stage::Open
+            }
+            Otherwise::LookAgain => Stage::Visiting(self.look_again_for_visit(state, &key)),
+            Otherwise::Refused(error) => {
+                state.ending.get_or_insert(Ending::Failed(error.into()));
+                Stage::Failed
+            }
+            Otherwise::Mistake(text) => {
+                state.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
+                Stage::Failed
+            }
+        };
+        if let Some(question) = state.branches.question_mut(hold) {
+            question.stage = next;
+        }
+    }
+
+    /// Opens a question, in place of whatever answer it had. If it is open already, it stays as it is for the client,
+    /// with the wishes of both places that ask.
+    fn open(&self, state: &mut State, question: Box<Question>, must_carry: bool) {
+        state.must_carry |= must_carry;
+        if let Some(open) = state.open.get_mut(&question.key) {
+            open.optional &= question.optional;
+            open.as_usual |= open.valid_for.is_none() != question.valid_for.is_none();
+            open.valid_for = open.valid_for.max(question.valid_for);
+            open.asked.pin(question.asked);
+            return;
+        }
+        if let Some(size) = state.journal.remove_answer(&question.key) {
+            state.size = state.size.saturating_sub(cost(&question.key, size));
+        }
+        state.turns += 1;
+        self.tell(state, |entries| entries.push_question(&question));
+        let key = question.key.clone();
+        state.open.insert(key, question);
+    }
+
+    /// Consent to a visit was given, and it was looked for in vain: it is looked for again, after a pause that doubles.
+    /// Nothing else begins in its branch meanwhile.
+    fn look_again_for_visit(&self, state: &mut State, key: &str) -> LookAgain {
+        let count = state.journal.looks_for_visit(key).saturating_add(1);
+        state.journal.put_consented(key, count);
+        self.tell(state, |entries| entries.push_count(key, EntryKind::Consented, count));
+        state.must_carry = true;
+        LookAgain { count, pause: super::questions::pause_before_look(count) }
+    }
+}
+
+impl State {
+    /// A question holds nothing any more: nor does its check hold the end of the run off.
+    fn left(&mut self, question: &HeldQuestion) {
+        self.in_flight -= usize::from(matches!(question.stage, Stage::Checking(_)));
+    }
+
+    /// The visits that are looked for again.
+    pub(super) fn visits(&self) -> impl Iterator<Item = LookAgain> {
+        self.branches.questions().filter_map(|question| match question.stage {
+            Stage::Visiting(look) => Some(look),
+            _ => None,
+        })
+    }
+
+    /// The questions whose checks run.
+    pub(super) fn checks_under_way(&self) -> impl Iterator<Item = &str> {
+        let checking = |question: &&HeldQuestion| matches!(question.stage, Stage::Checking(_));
+        self.branches.questions().filter(checking).map(|question| &*question.key)
+    }
+}

@@ -1,0 +1,101 @@
+//! A question that is settled elsewhere: a check says whether it is, and the question holds its branch meanwhile.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+
+use crate::engine::{HoldId, Run, Unsettled, Within};
+use crate::error::FlowError;
+
+/// Runs the check of a question. What it finds is recorded, and is what the question gives; if it finds nothing, the
+/// question becomes what `unsettled` says.
+pub(super) async fn settle<T>(
+    run: &Run,
+    key: &str,
+    unsettled: impl Fn() -> Unsettled,
+    check: impl Future<Output = Option<T>>,
+    record: impl FnOnce(&T),
+) -> Result<T, FlowError> {
+    let mut question = Checked { run, key, unsettled, hold: None, is_unsettled: false };
+    let mut check = pin!(run.inside(Within::Until, key, check));
+    let found = poll_fn(|cx| if question.is_checked() { check.as_mut().poll(cx) } else { Poll::Pending }).await;
+    match found {
+        Some(Some(found)) => {
+            record(&found);
+            question.settled();
+            Ok(found)
+        }
+        Some(None) => match question.refused() {
+            Some(error) => Err(error),
+            None => question.wait().await,
+        },
+        // It panicked, or misused the flow: the run ends.
+        None => {
+            question.failed();
+            pending().await
+        }
+    }
+}
+
+/// A question whose check runs, or has found nothing. A handler that drops it gets no further.
+struct Checked<'a, U: Fn() -> Unsettled> {
+    run: &'a Run,
+    key: &'a str,
+    unsettled: U,
+    /// What it holds, once it was polled and until it is settled.
+    hold: Option<HoldId>,
+    /// Whether its check has found nothing.
+    is_unsettled: bool,
+}
+
+impl<U: Fn() -> Unsettled> Checked<'_, U> {
+    /// Takes note of where it is polled, and says whether its check goes on. If it lost a race and is awaited all the
+    /// same, it holds the branch that it is awaited in from now on.
+    fn is_checked(&mut self) -> bool {
+        let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));
+        is_checked.unwrap_or_else(|| {
+            let hold = *self.hold.insert(self.run.begin_check(self.key, (self.unsettled)()));
+            if self.is_unsettled {
+                self.run.check_said_no(hold);
+            }
+            self.run.polled_check(hold).unwrap_or(false)
+        })
+    }
+
+    fn settled(mut self) {
+        if let Some(hold) = self.hold.take() {
+            self.run.check_said_yes(hold);
+        }
+    }
+
+    /// The check has found nothing. If the user had refused, that is how the question ends.
+    fn refused(&mut self) -> Option<FlowError> {
+        self.is_unsettled = true;
+        let refused = self.hold.and_then(|hold| self.run.check_said_no(hold))?;
+        self.hold = None;
+        Some(refused)
+    }
+
+    fn failed(&self) {
+        if let Some(hold) = self.hold {
+            self.run.check_failed(hold);
+        }
+    }
+
+    /// Waits for the end of the run.
+    async fn wait<T>(&mut self) -> T {
+        poll_fn(|_| {
+            self.is_checked();
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+impl<U: Fn() -> Unsettled> Drop for Checked<'_, U> {
+    fn drop(&mut self) {
+        if let Some(hold) = self.hold {
+            self.run.dropped_question(hold);
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! What a question holds: from its first poll, wherever it is polled, until it is answered or withdrawn.
+
+use std::collections::HashMap;
+use std::future::{Future, pending, poll_fn, ready};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use mrtr_server::flow::Race2;
+use mrtr_server::{Failure, Flow};
+use serde_json::json;
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::support::{Age, Approval, Effects, Log, Name, begin, client};
+
+const MOMENT: Duration = Duration::from_millis(20);
+const LONG: Duration = Duration::from_secs(5);
+
+/// Polls something once, and keeps it.
+async fn poll_once<F: Future + ?Sized>(mut future: Pin<&mut F>) {
+    poll_fn(|cx| {
+        let _ = future.as_mut().poll(cx);
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// Waits, and finds nothing.
+async fn slow_no() -> bool {
+    sleep(LONG).await;
+    false
+}
+
+/// Waits, and finds it.
+async fn slow_yes() -> bool {
+    sleep(LONG).await;
+    true
+}
+
+/// Plays the first round of a handler, which must not have any effect but these, nor take all its time.
+async fn first_round<H, F>(handler: H, asked: &[&str], effects: &[&str])
+where
+    H: Fn(Flow, Effects) -> F + Copy + Send + Sync + 'static,
+    F: Future<Output = Result<String, Failure>> + Send + 'static,
+{
+    let (happened, before) = (Effects::default(), Instant::now());
+    let seen = happened.clone();
+    let client = client(move |flow| handler(flow, seen.clone())).declaring_extension("com.example/approval");
+    begin(&client).await.expect_asked(asked);
+    assert_eq!(happened.all(), effects);
+    assert!(before.elapsed() < 4 * LONG, "it took {:?}", before.elapsed());
+}
+
+/// Plays a handler that is done in one round, with these effects.
+async fn one_round<H, F>(handler: H, text: &str, effects: &[&str])
+where
+    H: Fn(Flow, Effects) -> F + Copy + Send + Sync + 'static,
+    F: Future<Output = Result<String, Failure>> + Send + 'static,
+{
+    let happened = Effects::default();
+    let seen = happened.clone();
+    let client = client(move |flow| handler(flow, seen.clone())).declaring_extension("com.example/approval");
+    assert_eq!(begin(&client).await.expect_text(), text);
+    assert_eq!(happened.all(), effects);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_visit_that_is_dropped_while_its_check_runs_is_asked_for_and_nothing_begins() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_no);
+        timeout(MOMENT, pay.into_future()).await.ok();
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    let log = Log::start();
+    first_round(handler, &["pay"], &[]).await;
+    assert!(log.text().contains("dropped an open question"), "{}", log.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_decision_that_is_dropped_while_its_check_runs_is_asked_for_and_nothing_begins() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let decided = || async {
+            sleep(LONG).await;
+            None
+        };
+        let sign_off = flow.ask::<Approval>("sign_off", HashMap::new()).until(decided);
+        timeout(MOMENT, sign_off.into_future()).await.ok();
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    first_round(handler, &["sign_off"], &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_handler_returns_past_a_check_that_it_dropped_does_not_count() {
+    async fn handler(flow: Flow, _: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_no);
+        timeout(MOMENT, pay.into_future()).await.ok();
+        Ok("free of charge".into())
+    }
+    first_round(handler, &["pay"], &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_check_begins_in_the_same_run_when_it_says_yes() {
+    async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {
+        let done = || async {
+            sleep(LONG).await;
+            effects.happen("paid");
+            true
+        };
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(done);
+        let ship = async {
+            match how {
+                0 => Ok(flow.step("ship", effects.work("ship")).await?),
+                1 => Ok(flow.join((flow.step("ship", effects.work("ship")),)).await?.0),
+                2 => {
+                    flow.idempotency_key("ship").await;
+                    Ok::<_, Failure>(effects.work("ship").await?)
+                }
+                3 => {
+                    flow.yield_point(&1).await;
+                    Ok(effects.work("ship").await?)
+                }
+                _ => {
+                    let ship = flow.branch(async { flow.step("ship", effects.work("ship")).await });
+                    Ok(flow.join((ship,)).await?.0?)
+                }
+            }
+        };
+        let (paid, shipped) = tokio::join!(pay.into_future(), ship);
+        paid?;
+        shipped
+    }
+    for how in 0..5 {
+        let happened = Effects::default();
+        let seen = happened.clone();
+        let client = client(move |flow| handler(flow, seen.clone(), how));
+        assert_eq!(begin(&client).await.expect_text(), "ship", "{how}");
+        assert_eq!(happened.all(), ["paid", "ship"], "{how}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_that_is_dropped_while_its_check_runs_stands() {
+    async fn handler(flow: Flow, effects: Effects, slow: Arc<AtomicBool>) -> Result<String, Failure> {
+        let done = || async {
+            if slow.load(Ordering::Relaxed) {
+                sleep(LONG).await;
+            }
+            false
+        };
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(done);
+        timeout(MOMENT, pay.into_future()).await.ok();
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    let (happened, slow) = (Effects::default(), Arc::new(AtomicBool::new(false)));
+    let (seen, flag) = (happened.clone(), Arc::clone(&slow));
+    let client = client(move |flow| handler(flow, seen.clone(), Arc::clone(&flag)));
+    let call = begin(&client).await;
+    slow.store(true, Ordering::Relaxed);
+    assert_eq!(call.decline("pay").send().await.expect_tool_error(), "`pay` was declined");
+    assert_eq!(happened.count(), 0);
+}
+
+/// The question of the member that won was first polled when another was passed over already.
+#[tokio::test]
+async fn a_race_forgives_no_question_that_its_winner_passed_over() {
+    async fn handler(flow: Flow, effects: Effects, other: bool) -> Result<String, Failure> {
+        let drops = flow.branch(async {
+            if other {
+                tokio::select! {
+                    biased; _ = flow.elicit::<Age>("other", "?").into_future() => {} () = ready(()) => {}
+                }
+            }
+            pending::<()>().await;
+        });
+        let passes = flow.branch(async {
+            tokio::select! {
+                biased;
+                confirmed = flow.elicit::<Name>("confirm", "Delete it?").into_future() => confirmed.is_ok(),
+                () = ready(()) => false,
+            }
+        });
+        let raced = flow.race((drops, passes)).await?;
+        let deleted = flow.step("delete", effects.work("deleted")).await?;
+        Ok(format!("{deleted} {}", matches!(raced, Race2::Second(true))))
+    }
+    for other in [true, false] {
+        let happened = Effects::default();
+        let seen = happened.clone();
+        let call = crate::support::call(move |flow| handler(flow, seen.clone(), other)).await;
+        call.expect_asked(&["confirm"]);
+        assert_eq!(happened.count(), 0);
+        let call = call.accept("confirm", json!({ "name": "yes" })).send().await;
+        // Who won was recorded before the question was answered.
+        assert_eq!(call.expect_text(), "deleted true");
+        assert_eq!(happened.count(), 1);
+    }
+}
+
+#[tokio::test]
+async fn one_question_in_two_members_holds_both() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let name = flow.elicit::<Name>("name", "Who?").into_future().map(|name| name.is_ok()).shared();
+        let waits = flow.branch(name.clone());
+        let goes_on = flow.branch(async {
+            tokio::select! { biased; _ = name.clone() => {} () = ready(()) => {} }
+            flow.step("ship", effects.work("ship")).await
+        });
+        let beside = flow.branch(async { flow.step("beside", effects.work("beside")).await });
+        let (_, shipped, beside) = flow.join((waits, goes_on, beside)).await?;
+        beside?;
+        Ok(shipped?)
+    }
+    first_round(handler, &["name"], &["beside"]).await;
+}
+
+#[tokio::test]
+async fn a_join_that_began_before_a_question_of_the_body_is_held_by_it() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let (send, go) = tokio::sync::oneshot::channel::<()>();
+        let told = flow.branch(async {
+            go.await.ok();
+            flow.step("ship", effects.work("ship")).await
+        });
+        let mut join = pin!(flow.join((told,)));
+        poll_once(join.as_mut()).await;
+        let mut name = pin!(flow.elicit::<Name>("name", "Who?").into_future());
+        poll_once(name.as_mut()).await;
+        send.send(()).unwrap();
+        Ok(join.await?.0?)
+    }
+    first_round(handler, &["name"], &[]).await;
+}
+
+/// What one member tells another is theirs to answer for.
+#[tokio::test]
+async fn members_of_one_join_do_not_hold_each_other() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let (send, go) = tokio::sync::oneshot::channel::<()>();
+        let asks = flow.branch(async {
+            let mut name = pin!(flow.elicit::<Name>("name", "Who?").into_future());
+            poll_once(name.as_mut()).await;
+            send.send(()).unwrap();
+            name.await
+        });
+        let told = flow.branch(async {
+            go.await.ok();
+            flow.step("beside", effects.work("beside")).await
+        });
+        let (name, beside) = flow.join((asks, told)).await?;
+        beside?;
+        Ok(name?.name)
+    }
+    first_round(handler, &["name"], &["beside"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_join_that_began_while_a_check_ran_goes_on_after_it_beside_its_own_question() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes);
+        let joined = flow.join((flow.step("ship", effects.work("ship")), flow.elicit::<Name>("name", "Who?")));
+        let (paid, joined) = tokio::join!(pay.into_future(), joined);
+        paid?;
+        Ok(joined?.0)
+    }
+    first_round(handler, &["name"], &["ship"]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_that_lost_a_race_holds_nothing() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_no);
+        let found = async {
+            yield_now().await;
+            effects.work("found").await
+        };
+        flow.race((pay, flow.step("look_up", found))).await?;
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    one_round(handler, "ship", &["found", "ship"]).await;
+}
+
+/// It lost where it was polled first, and is awaited elsewhere: there it holds what is around it.
+#[tokio::test(start_paused = true)]
+async fn a_check_that_outlives_its_race_holds_the_branch_that_awaits_it() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut pay =
+            pin!(flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_no).into_future());
+        flow.race((flow.branch(async { (&mut pay).await.is_ok() }), flow.branch(yield_now()))).await?;
+        let ship = flow.step("ship", effects.work("ship"));
+        let (paid, shipped) = tokio::join!(pay, ship.into_future());
+        paid?;
+        Ok(shipped?)
+    }
+    first_round(handler, &["pay"], &[]).await;
+}
+
+#[tokio::test]
+async fn a_step_that_was_held_in_one_branch_does_not_begin_in_another() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut ship = flow.step("ship", effects.work("ship")).into_future();
+        let asks = flow.branch(async {
+            let mut name = pin!(flow.elicit::<Name>("name", "Who?").into_future());
+            poll_once(name.as_mut()).await;
+            poll_once(ship.as_mut()).await;
+            (ship, name.await.is_ok())
+        });
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let hands_over = flow.branch(async {
+            let mut asks = Box::pin(flow.join((asks,)));
+            poll_once(asks.as_mut()).await;
+            send.send(asks).ok();
+        });
+        let takes = flow.branch(async {
+            let asks = receive.await.map_err(|_| "gone")?;
+            Ok::<_, Failure>(asks.await?.0.0.await?)
+        });
+        flow.join((hands_over, takes)).await?.1
+    }
+    first_round(handler, &["name"], &[]).await;
+}

@@ -10,6 +10,7 @@ use mrtr_schema::{Envelope, RequestId, Revision};
 use reqwest::Response;
 use serde_json::json;
 use tokio::runtime::Handle;
+use tokio::time::Instant;
 
 use super::events::Event;
 use super::parser::Parser;
@@ -76,7 +77,7 @@ impl Sender {
         let mut cursor = Cursor::default();
         let mut failures = 0;
         loop {
-            let before = cursor.last_id.clone();
+            let (before, begun) = (cursor.last_id.clone(), Instant::now());
             let broken = match read(stream, &mut cursor, request, on_message).await? {
                 Ok(response) => return Ok(response),
                 Err(broken) => broken,
@@ -85,10 +86,15 @@ impl Sender {
                 failures = 0;
             }
             let Some(last_id) = &cursor.last_id else { return Err(broken) };
+            let open_for = begun.elapsed();
             stream = loop {
-                tokio::time::sleep(cursor.pause(failures)).await;
+                tokio::time::sleep(cursor.pause(failures, open_for)).await;
                 match self.in_session(Method::GET, request.revision, request.session, Some(last_id), None).await {
-                    Ok(stream) if is_stream(&stream) => break stream,
+                    Ok(stream) if is_stream(&stream) => {
+                        // Until a message comes. An id alone is none: a server may begin every stream with one.
+                        cursor.empty_streams = cursor.empty_streams.saturating_add(1);
+                        break stream;
+                    }
                     Ok(other) => return Err(not_resumed(other, &broken).await),
                     Err(_) if failures < MAX_FAILURES => failures += 1,
                     Err(error) => return Err(cannot_resume(&broken, &error)),
@@ -135,12 +141,19 @@ impl Sender {
 struct Cursor {
     last_id: Option<String>,
     retry: Option<Duration>,
+    /// How many streams in a row were resumed and brought no message.
+    empty_streams: u32,
 }
 
 impl Cursor {
-    /// How long to wait before the stream is resumed: as long as the server says, and longer after each failure.
-    fn pause(&self, failures: u32) -> Duration {
-        let least = RETRY_PAUSE * 2_u32.saturating_pow(failures);
+    /// How long to wait before the stream is resumed: as long as the server says, and longer after each failure and each
+    /// stream that ended empty. For how long the last one was open counts: a server that holds a stream before it ends it
+    /// is not asked too often.
+    fn pause(&self, failures: u32, open_for: Duration) -> Duration {
+        let least = RETRY_PAUSE * 2_u32.saturating_pow(failures.saturating_add(self.empty_streams));
+        // A server that cannot be reached is not tried more often because its last stream was long.
+        let open_for = if failures == 0 { open_for } else { Duration::ZERO };
+        let least = least.min(MAX_PAUSE).saturating_sub(open_for).max(RETRY_PAUSE);
         self.retry.map_or(least, |retry| retry.max(least)).min(MAX_PAUSE)
     }
 }
@@ -165,6 +178,7 @@ async fn read(
             cursor.retry = parser.retry().or(cursor.retry);
             cursor.last_id = parser.take_last_id().or(cursor.last_id.take());
             let Some(message) = message else { break };
+            cursor.empty_streams = 0;
             match Event::of(message)? {
                 Event::Before(message) => on_message(message),
                 Event::Response(message) if answers(&message, request.id) => return Ok(Ok(message)),
@@ -263,3 +277,29 @@ const MAX_PAUSE: Duration = Duration::from_secs(30);
 
 /// How long it may take to tell the server of what is over.
 const MAX_GOODBYE: Duration = Duration::from_secs(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pause(empty_streams: u32, failures: u32, retry: Option<u64>, open_for: u64) -> u128 {
+        let cursor = Cursor { last_id: None, retry: retry.map(Duration::from_millis), empty_streams };
+        cursor.pause(failures, Duration::from_millis(open_for)).as_millis()
+    }
+
+    #[test]
+    fn the_pause_doubles_with_each_failure_and_each_empty_stream_and_has_an_end() {
+        assert_eq!([0, 1, 2, 3].map(|empty| pause(empty, 0, None, 0)), [100, 200, 400, 800]);
+        assert_eq!([0, 1, 2, 3].map(|failures| pause(1, failures, None, 0)), [200, 400, 800, 1600]);
+        assert_eq!([9, 40, u32::MAX].map(|empty| pause(empty, u32::MAX, None, 0)), [30_000; 3]);
+    }
+
+    #[test]
+    fn a_server_says_how_long_to_wait_at_least_and_a_stream_that_was_held_counts() {
+        assert_eq!(pause(0, 0, Some(1500), 0), 1500);
+        assert_eq!(pause(0, 0, Some(u64::MAX), 0), 30_000);
+        assert_eq!([0, 300, 800, 60_000].map(|open| pause(3, 0, None, open)), [800, 500, 100, 100]);
+        assert_eq!(pause(0, 3, None, 60_000), 800, "failures count for themselves");
+        assert_eq!(pause(3, 0, Some(250), 60_000), 250, "what the server says is waited out in any case");
+    }
+}

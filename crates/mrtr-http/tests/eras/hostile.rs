@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mrtr_client::{Builder, CallError, Client, Limits, Stop};
 use mrtr_http::HttpTransport;
@@ -174,6 +175,51 @@ async fn an_answer_that_does_not_fit_is_not_sent() {
         within("an end", client(&scripted).on_elicit(wrong).build().call_tool("t", json!({}))).await.unwrap_err();
     assert!(matches!(error, CallError::InvalidAnswer { .. }), "{error}");
     assert!(answers(&scripted).is_empty());
+}
+
+/// A server whose streams end without a message: each GET has a new id, as if something had come.
+async fn ends_empty(after: usize) -> Scripted {
+    let (gets, id) = (AtomicUsize::new(0), Arc::new(std::sync::Mutex::new(Value::Null)));
+    Scripted::start(move |number, asked| {
+        let primed = format!("id: {number}\ndata:\n\n").into_bytes();
+        match asked.message["method"].as_str() {
+            Some("initialize") => {
+                let result = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+                    "serverInfo": { "name": "s", "version": "1" } });
+                let headers = "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n";
+                Answer::with(200, headers, &asked.reply(json!({ "result": result })))
+            }
+            Some("tools/call") => {
+                *id.lock().unwrap() = asked.message["id"].clone();
+                Answer::stream(vec![primed])
+            }
+            Some(_) => Answer::with(202, "", ""),
+            None if gets.fetch_add(1, Ordering::SeqCst) < after => Answer::stream(vec![primed]),
+            None => {
+                let call = Asked { headers: Vec::new(), message: json!({ "id": *id.lock().unwrap() }) };
+                Answer::stream(vec![event(&done(&call))])
+            }
+        }
+    })
+    .await
+}
+
+fn gets(scripted: &Scripted) -> usize {
+    scripted.asked().iter().filter(|asked| asked.header("last-event-id").is_some()).count()
+}
+
+#[tokio::test]
+async fn gets_that_end_empty_are_repeated_ever_more_slowly() {
+    let scripted = ends_empty(usize::MAX).await;
+    let limits = Limits { exchange: Duration::from_secs(2), ..Limits::default() };
+    let error = within("an end", client(&scripted).limits(limits).build().call_tool("t", json!({}))).await.unwrap_err();
+    assert!(error.to_string().contains("did not answer in time"), "{error}");
+    // At 0.1, 0.3, 0.7 and 1.5 seconds; one every tenth of a second would be twenty.
+    assert!((1..=5).contains(&gets(&scripted)), "{} GETs", gets(&scripted));
+
+    let scripted = ends_empty(3).await;
+    let result = within("a result", client(&scripted).build().call_tool("t", json!({}))).await.unwrap();
+    assert_eq!((text(&result).as_str(), gets(&scripted)), ("done", 4), "a server may have its call polled");
 }
 
 #[tokio::test]

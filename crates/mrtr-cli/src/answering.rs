@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
-use mrtr::client::{AnswerError, Builder, terminal};
+use mrtr::client::{AnswerError, Builder, UnsafeUrl, terminal};
 use mrtr::schema::Printable;
-use mrtr::schema::elicitation::ElicitResult;
+use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
 use mrtr::schema::roots::Root;
 use mrtr::{FormRequest, PendingCall, UrlRequest};
 
@@ -72,6 +72,8 @@ pub(crate) enum NoAnswer {
     #[error(transparent)]
     Invalid(#[from] AnswerError),
     #[error(transparent)]
+    UnsafeUrl(#[from] UnsafeUrl),
+    #[error(transparent)]
     Terminal(terminal::TerminalError),
 }
 
@@ -81,6 +83,7 @@ impl From<terminal::TerminalError> for NoAnswer {
             terminal::TerminalError::Interrupted => Self::Interrupted,
             terminal::TerminalError::EndOfInput => Self::NoTerminal,
             terminal::TerminalError::Answer(error) => Self::Invalid(error),
+            terminal::TerminalError::UnsafeUrl(error) => Self::UnsafeUrl(error),
             other => Self::Terminal(other),
         }
     }
@@ -180,10 +183,12 @@ impl Answering {
     }
 
     async fn url(&self, url: UrlRequest) -> Result<ElicitResult, NoAnswer> {
-        if let Some(answer) = self.answers.url(&url) {
-            return Ok(answer);
+        match self.answers.url(&url) {
+            Some(refused) if refused.action != ElicitAction::Accept => return Ok(refused),
+            Some(consent) => return Ok(url.check().map(|()| consent)?),
+            None => {}
         }
-        self.may_ask().inspect_err(|_| self.note(&url.context().key, &shown::url(url.message(), url.url())))?;
+        self.may_ask().inspect_err(|_| self.note(&url.context().key, &shown::url(url.message(), url.parsed_url())))?;
         let _question = self.screen.question();
         Ok(terminal::visit(url).await?)
     }

@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Write};
 
 use anyhow::{Context, Result};
 use mrtr::PendingCall;
-use mrtr::client::{ServerNotification, ServerRequest, WireMessage};
+use mrtr::client::{ServerNotification, ServerRequest, UnsafeUrl, WireMessage};
 use mrtr::schema::content::ResourceContents;
-use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind};
+use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind, Url};
 use mrtr::schema::{CallToolResult, ContentBlock, Form, InputRequest, Printable};
 use serde_json::{Map, Value, json};
 
@@ -100,7 +100,7 @@ fn asked(question: &InputRequest) -> String {
     match question {
         InputRequest::Elicit(request) => match &request.params {
             ElicitParams::Form(params) => form(&params.message, &params.requested_schema),
-            ElicitParams::Url(params) => url(&params.message, params.url.as_str()),
+            ElicitParams::Url(params) => url(&params.message, &params.url),
             _ => "a question of a kind that is not known here".to_owned(),
         },
         InputRequest::Sample(_) => "an answer of a model (--sample-with, --sample-command)".to_owned(),
@@ -115,9 +115,10 @@ pub(crate) fn form(message: &str, form: &Form) -> String {
     format!("{} ({})", Printable::line(message), fields.join(", "))
 }
 
-/// A page to visit, in one line.
-pub(crate) fn url(message: &str, url: &str) -> String {
-    format!("{} (visit {})", Printable::line(message), Printable::line(url).up_to(usize::MAX))
+/// A page to visit, in one line; or a URL that is none.
+pub(crate) fn url(message: &str, url: &Url) -> String {
+    let verb = if UnsafeUrl::check(url).is_ok() { "visit" } else { "not to be opened:" };
+    format!("{} ({verb} {})", Printable::line(message), Printable::line(url.as_str()).up_to(usize::MAX))
 }
 
 fn field(field: Field<'_>) -> String {
@@ -135,7 +136,12 @@ fn field(field: Field<'_>) -> String {
 
 fn example_answer(question: &InputRequest) -> Option<Value> {
     let InputRequest::Elicit(request) = question else { return None };
-    let ElicitParams::Form(form) = &request.params else { return Some(json!(true)) };
+    let form = match &request.params {
+        ElicitParams::Form(form) => form,
+        // Nothing but a no is taken where the URL is none to open.
+        ElicitParams::Url(params) => return Some(json!(UnsafeUrl::check(&params.url).is_ok())),
+        _ => return Some(json!(true)),
+    };
     let required = form.requested_schema.fields().filter(|field| field.is_required);
     let fields = required.map(|field| (field.name.to_owned(), example_value(field)));
     Some(Value::Object(fields.collect::<Map<_, _>>()))

@@ -1,6 +1,7 @@
 //! Who answers: one handler for each kind of question, and the capabilities that follow from them.
 
 mod elicit;
+mod url_check;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,6 +16,7 @@ use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
 
 pub use elicit::{FormRequest, IntoElicitResult, UrlRequest};
+pub use url_check::UnsafeUrl;
 
 /// Who is asking, and in the middle of what.
 ///

@@ -21,7 +21,7 @@ pub use call::{Action, Call, CallOutcome, Outgoing};
 pub use client::{Builder, Client, RoundOutcome, TraceContext};
 pub use error::{AnswerError, CallError, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
-pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UrlRequest};
+pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UnsafeUrl, UrlRequest};
 pub use limits::Limits;
 pub use pending::{PendingCall, PendingTask};
 pub use transport::{

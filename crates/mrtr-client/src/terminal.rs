@@ -38,7 +38,7 @@ use mrtr_schema::{Form, Json, Printable};
 use tokio::sync::Mutex;
 
 use crate::answer::AnswerError;
-use crate::handlers::{FormRequest, UrlRequest};
+use crate::handlers::{FormRequest, UnsafeUrl, UrlRequest};
 use lines::Lines;
 use prompt::{Entered, Prompter, heading};
 use screen::Screen;
@@ -62,6 +62,9 @@ pub enum TerminalError {
     /// The terminal does not do what it should.
     #[error("the terminal cannot be used")]
     Broken(#[source] io::Error),
+    /// The URL is none that a person is offered to open.
+    #[error(transparent)]
+    UnsafeUrl(#[from] UnsafeUrl),
     /// The form cannot be filled in: it demands what it has no field for, say.
     #[error(transparent)]
     Answer(#[from] AnswerError),
@@ -109,7 +112,8 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 }
 
 /// Shows a URL on the terminal, all of it, and asks whether the person will go there: for
-/// [`on_url`](crate::Builder::on_url). Nothing opens it: that is for the person to do.
+/// [`on_url`](crate::Builder::on_url). Nothing opens it: that is for the person to do. One that is neither `https` nor
+/// `http` on this machine is not offered: see [`UrlRequest::check`].
 ///
 /// ```
 /// use mrtr_client::testing::Script;
@@ -119,11 +123,13 @@ pub async fn ask(form: FormRequest) -> Result<ElicitResult, TerminalError> {
 /// assert!(client.capabilities().elicits_urls() && !client.capabilities().elicits_forms());
 /// ```
 pub async fn visit(request: UrlRequest) -> Result<ElicitResult, TerminalError> {
+    request.check()?;
     on_terminal(move |prompter| {
         // What is agreed to is the whole of it: nothing is cut.
         let url = Printable::line(request.url()).up_to(usize::MAX).to_string();
-        let host =
-            request.host().map(|host| format!("  (the host is {})\n", Printable::line(host))).unwrap_or_default();
+        let note = if request.has_punycode_host() { PUNYCODE } else { "" };
+        let host = request.host().map(|host| format!("  (the host is {}{note})\n", Printable::line(host)));
+        let host = host.unwrap_or_default();
         prompter.say(&format!("{}  {url}\n{host}", heading(request.context(), request.message())))?;
         let action = agree(prompter, &VISIT)?;
         if action == ElicitAction::Accept {
@@ -143,6 +149,8 @@ fn agree(prompter: &mut dyn Prompter, question: &Form) -> Result<ElicitAction, T
         Entered::Left(action) => action,
     })
 }
+
+const PUNYCODE: &str = ", which is punycode: a browser may show it in letters that look like another name";
 
 static GO_ON: LazyLock<Form> = LazyLock::new(|| yes_or_no("Go on?"));
 static VISIT: LazyLock<Form> = LazyLock::new(|| yes_or_no("Will you visit this URL?"));

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
-use mrtr::client::AnswerError;
+use mrtr::client::{AnswerError, UnsafeUrl};
 use mrtr::schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
 use mrtr::schema::{InputRequest, Printable};
 use mrtr::{FormRequest, PendingCall, UrlRequest};
@@ -79,8 +79,20 @@ impl Answers {
             if self.used().contains(&key) {
                 continue;
             }
-            let is_url = matches!(call.question(&key), Some(InputRequest::Elicit(asked)) if matches!(asked.params, ElicitParams::Url(_)));
+            let url = call.question(&key).and_then(|question| match question {
+                InputRequest::Elicit(asked) => {
+                    if let ElicitParams::Url(url) = &asked.params {
+                        Some(url)
+                    } else {
+                        None
+                    }
+                }
+                _ => None,
+            });
+            let is_unsafe = url.is_some_and(|url| UnsafeUrl::check(&url.url).is_err());
+            let is_url = url.is_some();
             let given = match Given::of(answer) {
+                _ if is_unsafe && consent(answer) == ElicitAction::Accept => continue,
                 _ if is_url => call.answer(&key, &ElicitResult::new(consent(answer))),
                 Given::Content(content) => call.accept(&key, content),
                 Given::Refused(action) => call.answer(&key, &ElicitResult::new(action)),

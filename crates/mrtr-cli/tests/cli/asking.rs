@@ -3,9 +3,12 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use serde_json::json;
+
 use crate::demo::Demo;
 use crate::person::{CTRL_C, DOWN, ENTER, ESC, Person};
-use crate::program::{MRTR, run};
+use crate::program::{MRTR, run, run_with};
+use crate::stub::Stub;
 
 #[test]
 fn every_kind_of_field_is_asked_in_its_own_way() {
@@ -146,4 +149,64 @@ fn a_task_is_followed_asked_and_interrupted_and_followed_again() {
     let person = Person::types_command(folder.path(), &["resume", "mrtr-echo.call.json"]);
     person.gets("Echo: hello");
     assert!(!folder.path().join("mrtr-echo.call.json").exists(), "what is done is gone");
+}
+
+/// A server that asks for this URL to be visited, and says what it was answered.
+fn asks_to_visit(url: &'static str) -> Stub {
+    Stub::start(move |message, _| {
+        let answer = &message["params"]["inputResponses"]["connect"]["action"];
+        let result = match answer.as_str() {
+            _ if message["method"] == "tools/list" => return Some(("200 OK", crate::stub::list(message))),
+            Some(action) => json!({ "resultType": "complete", "content": [{ "type": "text", "text": action }] }),
+            None => json!({ "resultType": "input_required", "requestState": "sealed", "inputRequests": {
+                "connect": { "method": "elicitation/create", "params": { "mode": "url", "message": "Go", "url": url } } } }),
+        };
+        Some(("200 OK", json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()))
+    })
+}
+
+#[test]
+fn only_pages_on_the_web_are_offered_to_be_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    for (url, why) in [
+        ("javascript:alert(1)", "it asks for a `javascript:` URL to be opened, and only https is"),
+        ("JavaScript://example.com/%0aalert(1)", "it asks for a `javascript:` URL"),
+        ("file:///etc/passwd", "it asks for a `file:` URL"),
+        ("data:text/html,x", "it asks for a `data:` URL"),
+        ("ms-settings:privacy", "it asks for a `ms-settings:` URL"),
+        ("http://example.com/pay", "it asks for a page at example.com to be opened without encryption"),
+        ("http://localhost.example.com/", "it asks for a page at localhost.example.com"),
+        ("https:///pay", "whose host cannot be read"),
+        ("https://%65xample.com/", "whose host cannot be read"),
+    ] {
+        let stub = asks_to_visit(url);
+        let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait", "--save", "call.json"]);
+        // It is put down at once, and does not say that it is to be visited.
+        person.sees("not to be opened:");
+        let (_, code) = person.waits();
+        assert_eq!(code, 4);
+        let mut person = Person::types_command(folder.path(), &["resume", "call.json"]);
+        let before = person.sees("`connect` was not answered: ");
+        assert!(!before.contains("Will you visit"), "{before}");
+        person.sees(why);
+        assert_eq!(person.waits().1, 4);
+        // Neither does a file say yes to it; a no is sent.
+        let resume = ["resume", "call.json", "--answers", "-"];
+        run_with(folder.path(), &resume, r#"{"connect": true}"#).says(4, &[why, r#"{"connect":false}"#]);
+        run_with(folder.path(), &resume, r#"{"connect": false}"#).gives("decline\n");
+    }
+}
+
+#[test]
+fn a_punycode_host_is_shown_as_such() {
+    let folder = tempfile::tempdir().unwrap();
+    for url in ["https://xn--pple-43d.com/login", "https://www.XN--pple-43d.com/login"] {
+        let stub = asks_to_visit(url);
+        let mut person = Person::types_command(folder.path(), &["call", &stub.url, "wait"]);
+        person.sees(url);
+        person.sees("--pple-43d.com, which is punycode: a browser may show it in letters that look like another name");
+        person.sees("Will you visit this URL? (y/n)");
+        person.enters("y");
+        person.gets("accept");
+    }
 }

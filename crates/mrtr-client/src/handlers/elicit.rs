@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Field};
+use mrtr_schema::elicitation::{ElicitAction, ElicitFormParams, ElicitResult, ElicitUrlParams, Field, Url};
 use mrtr_schema::{Form, JsonObject, Printable};
 use serde::Serialize;
 
 use super::QuestionContext;
+use super::url_check::{UnsafeUrl, is_punycode};
 use crate::answer::{self, AnswerError};
 
 /// A form for a person to fill in.
@@ -181,9 +182,47 @@ impl UrlRequest {
         self.params.url.as_str()
     }
 
+    /// Where to, as a URL that was checked against its grammar.
+    pub fn parsed_url(&self) -> &Url {
+        &self.params.url
+    }
+
     /// The host of the URL, if it has one: show it beside the URL, in which it is easily overlooked.
     pub fn host(&self) -> Option<&str> {
         self.params.url.host()
+    }
+
+    /// Whether the host is written in punycode (`xn--…`): a browser may show it in other letters, which may look like a
+    /// name that the person knows. Say so, and show it as it is.
+    ///
+    /// ```
+    /// # use mrtr_client::{Client, UrlRequest, testing::Script};
+    /// fn host_line(request: &UrlRequest) -> String {
+    ///     let note = if request.has_punycode_host() { " (punycode)" } else { "" };
+    ///     format!("{}{note}", request.host().unwrap_or_default())
+    /// }
+    /// # drop(Client::builder(Script::new()).on_url(|request| async move { host_line(&request); request.decline() }));
+    /// ```
+    pub fn has_punycode_host(&self) -> bool {
+        self.host().is_some_and(is_punycode)
+    }
+
+    /// Checks that the URL may be offered to be opened: `https`, or `http` on this machine. Any scheme comes through, and
+    /// a `javascript:` or `file:` URL is not a page to visit.
+    ///
+    /// ```
+    /// use mrtr_client::testing::Script;
+    /// use mrtr_client::{Client, UnsafeUrl, UrlRequest};
+    /// use mrtr_schema::elicitation::ElicitResult;
+    ///
+    /// async fn ask_the_user(request: UrlRequest) -> Result<ElicitResult, UnsafeUrl> {
+    ///     request.check()?; // the call ends, and can be picked up
+    ///     Ok(request.consent()) // once they have agreed
+    /// }
+    /// # drop(Client::builder(Script::new()).on_url(ask_the_user));
+    /// ```
+    pub fn check(&self) -> Result<(), UnsafeUrl> {
+        UnsafeUrl::check(&self.params.url)
     }
 
     /// Who is asking.

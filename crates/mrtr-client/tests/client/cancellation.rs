@@ -6,7 +6,11 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Limits};
+use mrtr_client::{
+    CallError, Client, FormRequest, Limits, ServerMessage, Transport, TransportError, TransportRequest,
+    TransportResponse,
+};
+use mrtr_schema::Json;
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use serde_json::json;
@@ -41,6 +45,56 @@ fn worker() -> (InMemory, Arc<Work>) {
     let state = Arc::new(Work::default());
     let server = Server::builder("worker", "1.0.0").state(Arc::clone(&state)).tool(Tool::new("work", work));
     (InMemory::new(server.build().unwrap()), state)
+}
+
+/// A server that asks, and never answers what it is answered.
+#[derive(Debug, Default)]
+struct Asks {
+    retried: Arc<Notify>,
+}
+
+#[async_trait::async_trait]
+impl Transport for Asks {
+    fn server(&self) -> &'static str {
+        "asks"
+    }
+
+    async fn exchange(
+        &self,
+        request: TransportRequest<'_>,
+        _: &mut (dyn FnMut(ServerMessage) + Send),
+    ) -> Result<TransportResponse, TransportError> {
+        if request.message.contains("inputResponses") {
+            self.retried.notify_one();
+            std::future::pending::<()>().await;
+        }
+        let result = asks_form("pin", &json!({ "type": "object", "properties": { "pin": { "type": "string" } } }));
+        Ok(TransportResponse::new(json!({ "jsonrpc": "2.0", "id": request.id, "result": result }).to_string()))
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_during_a_retry_keeps_its_answers() {
+    let transport = Asks::default();
+    let retried = Arc::clone(&transport.retried);
+    let asked = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&asked);
+    let client = Client::builder(transport)
+        .on_elicit(move |form: FormRequest| {
+            count.fetch_add(1, Ordering::Relaxed);
+            async move { form.accept(&json!({ "pin": "0000" })) }
+        })
+        .build();
+    let mut call = client.prepare_tool("pay", json!({})).unwrap();
+    for _ in 0..2 {
+        let error = client.resume_until::<Json>(call, retried.notified()).await.unwrap_err();
+        assert!(matches!(error, CallError::Interrupted { .. }), "{error}");
+        let saved = serde_json::to_string(&error.into_pending().unwrap()).unwrap();
+        assert!(saved.contains("0000"), "{saved}");
+        call = serde_json::from_str(&saved).unwrap();
+        assert_eq!(call.unanswered().count(), 0);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "nobody is asked again");
 }
 
 #[tokio::test]

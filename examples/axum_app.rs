@@ -104,7 +104,7 @@ async fn serve(listener: tokio::net::TcpListener, app: App, server: Server) -> R
     app.stopping.store(true, Ordering::SeqCst);
     tracing::info!("not ready");
     let _ = timeout(NOTICE, app.noticed.notified()).await;
-    // 2. No new connections. Rounds that run are answered; subscriptions, which would never end, are ended.
+    // 2. No new connections. Rounds that run are answered; what would wait for longer, such as subscriptions, is ended.
     tracing::info!("draining");
     let _ = stop.send(());
     let drained = async {
@@ -115,16 +115,16 @@ async fn serve(listener: tokio::net::TcpListener, app: App, server: Server) -> R
         }
         anyhow::Ok(())
     };
-    let no_subscriptions = async {
+    let nothing_waits = async {
         loop {
-            server.changes().end_subscriptions();
+            server.begin_shutdown();
             sleep(POLL).await;
         }
     };
     // 4. The end, whatever still runs.
     let drained = tokio::select! {
         drained = drained => drained,
-        () = no_subscriptions => Ok(()),
+        () = nothing_waits => Ok(()),
         () = sleep(DRAIN) => anyhow::bail!("what still ran after {DRAIN:?} was dropped"),
     };
     tracing::info!("drained");

@@ -73,7 +73,9 @@ pub(crate) async fn serve(name: String) -> Result<()> {
         .build()?;
     let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
     println!("listening on http://{}/mcp", bound.address()?);
+    // At the end no task is begun any more and what waits for a result is answered; then HTTP ends.
     bound.run(standard_input_closes()).await?;
+    // Last, what still runs is handed over.
     tasks.shut_down().await;
     Ok(())
 }

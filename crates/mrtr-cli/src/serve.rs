@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, anyhow};
 use axum::Router;
 use mrtr::http::{Endpoint, router_at};
-use mrtr::server::Guard;
+use mrtr::server::{Guard, Server};
 use mrtr::tasks::{MemoryTaskStore, SqliteTaskStore, Tasks};
 use mrtr_state::{KeyError, MemorySingleUse, Sealer, SqliteSingleUse};
 use tokio::net::TcpListener;
@@ -58,8 +58,8 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         // Before it is said that Ctrl-C ends it.
         let ending = Ending::listen()?;
         introduce(address, &keys, &options);
-        let site = page.merge(router_at("/mcp", Endpoint::anonymous(server)));
-        until_told_to_end(ending, listener, site).await?;
+        let site = page.merge(router_at("/mcp", Endpoint::anonymous(server.clone())));
+        until_told_to_end(ending, listener, site, &server).await?;
     }
     tasks.shut_down().await;
     Ok(ExitCode::SUCCESS)
@@ -148,12 +148,14 @@ fn introduce(address: SocketAddr, keys: &Keys, options: &Options) {
     eprintln!("Ctrl-C ends it.");
 }
 
-/// Serves until the process is told to end, and gives open requests some time then.
-async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router) -> Result<()> {
+/// Serves until the process is told to end, and gives open requests some time then. What would wait for longer is answered
+/// first, and no task is begun any more; tasks are handed over after HTTP has ended.
+async fn until_told_to_end(ending: Ending, listener: TcpListener, site: Router, server: &Server) -> Result<()> {
     let (told, is_told) = tokio::sync::oneshot::channel::<()>();
     let serving = axum::serve(listener, site).with_graceful_shutdown(async { drop(is_told.await) });
     let serving = tokio::spawn(serving.into_future());
     ending.told().await;
+    server.begin_shutdown();
     drop(told);
     match tokio::time::timeout(GRACE, serving).await {
         Ok(ended) => ended?.context("the server failed"),

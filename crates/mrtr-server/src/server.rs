@@ -141,6 +141,26 @@ impl Server {
         Offers::of(&self.0.parts)
     }
 
+    /// Begins the end of the server: extensions begin no more work of their own and answer what waits, such as a
+    /// `tasks/result` that blocks, and subscriptions end. Requests are answered as before; that they come no more is the
+    /// transport's part, which comes next.
+    ///
+    /// `mrtr_http::Serve` and `mrtr_stdio::serve` do this by themselves. An application with an HTTP server of its own
+    /// calls it before it ends that, and again while requests are still answered: a subscription may begin late. It is
+    /// for good.
+    ///
+    /// ```
+    /// # use mrtr_server::Server;
+    /// let server = Server::builder("empty", "1.0.0").build()?;
+    /// server.begin_shutdown();
+    /// // Now the HTTP server ends; tasks are handed over last, with `Tasks::shut_down`.
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn begin_shutdown(&self) {
+        self.0.parts.extensions.iter().for_each(|extension| extension.shutdown_begins());
+        self.changes().end_subscriptions();
+    }
+
     /// The sealer of the server's states: for a host that seals something of its own with the same keys.
     ///
     /// ```

@@ -34,6 +34,10 @@ impl Extension for Tasks {
         self.start();
     }
 
+    fn shutdown_begins(&self) {
+        self.stop_claiming();
+    }
+
     fn owns(&self, method: &str, revision: Revision) -> bool {
         let is_core = revision.has(Feature::CoreTasks);
         (is_core || revision.has(Feature::TasksExtension)) && Self::owns_method(method, is_core)

@@ -53,7 +53,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
     let suspect = Arc::new(Semaphore::new(1));
     let mut phase = inner.phase.subscribe();
     let mut swept: Option<Instant> = None;
-    while let (Some(tools), false) = (inner.tools(), inner.is_shutting_down()) {
+    while let (Some(tools), true) = (inner.tools(), inner.takes_work()) {
         if swept.is_none_or(|moment| moment.elapsed() >= SWEEP_INTERVAL) {
             swept = Some(Instant::now());
             sweep(inner).await;
@@ -66,7 +66,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
             let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect, running };
             match inner.store.acquire(&wanted).await {
                 // The store was asked before the shutdown, and answered after it: another instance goes on at once.
-                Ok(acquired) if inner.is_shutting_down() => {
+                Ok(acquired) if !inner.takes_work() => {
                     for AcquiredTask { record, .. } in acquired.tasks {
                         conclude::hand_over(inner, Run { id: record.id, fence: record.fence }, Duration::ZERO).await;
                     }

@@ -66,7 +66,9 @@ pub(crate) struct Attached {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Running,
-    /// It takes nothing on, and gives up what it has.
+    /// It takes nothing on, and requests that wait for a result are told. What runs goes on.
+    Stopping,
+    /// It gives up what it has, too.
     ShuttingDown,
 }
 
@@ -105,6 +107,10 @@ impl Tasks {
     /// Takes on no more work, stops what runs here, and hands it over to other instances, or to this one when it comes
     /// back: steps that were begun have the grace of the options to finish. Requests that wait for a result are told.
     ///
+    /// It is the last thing that a process does. Before it, the transport ends, and has told the server so first
+    /// ([`Server::begin_shutdown`](mrtr_server::Server::begin_shutdown)): from then on no task is begun here, and a
+    /// `tasks/result` that blocks is answered, so that it does not hold the transport up.
+    ///
     /// ```
     /// use mrtr_tasks::Tasks;
     /// use mrtr_tasks::store::MemoryTaskStore;
@@ -122,6 +128,17 @@ impl Tasks {
         drop(inner.running.subscribe().wait_for(|running| *running == 0).await);
     }
 
+    /// Takes on no more work, and tells requests that wait for a result.
+    pub(crate) fn stop_claiming(&self) {
+        self.0.phase.send_if_modified(|phase| {
+            let is_running = *phase == Phase::Running;
+            if is_running {
+                *phase = Phase::Stopping;
+            }
+            is_running
+        });
+    }
+
     pub(crate) fn attach(&self, host: Host) {
         let sealer = host.sealer();
         let audience = sealer.as_ref().map(|sealer| sealer.audience().to_owned()).unwrap_or_default();
@@ -135,6 +152,11 @@ impl Tasks {
 impl Inner {
     pub(crate) fn attached(&self) -> Option<&Attached> {
         self.attached.get()
+    }
+
+    /// Whether tasks are begun here.
+    pub(crate) fn takes_work(&self) -> bool {
+        *self.phase.borrow() == Phase::Running
     }
 
     pub(crate) fn is_shutting_down(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mrtr::http::Bound;
 use mrtr::prelude::*;
 use mrtr::server::{TaskPolicy, testing};
 use mrtr::tasks::store::MemoryTaskStore;
@@ -17,6 +18,13 @@ async fn echo(flow: Flow) -> Result<String> {
     Ok(format!("Echo: {input}"))
 }
 
+/// Serves until it is told to end, and then hands over what still runs.
+async fn serve_with_tasks(bound: Bound, tasks: Tasks, told_to_end: impl Future<Output = ()> + Send) -> Result<()> {
+    bound.run(told_to_end).await?;
+    tasks.shut_down().await;
+    Ok(())
+}
+
 /// Lists what is open, and ends what has waited for a person for a week.
 async fn tidy_up(tasks: &Tasks) -> Result<usize> {
     let open = tasks.view(None, 1000).await?.into_iter().filter(|task| task.end.is_none());
@@ -29,6 +37,18 @@ async fn tidy_up(tasks: &Tasks) -> Result<usize> {
         }
     }
     Ok(ended)
+}
+
+#[tokio::test]
+async fn a_server_with_tasks_ends_when_it_is_told_to() -> Result<()> {
+    let tasks = Tasks::new(MemoryTaskStore::default());
+    let server = Server::builder("echo", "1.0.0")
+        .tool(Tool::new("echo", echo).tasks(TaskPolicy::Required))
+        .extension(tasks.clone())
+        .build()?;
+    let bound = Serve::new(Endpoint::anonymous(server)).bind("127.0.0.1:0")?;
+    let serving = serve_with_tasks(bound, tasks, async {});
+    tokio::time::timeout(Duration::from_secs(20), serving).await?
 }
 
 #[tokio::test]

@@ -83,8 +83,8 @@ async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await.map(drop);
 }
 
-/// Lets running requests finish, with those that go on without a connection, and ends subscriptions: they would never end
-/// by themselves.
+/// Lets running requests finish, with those that go on without a connection. Subscriptions, and requests that wait for
+/// the result of a task, would not end by themselves: their servers are told first.
 async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
     let mut finished = pin!(async {
         graceful.shutdown().await;
@@ -94,7 +94,7 @@ async fn drain(graceful: GracefulShutdown, mounts: &Mounts) {
     });
     loop {
         // Again and again: a subscription may begin just now, from a request that was on its way.
-        mounts.end_subscriptions();
+        mounts.begin_shutdown();
         tokio::select! {
             () = &mut finished => return,
             () = tokio::time::sleep(DRAIN_POLL) => {}

@@ -34,8 +34,9 @@ impl Mounts {
         }
     }
 
-    pub(super) fn end_subscriptions(&self) {
-        self.0.values().for_each(|endpoint| endpoint.server().changes().end_subscriptions());
+    /// Has each server answer what would wait for long, and end its subscriptions.
+    pub(super) fn begin_shutdown(&self) {
+        self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
     }
 
     /// How many rounds go on without a connection.

@@ -193,6 +193,10 @@ impl Bound {
 
     /// Serves until `shutdown` is over, and then until running requests are answered and subscriptions have ended.
     ///
+    /// The end has an order, which this keeps: it tells the servers first ([`Server::begin_shutdown`]), so that tasks are
+    /// begun no more and requests that wait for the result of one are answered, and then lets what runs finish. Tasks are
+    /// handed over after this, with `Tasks::shut_down`.
+    ///
     /// If this future is dropped, its connections are too; those of other threads come to their end.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) -> io::Result<()> {
         let Serve { mounts, runtimes, connections, timeouts } = self.serve;

@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use mrtr_http::{Endpoint, Serve};
-use mrtr_server::{Failure, Flow, Server, Tool};
+use mrtr_schema::Revision;
+use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_state::single_use::MemorySingleUse;
-use serde_json::json;
+use mrtr_tasks::{MemoryTaskStore, Tasks};
+use serde_json::{Value, json};
 use tokio::net::TcpStream;
 
-use crate::support::Site;
 use crate::support::message::{Post, call, request, retry, watched};
+use crate::support::{Site, within};
 use crate::tools::{self, Address, Gate};
 
 #[tokio::test]
@@ -70,6 +72,37 @@ async fn what_does_not_end_is_dropped_when_grace_is_over() {
     site.stop().await.unwrap().unwrap();
     gate.dropped().await;
     assert_eq!(wire.rest().await, b"");
+}
+
+/// A `tasks/result` of the older revisions waits for as long as its task works: it is answered first, and then HTTP ends.
+#[tokio::test]
+async fn a_result_that_is_waited_for_is_answered_and_does_not_hold_the_end_up() {
+    for revision in [Revision::Draft202602, Revision::Sep2322] {
+        let tasks = Tasks::new(MemoryTaskStore::default());
+        let stall = Tool::new("stall", async |_: Flow| std::future::pending::<Result<String, Failure>>().await);
+        let server = Server::builder("slow", "1.0.0")
+            .tool(stall.tasks(TaskPolicy::Required))
+            .extension(tasks.clone())
+            .build()
+            .unwrap();
+        let site = Site::start(Serve::new(Endpoint::anonymous(server).revision(revision)));
+        let post = |method: &str, params: Value| {
+            Post::plain(json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params }).to_string())
+        };
+        let created = site.answer(&post("tools/call", json!({ "name": "stall", "task": {} }))).await.json();
+        let id = created["result"]["task"]["taskId"].as_str().unwrap_or_else(|| panic!("{created}"));
+        let mut waits = site.connect().await;
+        waits.send(post("tasks/result", json!({ "taskId": id })).text()).await;
+        assert_eq!(waits.head().await.header("content-type"), Some("text/event-stream"), "{revision}: it blocks");
+
+        let stopping = site.stop();
+        let last = within("an answer to what waits", waits.event()).await.unwrap();
+        assert_eq!((&last["id"], &last["error"]["code"]), (&json!(7), &json!(-32603)), "{revision}: {last}");
+        assert!(last["error"]["message"].as_str().unwrap().contains("shutting down"), "{revision}: {last}");
+        assert_eq!(waits.event().await, None, "{revision}");
+        within("the end, long before its time is up", stopping).await.unwrap().unwrap();
+        within("the hand-over", tasks.shut_down()).await;
+    }
 }
 
 pub(crate) async fn pay(flow: Flow) -> Result<&'static str, Failure> {

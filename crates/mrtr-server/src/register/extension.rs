@@ -77,6 +77,10 @@ pub trait Extension: Send + Sync + 'static {
     /// Is told of the server once it is built.
     fn attached(&self, _host: Host) {}
 
+    /// Is told that the server is about to end: it begins no more work of its own, and answers requests that wait for
+    /// something, also those that come from now on. It may be told more than once.
+    fn shutdown_begins(&self) {}
+
     /// Whether a method of this revision is its own.
     fn owns(&self, _method: &str, _revision: Revision) -> bool {
         false

@@ -20,7 +20,7 @@ pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
     let mut ending = Instant::now();
     let at_end = || {
         ending = Instant::now();
-        server.changes().end_subscriptions();
+        server.begin_shutdown();
     };
     let ended = connection::serve(server.clone(), options, (read, write), stop, at_end).await;
     // What was answered is on its way through the thread. If the client does not read it, the end is not put off for it.

@@ -50,7 +50,7 @@ impl Inner {
                 _ = changes.changed() => {}
                 // Nothing else tells that its time is over.
                 () = async { tokio::time::sleep(expires.unwrap_or_default()).await }, if expires.is_some() => {}
-                _ = phase.wait_for(|phase| *phase == Phase::ShuttingDown) => {
+                _ = phase.wait_for(|phase| *phase != Phase::Running) => {
                     return Err(internal_error("The server is shutting down; ask again"));
                 }
             }

@@ -65,6 +65,35 @@ async fn a_step_that_does_not_end_has_the_grace_and_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn when_the_end_begins_nothing_is_claimed_and_what_runs_goes_on() {
+    for revision in Revision::MODERN {
+        let (store, outside) = (memory(), Outside::default());
+        let working = || {
+            tool(&outside, async |flow, outside| {
+                outside.note("begun");
+                flow.step("work", outside.happen_after_gate("work")).await?;
+                Ok("done".into())
+            })
+        };
+        let site = Site::with(Arc::clone(&store), TaskOptions::default(), [working()]);
+        let running = site.start_in(revision).await;
+        outside.until("at the gate", 1).await;
+        site.server.begin_shutdown();
+        site.server.begin_shutdown();
+        let late = site.start_in(revision).await;
+        tokio::time::sleep(Duration::from_mins(1)).await;
+        assert_eq!(outside.count("begun"), 1, "{revision}: nothing is claimed");
+        outside.open_gate();
+        assert_eq!(running.text().await, "done", "{revision}: what ran is not stopped");
+        site.tasks.shut_down().await;
+        let _second = Site::with(store, TaskOptions::default(), [working()]);
+        outside.until("at the gate", 2).await;
+        outside.open_gate();
+        assert_eq!(late.text().await, "done", "{revision}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_instance_that_shuts_down_serves_requests_and_begins_nothing() {
     let (store, outside) = (memory(), Outside::default());
     let asking = || {

@@ -47,7 +47,11 @@ impl Extension for Tasks {
         self.answer_method(request).await
     }
 
-    fn listen(&self, wanted: &SubscriptionFilter, request: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
+    fn listen(
+        &self,
+        wanted: &SubscriptionFilter,
+        request: &ExtensionRequest<'_>,
+    ) -> Result<Option<ExtensionNotices>, ProtocolError> {
         self.notices(wanted, request)
     }
 

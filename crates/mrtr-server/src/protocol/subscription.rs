@@ -17,7 +17,7 @@ use mrtr_schema::{ErrorObject, RequestId, Revision, Wire};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::error::{internal_error, invalid_params};
+use crate::error::{ProtocolError, internal_error, invalid_params};
 use crate::protocol::reply::{Reply, ReplyStream};
 use crate::register::notices::ExtensionNotice;
 use crate::register::parts::{Identity, Parts};
@@ -33,7 +33,8 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
     let mut honoured = parts.honoured(&wanted);
     let mut notices = stream::pending().boxed();
     for extension in &parts.extensions {
-        if let Some(told) = extension.listen(&wanted, &request.for_extension()) {
+        let told = extension.listen(&wanted, &request.for_extension()).map_err(ProtocolError::into_object)?;
+        if let Some(told) = told {
             honoured.task_ids = honoured.task_ids.take().or(told.acknowledged.task_ids);
             notices = stream::select(notices, told.notices).boxed();
         }

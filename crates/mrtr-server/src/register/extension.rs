@@ -89,9 +89,13 @@ pub trait Extension: Send + Sync + 'static {
     /// Answers one of its own methods.
     async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError>;
 
-    /// Tells a subscriber what it asked for, if it is allowed to hear it.
-    fn listen(&self, _wanted: &SubscriptionFilter, _request: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
-        None
+    /// Tells a subscriber what it asked for, if it is allowed to hear it. An error refuses the whole subscription.
+    fn listen(
+        &self,
+        _wanted: &SubscriptionFilter,
+        _request: &ExtensionRequest<'_>,
+    ) -> Result<Option<ExtensionNotices>, ProtocolError> {
+        Ok(None)
     }
 
     /// Whether it runs tasks, so that tools may say that they want to.

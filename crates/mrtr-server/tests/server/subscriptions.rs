@@ -202,11 +202,15 @@ impl Extension for Weather {
         Err(ProtocolError::invalid_params("it has no methods"))
     }
 
-    fn listen(&self, _: &SubscriptionFilter, _: &ExtensionRequest<'_>) -> Option<ExtensionNotices> {
+    fn listen(
+        &self,
+        _: &SubscriptionFilter,
+        _: &ExtensionRequest<'_>,
+    ) -> Result<Option<ExtensionNotices>, ProtocolError> {
         let params = json!({ "kelvin": 290, "_meta": { "forged": true } }).into();
         let notice = ExtensionNotice { method: "com.example/weather/changed", params };
         let notices = stream::once(async { notice }).boxed();
-        Some(ExtensionNotices { acknowledged: SubscriptionFilter::new(), notices })
+        Ok(Some(ExtensionNotices { acknowledged: SubscriptionFilter::new(), notices }))
     }
 }
 

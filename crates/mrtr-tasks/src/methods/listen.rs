@@ -9,27 +9,30 @@ use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_schema::tasks::extension::TaskNotificationParams;
 use mrtr_schema::{ClientCapabilities, Feature, Json, Wire};
+use mrtr_server::ProtocolError;
 use mrtr_server::extend::{ExtensionNotice, ExtensionNotices, ExtensionRequest};
 
-use crate::create::declares_tasks;
+use crate::create::{declares_tasks, undeclared};
 use crate::store::StoreError;
 use crate::tasks::{Inner, Tasks};
 use crate::{Owner, TaskId};
 
 impl Tasks {
     /// Tells of the tasks that a client wants to hear of and that are its own. Ids of others are acknowledged like these,
-    /// so that a stranger learns nothing from it, and nothing is ever said of them.
+    /// so that a stranger learns nothing from it, and nothing is ever said of them. A client that wants to hear of tasks
+    /// has to declare the extension.
     pub(crate) fn notices(
         &self,
         wanted: &SubscriptionFilter,
         request: &ExtensionRequest<'_>,
-    ) -> Option<ExtensionNotices> {
-        let ids = wanted.task_ids.as_ref().filter(|_| request.revision.has(Feature::TasksExtension))?;
+    ) -> Result<Option<ExtensionNotices>, ProtocolError> {
+        let ids = wanted.task_ids.as_ref().filter(|_| request.revision.has(Feature::TasksExtension));
+        let Some(ids) = ids else { return Ok(None) };
         if !declares_tasks(request.capabilities) {
-            return None;
+            return Err(undeclared());
         }
         self.start();
-        let attached = self.0.attached()?;
+        let Some(attached) = self.0.attached() else { return Ok(None) };
         let owner = Owner::new(&attached.audience, request.caller, request.tenant);
         let ids: Vec<_> = ids.iter().take(MOST_TASKS).cloned().collect();
         let told = ids.iter().filter_map(|id| id.parse().ok());
@@ -38,7 +41,7 @@ impl Tasks {
         let mut acknowledged = SubscriptionFilter::new();
         acknowledged.task_ids = Some(ids);
         // A subscription ends when its client wants it to.
-        Some(ExtensionNotices { acknowledged, notices: notices.chain(stream::pending()).boxed() })
+        Ok(Some(ExtensionNotices { acknowledged, notices: notices.chain(stream::pending()).boxed() }))
     }
 }
 

@@ -67,16 +67,25 @@ async fn tk_12_each_change_is_told_as_get_says_it() {
     assert_eq!(done["params"]["result"]["content"][0]["text"], "Ada");
 }
 
+/// The extension: a server MUST answer -32021 with what is missing, and does not acknowledge the rest.
 #[tokio::test(start_paused = true)]
-async fn tk_12_without_the_capability_nothing_is_told_nor_acknowledged() {
+async fn tk_12_task_ids_without_the_capability_are_refused_with_what_is_missing() {
     let site = Site::of(greeting());
     let task = site.start().await;
-    let mut listening = listen(&Client::new(&site.server).declaring(everything()), &[&task.id]).await;
-    let acknowledged = next(&mut listening).await;
-    assert!(acknowledged["params"]["notifications"].get("taskIds").is_none(), "{acknowledged}");
-    task.cancel().await;
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(listening.heard(), [Value::Null; 0]);
+    let undeclared = Client::new(&site.server).declaring(everything());
+    for ids in [json!([task.id]), json!(["unknown"]), json!([])] {
+        let notifications = json!({ "toolsListChanged": true, "taskIds": ids });
+        let asked = undeclared.request("subscriptions/listen", json!({ "notifications": notifications }));
+        let refused = within(PATIENCE, asked).await.response().clone();
+        let error = &refused["error"];
+        assert_eq!(error["code"], -32021, "{refused}");
+        let required = json!({ "extensions": { "io.modelcontextprotocol/tasks": {} } });
+        assert_eq!(error["data"], json!({ "requiredCapabilities": required }), "{refused}");
+    }
+    let mut rest = SubscriptionFilter::new();
+    rest.tools_list_changed = Some(true);
+    let acknowledged = next(&mut undeclared.listen(rest).await).await;
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged", "nothing else needs it");
 }
 
 #[tokio::test(start_paused = true)]

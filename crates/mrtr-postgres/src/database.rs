@@ -132,7 +132,7 @@ impl Drop for Connection<'_> {
     }
 }
 
-fn typed<'a>(statement: &Statement, params: &Params<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+pub(crate) fn typed<'a>(statement: &Statement, params: &Params<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
     params.iter().copied().zip(statement.types.iter().cloned()).collect()
 }
 

@@ -1,5 +1,6 @@
 //! The store: tasks and single use over one pool of connections.
 
+mod keeper;
 mod listening;
 mod single_use;
 mod tasks;
@@ -64,6 +65,7 @@ pub(crate) struct Inner {
     database: Database,
     schema: Schema,
     tls: Tls,
+    address: Config,
     /// Where notifications are heard; nowhere, if there is only a pgbouncer.
     listener: Option<Config>,
     /// Instead of the database's, in tests.
@@ -119,6 +121,7 @@ impl PostgresStore {
             database,
             schema: schema.clone(),
             tls: tls.clone(),
+            address: address.clone(),
             listener: direct,
             clock: clock.clone(),
             random: ProcessRandom::new(),

@@ -12,5 +12,6 @@ pub use crate::register::flow_output::FlowOutput;
 pub use crate::register::middleware::{Middleware, RequestInfo};
 pub use crate::register::notices::{ExtensionNotice, ExtensionNotices};
 pub use crate::support::clock::{Clock, SystemClock};
+pub use crate::support::lease_thread::{HeldLease, LeaseEnd, LeaseThread, RenewAll, Renewal};
 pub use crate::support::notify::NotificationSink;
 pub use crate::support::shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

@@ -15,6 +15,7 @@ pub(crate) mod notices;
 pub(crate) mod output;
 pub(crate) mod parts;
 pub(crate) mod prompt;
+pub(crate) mod reservations;
 pub(crate) mod resource;
 pub(crate) mod settings;
 mod text_members;

@@ -23,6 +23,7 @@ use crate::register::inventory::Inventory;
 use crate::register::middleware::Middleware;
 use crate::register::parts::{Identity, Lists, Parts};
 use crate::register::prompt::Prompt;
+use crate::register::reservations;
 use crate::register::resource::{Resource, ResourceTemplate};
 use crate::register::tool::Tool;
 use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
@@ -482,6 +483,7 @@ impl Builder {
             ..Shared::new(sealer, self.clock)
         };
         let parts = Parts {
+            reservations: reservations::thread(&shared.clock),
             identity: Identity::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),

@@ -8,6 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod echo;
 pub(crate) mod hex;
+pub(crate) mod lease_thread;
 pub(crate) mod metrics;
 pub(crate) mod notify;
 pub(crate) mod permit;

@@ -87,6 +87,10 @@ pub trait SingleUse: Send + Sync + 'static {
     /// Keeps a reservation for another `lease` from now.
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError>;
 
+    /// What renews reservations from a thread that is not a runtime's: it goes on while every runtime of the process is
+    /// blocked.
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
+
     /// Says that a step is about to start: from here on the reservation cannot be released without a trace.
     ///
     /// Marking a step again changes nothing, so that one in doubt may run again if it can. Once it has been
@@ -121,6 +125,32 @@ pub trait SingleUse: Send + Sync + 'static {
     fn outlives_process(&self) -> bool {
         true
     }
+}
+
+/// Renews many reservations at once, and blocks its thread meanwhile. It must not be used on one of a runtime, and needs
+/// none: a store whose verbs do has what it needs besides.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::ReserveOutcome;
+///
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(reservation, _) = store.reserve(&token_use, lease, now).await? else { panic!() };
+/// let mut keeper = store.lease_keeper();
+/// let renewed = std::thread::spawn(move || keeper.renew(&[reservation], lease, now + lease / 2)).join();
+/// assert!(renewed.is_ok_and(|renewed| matches!(renewed[..], [Ok(())])));
+/// # Ok(())
+/// # }
+/// ```
+pub trait LeaseKeeper: Send {
+    /// Keeps reservations for another `lease` from now: what came of each, in their order, as [`SingleUse::renew`] says
+    /// it. In bounded time, also if the store does not answer.
+    fn renew(
+        &mut self,
+        reservations: &[Reservation],
+        lease: Duration,
+        now: Timestamp,
+    ) -> Vec<Result<(), SingleUseError>>;
 }
 
 /// What became of a request to reserve a token.

@@ -68,6 +68,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     acquiring::a_renewed_lease_does_not_lapse(&trial().await).await;
     acquiring::lost_runs_are_put_off_and_the_fifth_ends_the_task(&trial().await).await;
     acquiring::one_suspect_is_taken_at_a_time(&trial().await).await;
+    acquiring::a_keeper_renews_many_while_the_runtime_is_blocked(&trial().await).await;
     acquiring::what_runs_in_the_instance_is_left_out(&trial().await).await;
     acquiring::a_retry_forgets_lost_runs(&trial().await).await;
     acquiring::what_is_handed_over_goes_on_after_a_pause(&trial().await).await;

@@ -2,7 +2,7 @@
 
 mod conclude;
 mod keys;
-mod lease;
+pub(crate) mod lease;
 mod progress;
 mod sink;
 
@@ -23,6 +23,7 @@ use crate::vault::{Kind, Unreadable};
 use crate::{TaskRecord, count};
 use keys::Keys;
 pub(crate) use keys::fresh_key;
+use lease::Lease;
 use progress::Progress;
 use sink::Sink;
 
@@ -62,7 +63,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
         let free = workers.available_permits();
         if free > 0 {
             let may_have_suspect = suspect.available_permits() > 0;
-            let running = inner.running_here();
+            let (running, asked) = (inner.running_here(), Instant::now());
             let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect, running };
             match inner.store.acquire(&wanted).await {
                 // The store was asked before the shutdown, and answered after it: another instance goes on at once.
@@ -77,7 +78,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
                         let Ok(permit) = Arc::clone(&workers).try_acquire_owned() else { break };
                         let is_suspect = task.record.is_suspect();
                         let suspect = is_suspect.then(|| Arc::clone(&suspect).try_acquire_owned().ok()).flatten();
-                        tokio::spawn(run(Arc::clone(inner), task, permit, suspect));
+                        tokio::spawn(run(Arc::clone(inner), task, asked, permit, suspect));
                     }
                 }
                 Err(error) => {
@@ -106,6 +107,7 @@ async fn sweep(inner: &Inner) {
 async fn run(
     inner: Arc<Inner>,
     task: AcquiredTask,
+    asked: Instant,
     permit: OwnedSemaphorePermit,
     suspect: Option<OwnedSemaphorePermit>,
 ) {
@@ -121,6 +123,8 @@ async fn run(
     // Dropped last, since it has the runner look for work, for which there must be a permit by then.
     let _running = inner.running(run, &signal);
     let _permit = permit;
+    // From before the handler is first polled, which may block this thread, until what came of it is kept.
+    let lease = lease::hold(&inner, run, &signal, asked);
     let clearing = async {
         if let Some(suspect) = suspect {
             tokio::time::sleep(inner.options.lease).await;
@@ -129,13 +133,12 @@ async fn run(
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        () = run_acquired(&inner, run, task, signal).instrument(span) => {}
+        () = run_acquired(&inner, run, task, signal, lease).instrument(span) => {}
         () = clearing => {}
     }
 }
 
-async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal) {
-    let began = Instant::now();
+async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal, mut lease: Lease) {
     let expires = remaining(&task.record, inner.options.lease);
     let prepared = match Prepared::open(inner, &task) {
         Ok(prepared) => prepared,
@@ -164,7 +167,7 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     });
     let ran = tokio::select! {
         ran = running => Some(ran),
-        () = lease::supervise(inner, run, &signal, &progress, began, expires) => None,
+        () = lease::supervise(inner, run, &signal, &progress, &mut lease, expires) => None,
     };
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
 }

@@ -63,6 +63,9 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A false yes lets two runs go on beside each other.
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError>;
 
+    /// What renews leases from a thread that is not a runtime's: it goes on while every runtime of the process is blocked.
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
+
     /// Keeps entries of the run, the questions that they open, and those that they retire. A key that the task has used
     /// before is refused with [`StoreError::KeyUsed`].
     ///
@@ -122,6 +125,27 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Waits until tasks have changed after this place, by any instance, and says which: a hint, which may name a task
     /// twice, or one that has not changed. None is left out.
     async fn changed(&self, since: Cursor) -> Result<Changes, StoreError>;
+}
+
+/// Renews the leases of many runs at once, and blocks its thread meanwhile. It must not be used on one of a runtime, and
+/// needs none: a store whose verbs do has what it needs besides.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_tasks::store::{LeaseKeeper, MemoryTaskStore, Run, TaskStore};
+///
+/// fn keep(keeper: &mut dyn LeaseKeeper, runs: &[Run]) -> bool {
+///     keeper.renew(runs, Duration::from_secs(30)).iter().all(Result::is_ok)
+/// }
+///
+/// assert!(keep(&mut *MemoryTaskStore::default().lease_keeper(), &[]));
+/// ```
+pub trait LeaseKeeper: Send {
+    /// These runs live: what came of each, in their order, as [`TaskStore::renew`] says it. In bounded time, also if the
+    /// store does not answer.
+    ///
+    /// A false yes lets two runs go on beside each other.
+    fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>>;
 }
 
 /// A task to be kept.

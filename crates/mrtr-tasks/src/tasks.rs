@@ -6,13 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mrtr_server::TaskPolicy;
-use mrtr_server::extend::{Host, StopReason, StopSignal};
+use mrtr_server::extend::{Host, LeaseThread, StopReason, StopSignal};
 use mrtr_state::ProcessRandom;
 use tokio::sync::{Notify, watch};
 
 use crate::TaskId;
 use crate::hub::Hub;
 use crate::options::TaskOptions;
+use crate::run::lease;
 use crate::store::{Run, TaskStore};
 use crate::vault::Vault;
 
@@ -44,6 +45,8 @@ pub(crate) struct Inner {
     /// Has the runner look for work.
     pub(crate) work: Notify,
     pub(crate) phase: watch::Sender<Phase>,
+    /// Renews the leases of the runs of this instance.
+    pub(crate) leases: LeaseThread<Run>,
     /// How to stop the runs of this instance.
     runs: Mutex<HashMap<Run, StopSignal>>,
     /// How many there are.
@@ -90,6 +93,7 @@ impl Tasks {
     /// ```
     pub fn with_options(store: Arc<dyn TaskStore>, options: TaskOptions) -> Self {
         Self(Arc::new(Inner {
+            leases: lease::thread(&store, options.lease),
             store,
             options,
             random: ProcessRandom::new(),
@@ -126,6 +130,7 @@ impl Tasks {
         inner.signals().values().for_each(|signal| signal.raise(StopReason::Shutdown));
         // The sender is this value's own, so that it does not go away meanwhile.
         drop(inner.running.subscribe().wait_for(|running| *running == 0).await);
+        inner.leases.close();
     }
 
     /// Takes on no more work, and tells requests that wait for a result.

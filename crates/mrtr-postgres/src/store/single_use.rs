@@ -7,11 +7,14 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
+use mrtr_state::single_use::{
+    InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord,
+};
 use mrtr_state::{ALLOWED_SKEW, Timestamp, TokenUse};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
+use super::keeper::Keeper;
 use super::tasks::value;
 use super::{Inner, PostgresStore};
 use crate::database::{Attempts, Connection, Params};
@@ -47,6 +50,10 @@ impl SingleUse for PostgresStore {
         let params: &Params<'_> = &[&fence, &key, &length(lease), &self.inner.told(now)];
         let (renewed, _) = self.inner.rows(|sql| &sql.renew, params).await?;
         if renewed.is_empty() { Err(SingleUseError::Lost) } else { Ok(()) }
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(Keeper::new(&self.inner))
     }
 
     async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {

@@ -13,13 +13,14 @@ use async_trait::async_trait;
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::{Change, Event};
 use mrtr_tasks::store::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
-    StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
+    Run, StoreError, Swept, TaskStore, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
+use super::keeper::Keeper;
 use crate::failure::{Failure, VerbFailure};
 use crate::values::{Id, limit, moment};
 use head::{COLUMNS, Head};
@@ -60,6 +61,10 @@ impl TaskStore for PostgresStore {
             Ok((write, ()))
         });
         Ok(renewed.await?)
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(Keeper::new(&self.inner))
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {

@@ -9,16 +9,20 @@ use mrtr_schema::{CachingHints, Implementation};
 use super::extension::Extension;
 use super::middleware::Middleware;
 use super::prompt::PreparedPrompt;
+use super::reservations::Held;
 use super::resource::{PreparedResource, PreparedTemplate};
 use super::tool::PreparedTool;
 use crate::engine::shared::Shared;
 use crate::support::by_name::ByName;
+use crate::support::lease_thread::LeaseThread;
 
 /// What a server was built of. It does not change while the server lives.
 pub(crate) struct Parts {
     pub(crate) identity: Identity,
     pub(crate) instructions: Option<String>,
     pub(crate) shared: Arc<Shared>,
+    /// Renews what rounds have reserved.
+    pub(crate) reservations: LeaseThread<Held>,
     pub(crate) tools: ByName<PreparedTool>,
     pub(crate) prompts: ByName<PreparedPrompt>,
     pub(crate) resources: ByName<PreparedResource>,

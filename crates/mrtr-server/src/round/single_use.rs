@@ -1,7 +1,7 @@
 //! A round whose state is used once: reserved, recorded step by step, and committed.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use mrtr_schema::ErrorObject;
@@ -16,13 +16,12 @@ use crate::engine::{JournalSink, SinkError, StopReason, StopSignal};
 use crate::error::{ProtocolError, internal_error};
 use crate::register::context::Context;
 use crate::register::parts::Parts;
+use crate::register::reservations::{Held, LEASE};
 use crate::register::settings::Guard;
 use crate::support::clock::Clock;
+use crate::support::lease_thread::{HeldLease, LeaseThread};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
-
-/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
-const LEASE: Duration = Duration::from_secs(30);
 
 /// Uses the state of a request up, away from its connection: a step that has begun is finished and recorded whether
 /// or not the client still listens.
@@ -75,7 +74,10 @@ impl Detached {
         let opening = call.round.open()?;
         let token_use = call.token_use(&opening)?;
         match reserve(guard, &token_use, &*parts.shared.clock, gone).await? {
-            Reserved::Mine(reservation, records) => call.run_reserved(opening, guard, reservation, records, gone).await,
+            Reserved::Mine(reservation, records, asked) => {
+                let lease = hold(&parts.reservations, guard, &reservation, asked, gone);
+                call.run_reserved(opening, guard, reservation, records, (gone, &lease)).await
+            }
             Reserved::Before(result) if !guard.refuse_replays => {
                 metrics::replayed();
                 Ok(result)
@@ -93,7 +95,8 @@ fn replayed() -> ErrorObject {
 }
 
 enum Reserved {
-    Mine(Reservation, Vec<StepRecord>),
+    /// Asked for at this moment.
+    Mine(Reservation, Vec<StepRecord>, Instant),
     Before(String),
     Otherwise,
 }
@@ -111,12 +114,12 @@ async fn reserve(
         if gone.raised().is_some() {
             return Err(internal_error());
         }
-        let now = clock.now();
+        let (now, asked) = (clock.now(), Instant::now());
         // To the end, also when the client goes: a reservation that was dropped half-way may stand, and keep retries waiting.
         let reserved = in_time(clock, guard.store.reserve(token_use, LEASE, now)).await;
         let reserved = reserved.map_err(|error| unguarded(&error))?;
         let running = match reserved {
-            ReserveOutcome::Reserved(reservation, records) => return Ok(Reserved::Mine(reservation, records)),
+            ReserveOutcome::Reserved(reservation, records) => return Ok(Reserved::Mine(reservation, records, asked)),
             ReserveOutcome::Committed(result) => {
                 return String::from_utf8(result).map(Reserved::Before).map_err(|_| internal_error());
             }
@@ -186,7 +189,7 @@ impl ToolRound<'_> {
         guard: &Guard,
         reservation: Reservation,
         records: Vec<StepRecord>,
-        gone: &StopSignal,
+        (gone, lease): (&StopSignal, &HeldLease<Held>),
     ) -> Result<String, ErrorObject> {
         let clock = Arc::clone(&self.round.shared.clock);
         let sink = Arc::new(ReservationSink {
@@ -197,7 +200,7 @@ impl ToolRound<'_> {
         let watch = ReservationContext { sink, stop: gone.clone(), replayed: records };
         let answer = {
             let mut round = std::pin::pin!(self.run(opening, Some(watch)));
-            let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone));
+            let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone, lease));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
             let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);
             let mut limit = clock.sleep(deadline + LEASE);
@@ -226,17 +229,24 @@ impl ToolRound<'_> {
     }
 }
 
-/// Renews a reservation for as long as this is polled.
-async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone: &StopSignal) {
+/// Renews a reservation for as long as this is polled, where the thread did not: time may not be the machine's.
+async fn renew(
+    guard: &Guard,
+    reservation: &Reservation,
+    clock: &dyn Clock,
+    gone: &StopSignal,
+    lease: &HeldLease<Held>,
+) {
     loop {
         clock.sleep(LEASE / 3).await;
+        if lease.confirmed().is_some_and(|moment| moment.elapsed() < LEASE / 3) {
+            continue;
+        }
+        let asked = Instant::now();
         match guard.store.renew(reservation, LEASE, clock.now()).await {
-            Ok(()) => {}
+            Ok(()) => lease.was_renewed(asked),
             Err(SingleUseError::Lost) => {
-                tracing::error!(
-                    "a reservation was lost while its round ran; the round stops at its next call on the flow"
-                );
-                gone.raise(StopReason::LeaseLost);
+                lost(gone);
                 return std::future::pending().await;
             }
             Err(error) => {
@@ -248,6 +258,24 @@ async fn renew(guard: &Guard, reservation: &Reservation, clock: &dyn Clock, gone
             }
         }
     }
+}
+
+fn lost(gone: &StopSignal) {
+    tracing::error!("a reservation was lost while its round ran; the round stops at its next call on the flow");
+    gone.raise(StopReason::LeaseLost);
+}
+
+/// Has a reservation renewed for as long as the value lives.
+fn hold(
+    thread: &LeaseThread<Held>,
+    guard: &Guard,
+    reservation: &Reservation,
+    asked: Instant,
+    gone: &StopSignal,
+) -> HeldLease<Held> {
+    let gone = gone.clone();
+    let held = Held { store: Arc::clone(&guard.store), reservation: reservation.clone() };
+    thread.hold(held, asked, move |_| lost(&gone))
 }
 
 /// Records steps with the reservation.

@@ -8,7 +8,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::FixedClock;
-use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError};
+use mrtr_state::single_use::{
+    InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError,
+};
 use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp, TokenUse};
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -152,6 +154,10 @@ impl SingleUse for Wired {
         self.failures.renewals.fetch_add(1, Ordering::SeqCst);
         self.failures.tried.fetch_add(1, Ordering::SeqCst);
         renewed
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        self.inner.lease_keeper()
     }
 
     async fn mark_started(&self, holder: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {

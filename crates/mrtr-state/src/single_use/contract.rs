@@ -50,6 +50,7 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     reservations::a_lost_reservation_changes_nothing(&make().await).await;
     reservations::a_lapsed_reservation_that_was_not_taken_over_still_holds(&make().await).await;
     reservations::a_renewed_reservation_does_not_lapse(&make().await).await;
+    reservations::a_keeper_renews_many_while_the_runtime_is_blocked(&make().await).await;
     steps::a_recorded_step_does_not_start_again(&make().await).await;
     steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
     steps::the_last_record_of_a_step_stands(&make().await).await;

@@ -3,12 +3,12 @@
 mod entries;
 
 use std::fmt;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
+use super::{InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use crate::{Timestamp, TokenUse};
 use entries::Entries;
 
@@ -55,7 +55,7 @@ use entries::Entries;
 pub struct MemorySingleUse {
     since: Timestamp,
     limit: usize,
-    entries: Mutex<Entries>,
+    entries: Arc<Mutex<Entries>>,
 }
 
 impl MemorySingleUse {
@@ -66,7 +66,7 @@ impl MemorySingleUse {
 
     /// An empty store, which remembers from now on.
     pub fn new(now: Timestamp) -> Self {
-        Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Mutex::default() }
+        Self { since: now, limit: Self::DEFAULT_LIMIT, entries: Arc::default() }
     }
 
     /// Refuses new tokens while it holds so many bytes: what was used, recorded and replied, and what it takes to
@@ -93,6 +93,20 @@ impl MemorySingleUse {
     }
 }
 
+struct MemoryKeeper(Arc<Mutex<Entries>>);
+
+impl LeaseKeeper for MemoryKeeper {
+    fn renew(
+        &mut self,
+        reservations: &[Reservation],
+        lease: Duration,
+        now: Timestamp,
+    ) -> Vec<Result<(), SingleUseError>> {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reservations.iter().map(|reservation| entries.renew(reservation, now + lease, now)).collect()
+    }
+}
+
 #[async_trait]
 impl SingleUse for MemorySingleUse {
     fn outlives_process(&self) -> bool {
@@ -115,6 +129,10 @@ impl SingleUse for MemorySingleUse {
 
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
         self.entries().renew(reservation, now + lease, now)
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(MemoryKeeper(Arc::clone(&self.entries)))
     }
 
     async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {

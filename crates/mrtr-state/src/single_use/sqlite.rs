@@ -10,6 +10,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -20,7 +21,9 @@ use table::{Failure, Table};
 use worker::{Job, Worker};
 use write_command::VerbCommand;
 
-use super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, SqliteOpenError};
+use super::{
+    InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, SqliteOpenError,
+};
 use crate::{Timestamp, TokenUse};
 
 /// Single use for all processes of one machine that open the same file.
@@ -52,7 +55,7 @@ use crate::{Timestamp, TokenUse};
 /// ```
 pub struct SqliteSingleUse {
     // Dropped in this order: the thread ends because no sender is left.
-    jobs: Sender<Job>,
+    jobs: Arc<Sender<Job>>,
     thread: JoinedOnDrop,
 }
 
@@ -68,7 +71,7 @@ impl SqliteSingleUse {
             .name("mrtr-single-use".to_owned())
             .spawn(move || Worker::new(file, received).run())
             .map_err(SqliteOpenError::Thread)?;
-        Ok(Self { jobs, thread: JoinedOnDrop(Some(thread)) })
+        Ok(Self { jobs: Arc::new(jobs), thread: JoinedOnDrop(Some(thread)) })
     }
 
     async fn ask<T: Send + 'static>(
@@ -86,7 +89,7 @@ impl SqliteSingleUse {
     ) -> Result<T, SingleUseError> {
         // A worker that is gone has dropped the job and the other end of the result with it.
         drop(self.jobs.send(job));
-        result.await.map_err(|_| store_error("the thread of the store has died"))?
+        result.await.map_err(|_| store_error(DEAD))?
     }
 }
 
@@ -105,6 +108,10 @@ impl SingleUse for SqliteSingleUse {
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
         let reservation = reservation.clone();
         self.ask(move |table| table.renew(&reservation, lease, now)).await
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(SqliteKeeper { jobs: Arc::downgrade(&self.jobs) })
     }
 
     async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
@@ -139,6 +146,36 @@ impl SingleUse for SqliteSingleUse {
     }
 }
 
+/// Asks the thread that owns the file, which needs no runtime.
+struct SqliteKeeper {
+    /// The thread ends when the store is dropped, whether or not there is a keeper.
+    jobs: Weak<Sender<Job>>,
+}
+
+impl LeaseKeeper for SqliteKeeper {
+    fn renew(
+        &mut self,
+        reservations: &[Reservation],
+        lease: Duration,
+        now: Timestamp,
+    ) -> Vec<Result<(), SingleUseError>> {
+        let (caller, result) = oneshot::channel();
+        let wanted = reservations.to_vec();
+        let verb = move |table: &mut Table<'_>| table.renew_all(&wanted, lease, now);
+        if let Some(jobs) = self.jobs.upgrade() {
+            drop(jobs.send(Job::Write(Box::new(VerbCommand::new(verb, caller)))));
+        }
+        match result.blocking_recv() {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err(error)) => {
+                let error = Arc::new(error);
+                reservations.iter().map(|_| Err(store_error(Arc::clone(&error)))).collect()
+            }
+            Err(_) => reservations.iter().map(|_| Err(store_error(DEAD))).collect(),
+        }
+    }
+}
+
 impl fmt::Debug for SqliteSingleUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteSingleUse").field("thread", &self.thread.0).finish_non_exhaustive()
@@ -156,6 +193,8 @@ impl Drop for JoinedOnDrop {
         }
     }
 }
+
+const DEAD: &str = "the thread of the store has died";
 
 fn store_error(error: impl Into<Box<dyn Error + Send + Sync>>) -> SingleUseError {
     SingleUseError::Store(error.into())

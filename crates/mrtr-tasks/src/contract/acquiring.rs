@@ -7,7 +7,7 @@ use futures_util::future::{join, join_all};
 use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
 use crate::End;
 use crate::record::Refusal;
-use crate::store::{Recorded, Wanted};
+use crate::store::{Recorded, Run, StoreError, Wanted};
 
 pub(super) async fn those_that_waited_longest_come_first(trial: &Trial) {
     let mut created = Vec::new();
@@ -143,6 +143,39 @@ pub(super) async fn one_suspect_is_taken_at_a_time(trial: &Trial) {
     taken.sort_by_key(|record| record.id);
     taken.dedup_by_key(|record| record.id);
     assert_eq!(taken.iter().map(|record| record.lost_runs).collect::<Vec<_>>(), [2; 3], "each has its turn");
+}
+
+pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(trial: &Trial) {
+    let (one, two, over) = (trial.running().await, trial.running().await, trial.running().await);
+    trial.store.finish(over, End::Completed { is_error: false }, Vec::new()).await.expect("the run has the task");
+    let (stranger, unknown) = (Run { fence: 7, ..one }, Run { id: new_task(&ann()).record.id, fence: 1 });
+    for _ in 0..3 {
+        trial.clock.pass(LEASE / 2);
+        let mut keeper = trial.store.lease_keeper();
+        let runs = [one, over, stranger, unknown, two];
+        // This thread, which may be the only one of its runtime, does nothing else meanwhile.
+        let renewed = std::thread::scope(|scope| scope.spawn(|| keeper.renew(&runs, LEASE)).join());
+        let renewed = renewed.expect("a keeper does not panic");
+        let expected = [
+            None,
+            Some(StoreError::Refused(Refusal::Ended)),
+            Some(StoreError::Refused(Refusal::Lost)),
+            Some(StoreError::NotFound),
+            None,
+        ];
+        let texts = |error: Option<&StoreError>| error.map(ToString::to_string);
+        let renewed: Vec<_> = renewed.iter().map(|renewed| texts(renewed.as_ref().err())).collect();
+        let expected: Vec<_> = expected.iter().map(|expected| texts(expected.as_ref())).collect();
+        assert_eq!(renewed, expected, "what came of each is told in their order");
+        trial.expect_nothing_due().await;
+    }
+    trial.store.record(two, entry("one")).await.expect("the run has the task");
+    trial.clock.pass(LEASE);
+    assert_eq!(
+        trial.acquire(9).await.tasks.len(),
+        1,
+        "the one that recorded something is taken, and the other put off"
+    );
 }
 
 /// Beside a run that is only late, another would repeat what it does.

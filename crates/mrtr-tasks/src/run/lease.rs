@@ -1,36 +1,95 @@
 //! The lease of a run: renewed while the run lives, and the end of the run when it cannot be.
+//!
+//! A thread renews the leases of all runs, so that a handler which blocks keeps its own. What it has not renewed in time
+//! the run does by itself, as where time is not the machine's.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::{StopReason, StopSignal};
+use mrtr_server::extend::{HeldLease, LeaseEnd, LeaseThread, Renewal, StopReason, StopSignal};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::progress::Progress;
 use crate::record::Refusal;
-use crate::store::{Run, StoreError};
+use crate::store::{Run, StoreError, TaskStore};
 use crate::tasks::{Inner, Phase};
 use crate::vault::Kind;
 
-/// Renews the lease of a run and stops the run when it must not go on: the task's time is over after this long, if it
-/// has an end. Returns when the run is to be dropped.
+/// The thread that renews the leases of an instance.
+pub(crate) fn thread(store: &Arc<dyn TaskStore>, lease: Duration) -> LeaseThread<Run> {
+    let store = Arc::clone(store);
+    LeaseThread::new("mrtr-leases", lease, move || {
+        let mut keeper = store.lease_keeper();
+        Box::new(move |runs| keeper.renew(runs, lease).iter().map(renewal).collect())
+    })
+}
+
+fn renewal(renewed: &Result<(), StoreError>) -> Renewal {
+    match renewed {
+        Ok(()) => Renewal::Renewed,
+        Err(StoreError::Refused(Refusal::Ended)) => Renewal::Ended,
+        Err(StoreError::Refused(_) | StoreError::NotFound) => Renewal::Lost,
+        Err(error) => {
+            tracing::warn!(error = error as &dyn std::error::Error, "a lease was not renewed");
+            Renewal::Failed
+        }
+    }
+}
+
+/// The lease of a run, which the thread renews for as long as this value lives.
+pub(super) struct Lease {
+    held: HeldLease<Run>,
+    /// When the store last said to the run itself that it has the task, at the latest.
+    confirmed: Instant,
+    ended: oneshot::Receiver<StopReason>,
+}
+
+/// Has the lease of a run renewed that was asked for at this moment. The run is stopped when it is lost, though nothing
+/// may poll it.
+pub(super) fn hold(inner: &Inner, run: Run, signal: &StopSignal, asked: Instant) -> Lease {
+    let ((tell, ended), signal) = (oneshot::channel(), signal.clone());
+    let told = move |end| {
+        let reason = match end {
+            LeaseEnd::Ended => StopReason::Cancelled,
+            LeaseEnd::Lost => StopReason::LeaseLost,
+        };
+        signal.raise(reason);
+        tell.send(reason).ok();
+    };
+    Lease { held: inner.leases.hold(run, asked.into_std(), told), confirmed: asked, ended }
+}
+
+impl Lease {
+    /// When the store last said that this run has the task, at the latest.
+    fn confirmed(&self) -> Instant {
+        self.held.confirmed().map_or(self.confirmed, |by_thread| self.confirmed.max(by_thread.into()))
+    }
+
+    fn was_renewed(&mut self, asked: Instant) {
+        self.confirmed = asked;
+        self.held.was_renewed(asked.into_std());
+    }
+}
+
+/// Renews the lease of a run where the thread did not, and stops the run when it must not go on: the task's time is over
+/// after this long, if it has an end. Returns when the run is to be dropped.
 pub(super) async fn supervise(
     inner: &Arc<Inner>,
     run: Run,
     signal: &StopSignal,
     progress: &Progress,
-    began: Instant,
+    held: &mut Lease,
     expires: Option<Duration>,
 ) {
-    let lease = inner.options.lease;
+    let (lease, began) = (inner.options.lease, held.confirmed);
     let mut expires = expires.map(|left| began + left);
     let mut changes = inner.hub.watch(run.id);
     let mut phase = inner.phase.subscribe();
     // Whether it was stopped for another run to go on: begun steps then have all the time that they need.
     let mut makes_way = false;
-    // When the store last said that this run has the task, at the latest.
-    let mut confirmed = began;
     loop {
+        let confirmed = held.confirmed();
         let next = (confirmed + lease / 3).max(Instant::now() + lease / 30);
         let is_due = async {
             tokio::select! {
@@ -49,11 +108,16 @@ pub(super) async fn supervise(
             () = async { drop(phase.wait_for(|phase| *phase == Phase::ShuttingDown).await) }, if makes_way => {
                 return tokio::time::sleep(grace(inner, StopReason::Shutdown)).await;
             }
+            Ok(reason) = &mut held.ended, if makes_way => return tokio::time::sleep(grace(inner, reason)).await,
             () = is_due => {
                 let asked = Instant::now();
                 let message = progress.take().and_then(|text| seal(inner, run, &text));
+                let confirmed = held.confirmed();
+                if message.is_none() && confirmed + lease / 3 > asked {
+                    continue;
+                }
                 match renew(inner, run, message, confirmed + lease * 2 / 3).await {
-                    Ok(()) => confirmed = asked,
+                    Ok(()) => held.was_renewed(asked),
                     Err(reason) if makes_way => return tokio::time::sleep(grace(inner, reason)).await,
                     Err(reason) => signal.raise(reason),
                 }

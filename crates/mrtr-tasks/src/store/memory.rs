@@ -15,8 +15,8 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
-    StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
+    Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::{Change, Event};
 use crate::{End, Owner, TaskId};
@@ -33,7 +33,7 @@ use tasks::Tasks;
 /// ```
 pub struct MemoryTaskStore {
     clock: Arc<dyn Clock>,
-    tasks: Mutex<Tasks>,
+    tasks: Arc<Mutex<Tasks>>,
     /// How many changes there were.
     changes: watch::Sender<u64>,
 }
@@ -41,12 +41,11 @@ pub struct MemoryTaskStore {
 impl MemoryTaskStore {
     /// Goes by this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, tasks: Mutex::default(), changes: watch::Sender::new(0) }
+        Self { clock, tasks: Arc::default(), changes: watch::Sender::new(0) }
     }
 
     fn tasks(&self) -> MutexGuard<'_, Tasks> {
-        // No verb leaves a row half changed: they change it last.
-        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.tasks)
     }
 
     /// Changes a task and tells those who wait for changes.
@@ -65,6 +64,28 @@ impl MemoryTaskStore {
 
     fn announce(&self, tasks: &Tasks) {
         self.changes.send_replace(tasks.last_change());
+    }
+}
+
+fn lock(tasks: &Mutex<Tasks>) -> MutexGuard<'_, Tasks> {
+    // No verb leaves a row half changed: they change it last.
+    tasks.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct MemoryKeeper {
+    clock: Arc<dyn Clock>,
+    tasks: Arc<Mutex<Tasks>>,
+}
+
+impl LeaseKeeper for MemoryKeeper {
+    fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>> {
+        let mut tasks = lock(&self.tasks);
+        let now = self.clock.now();
+        let mut renew = |run: &Run| {
+            let renew = Event::Renew { fence: run.fence, lease };
+            tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
+        };
+        runs.iter().map(&mut renew).collect()
     }
 }
 
@@ -140,6 +161,10 @@ impl TaskStore for MemoryTaskStore {
         let mut tasks = self.tasks();
         let now = self.clock.now();
         tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(MemoryKeeper { clock: Arc::clone(&self.clock), tasks: Arc::clone(&self.tasks) })
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {

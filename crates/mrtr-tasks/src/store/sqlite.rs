@@ -14,8 +14,8 @@ mod write_command;
 use std::error::Error;
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ use mrtr_state::Timestamp;
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
-    StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
+    Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::Event;
 use crate::{End, Owner, TaskId};
@@ -64,7 +64,7 @@ pub struct SqliteTaskStore {
     /// The number of the last change that is known of. Only clones of it wait.
     changes: watch::Receiver<u64>,
     // Dropped in this order: the thread ends because no sender is left.
-    jobs: Sender<Job>,
+    jobs: Arc<Sender<Job>>,
     thread: JoinedOnDrop,
 }
 
@@ -97,7 +97,7 @@ impl SqliteTaskStore {
             .name("mrtr-tasks".to_owned())
             .spawn(move || worker.run())
             .map_err(SqliteOpenError::Thread)?;
-        Ok(Self { clock, readers, changes, jobs, thread: JoinedOnDrop(Some(thread)) })
+        Ok(Self { clock, readers, changes, jobs: Arc::new(jobs), thread: JoinedOnDrop(Some(thread)) })
     }
 
     async fn ask<T: Send + 'static>(
@@ -128,6 +128,10 @@ impl TaskStore for SqliteTaskStore {
 
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError> {
         self.ask(move |tables| tables.renew(run, Event::Renew { fence: run.fence, lease }, message)).await
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(SqliteKeeper { jobs: Arc::downgrade(&self.jobs) })
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {
@@ -203,6 +207,31 @@ impl TaskStore for SqliteTaskStore {
             if let Some(changes) = self.readers.changes(since).map_err(store_error)? {
                 return Ok(changes);
             }
+        }
+    }
+}
+
+/// Asks the thread that writes, which needs no runtime.
+struct SqliteKeeper {
+    /// The thread ends when the store is dropped, whether or not there is a keeper.
+    jobs: Weak<Sender<Job>>,
+}
+
+impl LeaseKeeper for SqliteKeeper {
+    fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>> {
+        let (caller, result) = oneshot::channel();
+        let wanted = runs.to_vec();
+        let verb = move |tables: &mut Tables<'_>| tables.renew_all(&wanted, lease);
+        if let Some(jobs) = self.jobs.upgrade() {
+            drop(jobs.send(Job::Write(Box::new(VerbCommand::new(verb, caller)))));
+        }
+        match result.blocking_recv() {
+            Ok(Ok(renewed)) => renewed,
+            Ok(Err(error)) => {
+                let error = Arc::new(error);
+                runs.iter().map(|_| Err(store_error(Arc::clone(&error)))).collect()
+            }
+            Err(_) => runs.iter().map(|_| Err(store_error(DEAD))).collect(),
         }
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_state::Timestamp;
 use mrtr_tasks::store::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, Listed, NewTask, Place, Recorded, Run,
-    StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
+    Run, StoreError, Swept, TaskStore, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId};
 use tokio::sync::Notify;
@@ -102,6 +102,10 @@ impl TaskStore for Faulty {
 
     async fn renew(&self, run: Run, lease: Duration, message: Option<Vec<u8>>) -> Result<(), StoreError> {
         self.through("renew", self.inner.renew(run, lease, message)).await
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        self.inner.lease_keeper()
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {

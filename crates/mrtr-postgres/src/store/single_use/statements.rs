@@ -53,6 +53,23 @@ statements! { TokenStatements:
     renew(INT8, BYTEA, INT8, INT8) = "WITH ", time!("$4"), " UPDATE @redemption AS redemption \
         SET lapses = ", lapses!("$3"), ", keep_until = greatest(keep_until, ", lapses!("$3"), ") FROM time \
         WHERE ", held!(), " RETURNING redemption.id";
+    /// Renews reservations that are held, and says of each whether it was renewed and whether it is held. What another
+    /// session has locked is left out: it would keep the others waiting.
+    renew_all(INT8_ARRAY, BYTEA_ARRAY, INT8, INT8) = "WITH ", time!("$4"), ", \
+        mine AS MATERIALIZED (SELECT * FROM unnest($1, $2) WITH ORDINALITY AS mine (fence, key, number)), \
+        locked AS MATERIALIZED (SELECT fence FROM @redemption WHERE fence = ANY ($1) ORDER BY fence \
+            FOR UPDATE SKIP LOCKED), \
+        renewed AS (UPDATE @redemption AS redemption \
+            SET lapses = ", lapses!("$3"), ", keep_until = greatest(redemption.keep_until, ", lapses!("$3"), ") \
+            FROM mine, time WHERE redemption.fence = ANY (ARRAY(SELECT fence FROM locked)) \
+                AND redemption.fence = mine.fence AND redemption.key = mine.key AND redemption.lapses IS NOT NULL \
+                AND redemption.keep_until > time.now RETURNING mine.number) \
+        SELECT renewed.number IS NOT NULL, held.fence IS NOT NULL \
+        FROM mine LEFT JOIN renewed ON renewed.number = mine.number \
+        LEFT JOIN LATERAL (SELECT fence FROM @redemption AS redemption WHERE redemption.fence = mine.fence \
+            AND redemption.key = mine.key AND redemption.lapses IS NOT NULL \
+            AND redemption.keep_until > (SELECT now FROM time) OFFSET 0) AS held ON true \
+        ORDER BY mine.number";
     /// Says whether the reservation is held, and whether the step may start.
     mark(INT8, BYTEA, TEXT, INT8, INT8) = "WITH ", time!("$5"), ", \
         held AS (UPDATE @redemption AS redemption SET steps = steps + 1, stamp = greatest(stamp, $4) \

@@ -108,6 +108,26 @@ statements! { TaskStatements:
         put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
             AND EXISTS (SELECT FROM kept)) \
         SELECT place FROM kept";
+    /// Renews the leases of runs that have their tasks, and says of each run whether it was renewed, whether its task is
+    /// there, whether it has ended, and whether the run has it. What another session has locked is left out: it would
+    /// keep the others waiting.
+    renew_all(UUID_ARRAY, INT8_ARRAY, INT8, INT8, INT8) = "WITH ", time!("$4"), ", \
+        run AS MATERIALIZED (SELECT run.number, run.fence, task.place FROM unnest($1, $2) WITH ORDINALITY AS run (id, fence, number) \
+            LEFT JOIN LATERAL (SELECT place FROM @task WHERE task.id = run.id OFFSET 0) AS task ON true), \
+        locked AS MATERIALIZED (SELECT place FROM @state WHERE place = ANY (ARRAY(SELECT place FROM run)) \
+            ORDER BY place FOR UPDATE SKIP LOCKED), \
+        renewed AS (UPDATE @state AS state SET version = version + 1, stamp = $5, \
+            leased_until = greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3), \
+            attention = greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3) \
+            FROM run, time WHERE state.place = ANY (ARRAY(SELECT place FROM locked)) AND state.place = run.place \
+                AND state.fence = run.fence AND state.leased_until IS NOT NULL AND state.ended IS NULL \
+                AND (state.expires IS NULL OR state.expires > time.now) RETURNING run.number) \
+        SELECT renewed.number IS NOT NULL, state.place IS NOT NULL, \
+            coalesce(state.ended IS NOT NULL OR state.expires <= time.now, false), \
+            coalesce(state.fence = run.fence AND state.leased_until IS NOT NULL, false) \
+        FROM time CROSS JOIN run LEFT JOIN renewed ON renewed.number = run.number \
+        LEFT JOIN LATERAL (SELECT * FROM @state AS state WHERE state.place = run.place OFFSET 0) AS state ON true \
+        ORDER BY run.number";
     used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
 
     /// Locks what it gives, and leaves out what another instance has locked. Each tool has its end of the index.

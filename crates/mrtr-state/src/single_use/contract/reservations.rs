@@ -1,10 +1,11 @@
 //! Which round reserves a token, and what it may do while it holds it.
 
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, StepRecord};
+use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use super::together;
 use super::tokens::Token;
 use super::verbs::{
-    JUST_BEFORE_IT_LAPSES, LATER, LEASE, NOON, every_verb_is_lost, in_progress, reserve, reserved, started, taken_over,
+    JUST_BEFORE_IT_LAPSES, LATER, LEASE, NOON, every_verb_is_lost, in_progress, renewed_by_keeper, reserve, reserved,
+    started, taken_over,
 };
 
 pub(super) async fn one_of_twenty_at_once_reserves(store: &dyn SingleUse) {
@@ -110,6 +111,23 @@ pub(super) async fn a_renewed_reservation_does_not_lapse(store: &dyn SingleUse) 
         "a renewed reservation lapses later"
     );
     reserved(store, &token, "card", JUST_BEFORE_IT_LAPSES + LEASE).await;
+}
+
+pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(store: &dyn SingleUse) {
+    let (one, other, gone) = (Token::fresh(NOON), Token::fresh(NOON), Token::fresh(NOON));
+    let held = [
+        reserved(store, &one, "card", NOON).await,
+        reserved(store, &gone, "card", NOON).await,
+        reserved(store, &other, "card", NOON).await,
+    ];
+    store.release(&held[1], NOON).await.expect("the reservation is held");
+    let renewed = renewed_by_keeper(store, &held, JUST_BEFORE_IT_LAPSES);
+    let as_expected = matches!(renewed[..], [Ok(()), Err(SingleUseError::Lost), Ok(())]);
+    assert!(as_expected, "what came of each is told in their order, not {renewed:?}");
+    for token in [one, other] {
+        let again = in_progress(store, &token, "card", NOON + LEASE).await;
+        assert_eq!(again.lapses(), JUST_BEFORE_IT_LAPSES + LEASE, "a renewed reservation lapses later");
+    }
 }
 
 pub(super) async fn what_was_done_elsewhere_is_known_here(here: &dyn SingleUse, there: &dyn SingleUse) {

@@ -43,6 +43,17 @@ pub(super) async fn started(store: &dyn SingleUse, reservation: &Reservation, st
     }
 }
 
+/// Renews by a keeper, while this runtime is blocked.
+pub(super) fn renewed_by_keeper(
+    store: &dyn SingleUse,
+    reservations: &[Reservation],
+    now: Timestamp,
+) -> Vec<Result<(), SingleUseError>> {
+    let mut keeper = store.lease_keeper();
+    std::thread::scope(|scope| scope.spawn(|| keeper.renew(reservations, LEASE, now)).join())
+        .expect("a keeper does not panic")
+}
+
 pub(super) async fn every_verb_is_lost(store: &dyn SingleUse, reservation: &Reservation, now: Timestamp) {
     let lost = [
         ("renew", store.renew(reservation, LEASE, now).await),

@@ -73,6 +73,24 @@ impl Table<'_> {
         Ok(())
     }
 
+    /// What came of each. One that is lost spoils none of the others.
+    pub(super) fn renew_all(
+        &mut self,
+        reservations: &[Reservation],
+        lease: Duration,
+        now: Timestamp,
+    ) -> Result<Vec<Result<(), SingleUseError>>, Failure> {
+        let mut renewed = Vec::new();
+        for reservation in reservations {
+            match self.renew(reservation, lease, now) {
+                Ok(()) => renewed.push(Ok(())),
+                Err(Failure::Verb(refused)) => renewed.push(Err(refused)),
+                Err(failed @ Failure::Transaction(_)) => return Err(failed),
+            }
+        }
+        Ok(renewed)
+    }
+
     pub(super) fn mark_started(
         &mut self,
         reservation: &Reservation,

@@ -77,6 +77,19 @@ impl Tables<'_> {
         Ok(self.add_message(head.place, message)?)
     }
 
+    /// What came of each. One that is refused spoils none of the others.
+    pub(super) fn renew_all(&mut self, runs: &[Run], lease: Duration) -> Result<Vec<Result<(), StoreError>>, Failure> {
+        let mut renewed = Vec::new();
+        for &run in runs {
+            match self.renew(run, Event::Renew { fence: run.fence, lease }, None) {
+                Ok(()) => renewed.push(Ok(())),
+                Err(Failure::Verb(refused)) => renewed.push(Err(refused)),
+                Err(failed @ Failure::Transaction(_)) => return Err(failed),
+            }
+        }
+        Ok(renewed)
+    }
+
     pub(super) fn record(
         &mut self,
         run: Run,

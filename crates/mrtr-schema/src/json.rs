@@ -4,6 +4,7 @@
 //! number's value, costs nothing until a caller looks, and goes out as it came in.
 
 mod equality;
+mod index;
 mod number;
 mod plain;
 mod scan;
@@ -20,6 +21,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
 use serde_json::value::RawValue;
 
+pub use index::MemberIndex;
 pub use number::Number;
 pub(crate) use number::integer;
 pub(crate) use plain::PlainScanner;

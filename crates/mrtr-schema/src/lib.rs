@@ -18,7 +18,7 @@ pub mod validate;
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
 pub use error::{FormError, NotInRevision, ReadError};
-pub use json::{Json, JsonObject, Members, Number, RawMembers};
+pub use json::{Json, JsonObject, MemberIndex, Members, Number, RawMembers};
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::methods::MethodInfo;
 pub use messages::owned_params::OwnedParams;

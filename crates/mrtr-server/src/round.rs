@@ -14,13 +14,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use mrtr_schema::{ErrorObject, InputRequests, Json, RawMembers, RequestState, Revision};
+use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RequestState, Revision};
 use mrtr_state::single_use::StepRecord;
 use mrtr_state::{Binding, FlowProgress, Opened, Refusal, SealError, SealOptions, Sealer, Timestamp};
+use serde_json::value::RawValue;
 use tracing::{Instrument, Span, field, info_span};
 
 use crate::engine::context::RunContext;
-use crate::engine::journal::{Journal, Pending, StepEntry};
+use crate::engine::journal::{Journal, Pending, StepEntry, UnsealedAnswers};
 use crate::engine::lazy_flow::LazyFlow;
 use crate::engine::shared::Shared;
 use crate::engine::{JournalSink, Outcome, Question, RunReport, StopSignal, gate};
@@ -44,10 +45,22 @@ pub(crate) struct Round<'a> {
     /// The tool, prompt or resource.
     name: &'a str,
     settings: &'a FlowSettings,
-    answers: Option<RawMembers<'a>>,
+    answers: Option<Answers<'a>>,
     state: Option<Cow<'a, str>>,
     /// What the log learns of the round, once it runs.
     span: OnceLock<Span>,
+}
+
+/// The answers of a request, as they came: a client may send as many as its message holds.
+struct Answers<'a> {
+    text: &'a RawValue,
+    index: MemberIndex,
+}
+
+impl<'a> Answers<'a> {
+    fn get(&self, key: &str) -> Option<&'a RawValue> {
+        self.index.find(self.text.get().as_bytes(), key)
+    }
 }
 
 /// What a request brought of its flow: its state is opened, if there is one.
@@ -95,12 +108,16 @@ impl<'a> Round<'a> {
             // Where nothing is ever asked, members of these names have no meaning (TY-6).
             return Ok(Self::of(parts, request, name, settings));
         }
-        let answers = params.checked_object("inputResponses").map_err(invalid_params)?;
-        let mut all = answers.iter().flat_map(RawMembers::iter);
-        if let Some((key, _)) = all.find(|(_, answer)| !answer.get().starts_with('{')) {
-            return Err(no_answer(key));
+        let mut odd: Option<Box<str>> = None;
+        let answers = params.indexed_object("inputResponses", |key, answer| {
+            if !answer.get().starts_with('{') {
+                odd.get_or_insert_with(|| key.into());
+            }
+        });
+        let answers = answers.map_err(invalid_params)?.map(|(text, index)| Answers { text, index });
+        if let Some(key) = odd {
+            return Err(no_answer(&key));
         }
-        drop(all);
         let state = params.text("requestState").map_err(invalid_params)?;
         Ok(Self { answers, state, ..Self::of(parts, request, name, settings) })
     }
@@ -234,10 +251,10 @@ impl<'a> Round<'a> {
     fn journal(&self, opened: Option<Opened<Journal>>) -> (Journal, Vec<Pending>) {
         let Some(opened) = opened else {
             let mut journal = Journal::default();
-            for (key, answer) in
-                self.answers.iter().filter(|_| self.settings.guard.is_none()).flat_map(RawMembers::iter)
-            {
-                journal.put_unsealed(key, answer);
+            let may_count = self.settings.guard.is_none() && !self.settings.strict;
+            if let Some(answers) = self.answers.as_ref().filter(|answers| may_count && !answers.index.is_empty()) {
+                let text = self.request.share(answers.text);
+                journal.put_unsealed(UnsealedAnswers::new(text, answers.index.clone()));
             }
             return (journal, Vec::new());
         };

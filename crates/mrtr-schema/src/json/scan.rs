@@ -33,23 +33,20 @@ impl<'a> Scanner<'a> {
 
     /// The next byte that is not space.
     pub(super) fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.text.as_bytes().get(self.at)? {
-                b' ' | b'\t' | b'\n' | b'\r' => self.at += 1,
-                byte => return Some(*byte),
-            }
-        }
+        self.at = skip_space(self.text.as_bytes(), self.at);
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Where in the text it is.
+    pub(super) fn place(&self) -> usize {
+        self.at
     }
 
     /// The next value as text. A key is one too.
     pub(super) fn text(&mut self) -> Option<&'a str> {
-        let first = self.peek()?;
+        self.peek()?;
         let start = self.at;
-        self.at = match first {
-            b'"' => end_of_string(self.text, start).0,
-            b'{' | b'[' => self.end_of_container()?,
-            _ => self.end_of_word(),
-        };
+        self.at = end_of_value(self.text.as_bytes(), start)?;
         self.text.get(start..self.at)
     }
 
@@ -69,35 +66,50 @@ impl<'a> Scanner<'a> {
         }
         self.value().map(|value| unique::check(value).map(|()| value)).transpose()
     }
+}
 
-    fn end_of_container(&self) -> Option<usize> {
-        let (mut at, mut depth) = (self.at, 0_usize);
-        loop {
-            match self.text.as_bytes().get(at)? {
-                b'"' => {
-                    at = end_of_string(self.text, at).0;
-                    continue;
-                }
-                b'{' | b'[' => depth += 1,
-                b'}' | b']' if depth == 1 => return Some(at + 1),
-                b'}' | b']' => depth -= 1,
-                _ => {}
-            }
-            at += 1;
-        }
+/// Where the next byte stands that is not space.
+pub(super) fn skip_space(text: &[u8], mut at: usize) -> usize {
+    while let Some(b' ' | b'\t' | b'\n' | b'\r') = text.get(at) {
+        at += 1;
     }
+    at
+}
 
-    /// Of a number, or of `true`, `false` or `null`.
-    fn end_of_word(&self) -> usize {
-        let rest = &self.text.as_bytes()[self.at..];
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
-        self.at + rest.iter().take_while(|byte| is_part(byte)).count()
+/// One past the value that begins here.
+pub(super) fn end_of_value(text: &[u8], start: usize) -> Option<usize> {
+    Some(match text.get(start)? {
+        b'"' => end_of_string(text, start).0,
+        b'{' | b'[' => end_of_container(text, start)?,
+        _ => end_of_word(text, start),
+    })
+}
+
+fn end_of_container(text: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_usize);
+    loop {
+        match text.get(at)? {
+            b'"' => {
+                at = end_of_string(text, at).0;
+                continue;
+            }
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' if depth == 1 => return Some(at + 1),
+            b'}' | b']' => depth -= 1,
+            _ => {}
+        }
+        at += 1;
     }
 }
 
+/// Of a number, or of `true`, `false` or `null`.
+fn end_of_word(text: &[u8], start: usize) -> usize {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    start + text[start..].iter().take_while(|byte| is_part(byte)).count()
+}
+
 /// One past the closing quote of the string that opens at `start`, and whether there is an escape in it.
-pub(super) fn end_of_string(text: &str, start: usize) -> (usize, bool) {
-    let bytes = text.as_bytes();
+pub(super) fn end_of_string(bytes: &[u8], start: usize) -> (usize, bool) {
     let (mut at, mut is_escaped) = (start + 1, false);
     while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         if bytes[at + found] == b'"' {

@@ -39,31 +39,17 @@ impl<'a> RawMembers<'a> {
         if !value.get().starts_with('{') {
             return Err(ReadError::expected("an object", value));
         }
-        Self::scanned(Scanner::new(value), |scanner| Ok(scanner.value()))?.unique()
+        Self::scanned(Scanner::new(value))?.unique()
     }
 
-    /// Takes an object apart, each of whose values is seen to mean one thing: no key stands twice in an object, every
-    /// string is text, and nothing is nested too deeply.
-    pub(crate) fn checked(value: &'a RawValue) -> Result<Self, ReadError> {
-        if !value.get().starts_with('{') {
-            return Err(ReadError::expected("an object", value));
-        }
-        Self::scanned(Scanner::new(value), Scanner::checked_value)?.unique()
-    }
-
-    fn scanned(
-        mut scanner: Scanner<'a>,
-        next: impl Fn(&mut Scanner<'a>) -> Result<Option<&'a RawValue>, ReadError>,
-    ) -> Result<Self, ReadError> {
+    fn scanned(mut scanner: Scanner<'a>) -> Result<Self, ReadError> {
         let mut members = Vec::with_capacity(USUAL);
         scanner.next();
         while scanner.peek() == Some(b'"') {
             let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
             scanner.next();
-            match next(&mut scanner) {
-                Ok(value) => members.push(Member { key, value: Some(value.ok_or_else(no_json)?) }),
-                Err(error) => return Err(error.in_member(key.into_owned())),
-            }
+            let value = scanner.value().ok_or_else(no_json)?;
+            members.push(Member { key, value: Some(value) });
             if scanner.next() != Some(b',') {
                 break;
             }
@@ -273,7 +259,7 @@ pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
 }
 
 /// A raw value was made by hand, of text that is no JSON.
-fn no_json() -> ReadError {
+pub(super) fn no_json() -> ReadError {
     ReadError::refused("this is no JSON")
 }
 

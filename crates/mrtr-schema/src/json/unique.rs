@@ -33,7 +33,7 @@ pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
     loop {
         match *bytes.get(at)? {
             b'"' => {
-                let (end, is_escaped) = end_of_string(text, at);
+                let (end, is_escaped) = end_of_string(text.as_bytes(), at);
                 if is_escaped {
                     return None;
                 }
@@ -96,7 +96,7 @@ fn check_any(text: &str) -> Result<(), ReadError> {
             }
             b',' => open.last_mut().into_iter().for_each(Container::next),
             b'"' => {
-                let (end, is_escaped) = end_of_string(text, at);
+                let (end, is_escaped) = end_of_string(text.as_bytes(), at);
                 let string = &text[at..end];
                 if let Some(Container::Object { at_key: at_key @ true, .. }) = open.last_mut() {
                     keys.push(if is_escaped { unquoted(string)? } else { string[1..string.len() - 1].into() });

@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{LONGEST_REASON, ReadError, shortened};
-use crate::json::{Key as Text, PlainScanner, RawMembers};
+use crate::json::{Key as Text, MemberIndex, PlainScanner, RawMembers};
 use crate::revision::{Dialect, Revision};
 use crate::types::error_object::ErrorCode;
 use crate::types::request_id::RequestId;
@@ -115,20 +115,26 @@ impl<'a> RawParams<'a> {
         self.0.object(key)
     }
 
-    /// The members of the object under a key, each value seen to mean one thing, as by
-    /// [`check_values`](Self::check_values) and in the same pass.
+    /// The object under a key, and where its members begin: each value is seen to mean one thing, as by
+    /// [`check_values`](Self::check_values) and in the same pass, and shown to `see`.
     ///
     /// ```
     /// use mrtr_schema::Envelope;
     ///
     /// let bytes = br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"inputResponses":{"a":{"b":1,"b":2}}}}"#;
     /// let Envelope::Request { params, .. } = Envelope::parse(bytes)? else { panic!("a request") };
-    /// let error = params.checked_object("inputResponses").unwrap_err();
+    /// let error = params.indexed_object("inputResponses", |_, _| {}).unwrap_err();
     /// assert_eq!(error.to_string(), "$.inputResponses.a.b: stands twice in its object");
     /// # Ok::<(), mrtr_schema::EnvelopeError>(())
     /// ```
-    pub fn checked_object(&self, key: &'static str) -> Result<Option<RawMembers<'a>>, ReadError> {
-        self.get(key).map(RawMembers::checked).transpose().map_err(|error| error.in_member(key))
+    pub fn indexed_object(
+        &self,
+        key: &'static str,
+        see: impl FnMut(&str, &RawValue),
+    ) -> Result<Option<(&'a RawValue, MemberIndex)>, ReadError> {
+        let Some(object) = self.get(key) else { return Ok(None) };
+        let index = MemberIndex::checked(object, see).map_err(|error| error.in_member(key))?;
+        Ok(Some((object, index)))
     }
 
     /// The members of `_meta`.

@@ -5,6 +5,7 @@ mod entries;
 mod form;
 mod leaf;
 mod slots;
+mod unsealed;
 
 use std::fmt;
 
@@ -22,6 +23,7 @@ pub(crate) use asked::{Pinned, Wording};
 pub use entries::{Entries, Entry};
 pub use form::EntryKind;
 pub(crate) use leaf::Leaf;
+pub(crate) use unsealed::UnsealedAnswers;
 
 /// The entries of a flow, by name.
 ///
@@ -283,25 +285,52 @@ impl Journal {
     }
 
     pub(crate) fn unsealed_answer(&self, key: &str) -> Option<Leaf> {
-        self.get(Space::Unsealed, key).map(View::leaf)
+        let slots = self.0.as_ref()?;
+        // Those of an earlier round stand in its state, as far as there was room for them.
+        let carried = slots.get(Space::Unsealed, key).map(View::leaf);
+        carried.or_else(|| slots.unsealed.as_ref()?.get(key))
     }
 
-    pub(crate) fn put_unsealed(&mut self, key: &str, answer: &RawValue) {
-        self.put(key, EntryKind::UnsealedAnswer, Detail::None, answer.into());
+    /// Takes in answers that came without a state.
+    pub(crate) fn put_unsealed(&mut self, answers: UnsealedAnswers) {
+        self.slots_mut().unsealed = Some(Box::new(answers));
     }
 
     pub(crate) fn remove_unsealed(&mut self, key: &str) {
         if let Some(slots) = &mut self.0 {
             slots.remove(Space::Unsealed, key);
+            if let Some(unsealed) = &mut slots.unsealed {
+                unsealed.mark_used(key);
+            }
         }
     }
 
-    /// Keeps those of the answers that no run has used for which this holds, by name and length.
-    pub(crate) fn retain_unsealed(&mut self, mut stays: impl FnMut(&str, usize) -> bool) {
+    /// Forgets answers that came without a state: they count no more.
+    pub(crate) fn drop_unsealed(&mut self) {
+        if let Some(slots) = &mut self.0 {
+            slots.unsealed = None;
+        }
+    }
+
+    /// Makes entries of the answers that came without a state and that no run has used, as far as they fit into `room`,
+    /// and forgets the others. Those that are asked for now are not kept.
+    pub(crate) fn carry_unsealed(&mut self, mut room: usize, is_asked: impl Fn(&str) -> bool) {
+        let Some(slots) = &mut self.0 else { return };
+        let mut stays = |key: &str, length: usize| {
+            let left = room.checked_sub(key.len() + length + PER_ENTRY).filter(|_| !is_asked(key));
+            room = left.unwrap_or(room);
+            left.is_some()
+        };
         let is_unsealed = |entry: &View<'_>| entry.kind() == EntryKind::UnsealedAnswer;
         // Most journals have none: a state is opened with all that it holds.
-        if let Some(slots) = self.0.as_mut().filter(|slots| slots.iter().any(|entry| is_unsealed(&entry))) {
+        if slots.iter().any(|entry| is_unsealed(&entry)) {
             slots.retain(|entry| !is_unsealed(&entry) || stays(entry.name(), entry.size()));
+        }
+        let Some(unsealed) = slots.unsealed.take() else { return };
+        for (key, answer) in unsealed.unused() {
+            if stays(&key, answer.len()) {
+                slots.put(&key, Parts { kind: EntryKind::UnsealedAnswer, detail: Detail::None, leaf: answer });
+            }
         }
     }
 

@@ -86,6 +86,11 @@ impl SeenQuestions {
         self.questions.contains(key)
     }
 
+    /// All of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.questions.names()
+    }
+
     /// Those that have an answer, in an order of their own.
     pub(crate) fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
         let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();

@@ -230,13 +230,11 @@ impl Run {
         let seen = SeenQuestions { questions: std::mem::replace(&mut state.read, Names::new()), raced: state.raced };
         let must_carry = state.must_carry || state.journal.gave_keys() || state.journal.has_steps();
         // What another version may still want goes along, as far as it may count and does not take too much room.
-        let mut room =
-            if state.unsealed == Unsealed::Closed { 0 } else { (state.limit.total() / 2).saturating_sub(state.size) };
-        state.journal.retain_unsealed(|key, length| {
-            let left = room.checked_sub(cost(key, length)).filter(|_| !open.contains_key(key));
-            room = left.unwrap_or(room);
-            left.is_some()
-        });
+        let room = match state.unsealed {
+            Unsealed::Closed => 0,
+            Unsealed::MayCount | Unsealed::Used => (state.limit.total() / 2).saturating_sub(state.size),
+        };
+        state.journal.carry_unsealed(room, |key| open.contains_key(key));
         if !open.is_empty() {
             state.has_room_to_ask();
         }
@@ -457,6 +455,14 @@ impl State {
             self.ending = Some(Ending::Yielded);
         }
         false
+    }
+
+    /// Something was begun or read after which answers that came without a state count no more: nor are they kept.
+    fn close_unsealed(&mut self) {
+        if self.unsealed != Unsealed::Closed {
+            self.unsealed = Unsealed::Closed;
+            self.journal.drop_unsealed();
+        }
     }
 
     /// Whether the run may end though its handler would go on: something was asked, or is looked for again later.

@@ -226,12 +226,15 @@ impl<'a> OfferedCall<'a> {
 
     /// The call, to be run now, later or again.
     pub fn to_call(&self) -> ToolCall {
+        let mut journal = self.journal.clone();
+        // As much of what came before it was asked for as a state would carry.
+        journal.carry_unsealed(self.parts.shared.journal_limit().total() / 2, |_| false);
         ToolCall {
             host: Host::of(self.parts),
             tool: self.tool().to_owned(),
             arguments: self.arguments.clone(),
             task: self.task.and_then(|task| Json::from_raw(task).ok()),
-            journal: self.journal.clone(),
+            journal,
             flow_progress: self.flow.flow_progress(&self.parts.shared),
             revision: self.revision,
             capabilities: self.capabilities.clone(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError};
+use serde_json::value::RawValue;
 
 use crate::error::{internal_error, invalid_params};
 use crate::register::context::Context;
@@ -54,6 +55,17 @@ impl<'a> Request<'a> {
     /// Whether it goes on with a flow.
     pub(super) fn brings_state(&self) -> bool {
         self.brings_answers() && self.params.get("requestState").is_some()
+    }
+
+    /// A part of the message, which shares its bytes.
+    pub(super) fn share(&self, part: &RawValue) -> Bytes {
+        let part = part.get().as_bytes();
+        let start = part.as_ptr().addr().checked_sub(self.body.as_ptr().addr());
+        let range = start.and_then(|start| Some(start..start.checked_add(part.len())?));
+        match range.filter(|range| range.end <= self.body.len()) {
+            Some(range) => self.body.slice(range),
+            None => Bytes::copy_from_slice(part),
+        }
     }
 
     /// The name of what it is about, which must be there.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use mrtr_schema::ErrorObject;
+use mrtr_schema::{ErrorObject, RawMembers};
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{AnswersDigest, Refusal, TokenUse};
 
@@ -13,7 +13,7 @@ use super::tool::ToolRound;
 use super::{Opening, ReservationContext};
 use crate::engine::journal::{Entries, EntryKind};
 use crate::engine::{JournalSink, SinkError, StopReason, StopSignal};
-use crate::error::{ProtocolError, internal_error};
+use crate::error::{ProtocolError, internal_error, invalid_params};
 use crate::register::context::Context;
 use crate::register::parts::Parts;
 use crate::register::reservations::{Held, LEASE};
@@ -177,7 +177,8 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
 impl ToolRound<'_> {
     fn token_use(&self, opening: &Opening<'_>) -> Result<TokenUse, ErrorObject> {
         let opened = opening.opened.as_ref().ok_or_else(internal_error)?;
-        let answers = AnswersDigest::of(self.round.answers.as_ref());
+        let members = self.round.answers.as_ref().map(|answers| RawMembers::of(answers.text)).transpose();
+        let answers = AnswersDigest::of(members.map_err(invalid_params)?.as_ref());
         let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
         Ok(opened.token_use(answers))
     }

@@ -1,7 +1,6 @@
 //! What a flow that is not the same in every run leaves behind: answers without a question, and questions that went.
 
-use mrtr_schema::RawMembers;
-
+use super::Answers;
 use crate::engine::journal::Pending;
 use crate::engine::{Outcome, SeenQuestions};
 
@@ -9,12 +8,7 @@ use crate::engine::{Outcome, SeenQuestions};
 /// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
 ///
 /// Only names that the server chose are logged: what a client made up is counted.
-pub(super) fn warn<R>(
-    outcome: &Outcome<R>,
-    seen: &SeenQuestions,
-    pending: &[Pending],
-    answers: Option<&RawMembers<'_>>,
-) {
+pub(super) fn warn<R>(outcome: &Outcome<R>, seen: &SeenQuestions, pending: &[Pending], answers: Option<&Answers<'_>>) {
     if pending.is_empty() && answers.is_none() {
         return;
     }
@@ -32,10 +26,10 @@ pub(super) fn warn<R>(
     let Some(answers) = answers else { return };
     // Without a state, any answer may be one that the client gives before it is asked.
     let asked_for = match pending {
-        [] => answers.iter().filter(|(key, _)| seen.contains(key)).count(),
+        [] => seen.names().filter(|key| answers.get(key).is_some()).count(),
         pending => pending.iter().filter(is_answered).count(),
     };
-    let strangers = answers.len() - asked_for;
+    let strangers = answers.index.len() - asked_for;
     if strangers > 0 {
         tracing::warn!(answers = strangers, "the client sent answers that this flow did not ask for; they are ignored");
     }

@@ -7,6 +7,7 @@ use foldhash::HashMap;
 
 use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::Leaf;
+use super::unsealed::UnsealedAnswers;
 
 /// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
 /// they are looked for.
@@ -19,6 +20,8 @@ pub(super) struct Slots {
     places: Option<Box<Places>>,
     /// Roughly how many bytes the answers take that came since the last run.
     pub(super) new_answers: usize,
+    /// Answers that came without a state, until a run has ended.
+    pub(super) unsealed: Option<Box<UnsealedAnswers>>,
 }
 
 #[derive(Debug, Clone, Default)]

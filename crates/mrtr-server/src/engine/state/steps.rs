@@ -81,7 +81,7 @@ impl Run {
             },
         };
         if matches!(admission, Admission::To(_)) {
-            state.unsealed = Unsealed::Closed;
+            state.close_unsealed();
             self.give_key(&mut state);
         }
         Poll::Ready(admission)
@@ -165,7 +165,7 @@ impl State {
         if !self.checkpoint_unsealed() {
             return StepStart::Park;
         }
-        self.unsealed = Unsealed::Closed;
+        self.close_unsealed();
         let recorded = self.journal.step(name);
         // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
         let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);

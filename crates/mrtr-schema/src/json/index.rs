@@ -1,0 +1,287 @@
+//! An object kept as its text: where each member begins, and nothing more.
+
+use std::borrow::Cow;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+
+use super::scan::{Scanner, end_of_string, end_of_value, known, skip_space};
+use super::split::{no_json, unquoted};
+use crate::error::ReadError;
+
+/// Where the members of an object begin in its text, to be found by key.
+///
+/// It stands for the members of an object whose text is kept: it takes four bytes a member, and nothing for a few, while
+/// a list of them would take more than the text itself where they are short.
+///
+/// ```
+/// use mrtr_schema::MemberIndex;
+/// use serde_json::value::RawValue;
+///
+/// let answers: &RawValue = serde_json::from_str(r#"{"name": {"action": "accept"}, "age": {"action": "decline"}}"#)?;
+/// let index = MemberIndex::checked(answers, |_, _| {})?;
+/// let text = answers.get().as_bytes();
+/// assert_eq!(index.find(text, "age").unwrap().get(), r#"{"action": "decline"}"#);
+/// assert!(index.find(text, "role").is_none());
+/// assert_eq!(index.len(), 2);
+/// assert_eq!(MemberIndex::members(text).map(|(key, _)| key).collect::<Vec<_>>(), ["name", "age"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct MemberIndex(Order);
+
+#[derive(Debug, Clone)]
+enum Order {
+    /// In their order in the text; the first so many count.
+    Few([u32; FEW], usize),
+    Many(Arc<ByHash>),
+}
+
+/// The members of a large object, by a hash of their keys and then by the keys themselves.
+#[derive(Debug)]
+struct ByHash {
+    /// Not the quick one: clients choose the keys.
+    hasher: RandomState,
+    starts: Box<[u32]>,
+}
+
+impl MemberIndex {
+    /// Takes an object apart, each of whose values is seen to mean one thing: no key stands twice in an object, every
+    /// string is text, and nothing is nested too deeply. `see` is shown each member.
+    pub fn checked(object: &RawValue, mut see: impl FnMut(&str, &RawValue)) -> Result<Self, ReadError> {
+        let text = object.get();
+        if !text.starts_with('{') {
+            return Err(ReadError::expected("an object", object));
+        }
+        u32::try_from(text.len()).map_err(|_| ReadError::refused("this is too long"))?;
+        let (mut scanner, mut order) = (Scanner::new(object), Building::Few([0; FEW], 0));
+        scanner.next();
+        while scanner.peek() == Some(b'"') {
+            let start = scanner.place();
+            let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
+            scanner.next();
+            match scanner.checked_value() {
+                Ok(value) => see(&key, value.ok_or_else(no_json)?),
+                Err(error) => return Err(error.in_member(key.into_owned())),
+            }
+            order.push(text.as_bytes(), start, &key);
+            if scanner.next() != Some(b',') {
+                break;
+            }
+        }
+        order.finish(text.as_bytes())
+    }
+
+    /// The value under a key, in the text that the index was made of.
+    pub fn find<'t>(&self, text: &'t [u8], key: &str) -> Option<&'t RawValue> {
+        let start = match &self.0 {
+            Order::Few(starts, count) => {
+                let mut few = starts.iter().take(*count);
+                *few.find(|start| key_at(text, **start).is_some_and(|found| found == key))?
+            }
+            Order::Many(many) => many.find(key, |start| key_at(text, start))?,
+        };
+        member_at(text, start as usize).map(|(_, value, _)| value)
+    }
+
+    /// How many members there are.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Order::Few(_, count) => *count,
+            Order::Many(many) => many.starts.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The members of an object, in their order in its text.
+    pub fn members(text: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, &RawValue)> {
+        let mut next = skip_space(text, 0) + 1;
+        std::iter::from_fn(move || {
+            let (key, value, end) = member_at(text, skip_space(text, next))?;
+            // Past the comma, or past the end.
+            next = skip_space(text, end) + 1;
+            Some((key, value))
+        })
+    }
+}
+
+impl ByHash {
+    fn find<'t>(&self, key: &str, key_at: impl Fn(u32) -> Option<Cow<'t, str>>) -> Option<u32> {
+        let wanted = (hash(&self.hasher, key), key);
+        let is_before =
+            |start: &u32| key_at(*start).is_some_and(|found| (hash(&self.hasher, &found), &*found) < wanted);
+        let start = *self.starts.get(self.starts.partition_point(is_before))?;
+        key_at(start).is_some_and(|found| found == key).then_some(start)
+    }
+}
+
+/// An index that is being made.
+enum Building {
+    Few([u32; FEW], usize),
+    /// Each is a hash, and where the member begins.
+    Many(RandomState, Vec<u64>),
+}
+
+impl Building {
+    fn push(&mut self, text: &[u8], start: usize, key: &str) {
+        let start = u32::try_from(start).expect("the text is not that long");
+        match self {
+            Self::Few(starts, count) if *count < FEW => {
+                starts[*count] = start;
+                *count += 1;
+            }
+            Self::Few(starts, _) => {
+                let hasher = RandomState::new();
+                let known = starts.iter().filter_map(|start| Some(packed(&hasher, &key_at(text, *start)?, *start)));
+                let mut packed_starts: Vec<_> = known.collect();
+                packed_starts.push(packed(&hasher, key, start));
+                *self = Self::Many(hasher, packed_starts);
+            }
+            Self::Many(hasher, starts) => starts.push(packed(hasher, key, start)),
+        }
+    }
+
+    fn finish(self, text: &[u8]) -> Result<MemberIndex, ReadError> {
+        let key = |start: u32| key_at(text, start).unwrap_or_default();
+        match self {
+            Self::Few(starts, count) => {
+                for (place, start) in starts[..count].iter().enumerate() {
+                    if starts[..place].iter().any(|earlier| key(*earlier) == key(*start)) {
+                        return Err(ReadError::duplicate(&key(*start)));
+                    }
+                }
+                Ok(MemberIndex(Order::Few(starts, count)))
+            }
+            Self::Many(hasher, mut starts) => {
+                starts.sort_unstable();
+                for same in starts.chunk_by_mut(|one, other| one >> 32 == other >> 32).filter(|same| same.len() > 1) {
+                    same.sort_unstable_by_key(|packed| key(start_of(*packed)));
+                    if let Some(pair) = same.windows(2).find(|pair| key(start_of(pair[0])) == key(start_of(pair[1]))) {
+                        return Err(ReadError::duplicate(&key(start_of(pair[0]))));
+                    }
+                }
+                let starts = starts.into_iter().map(start_of).collect();
+                Ok(MemberIndex(Order::Many(Arc::new(ByHash { hasher, starts }))))
+            }
+        }
+    }
+}
+
+fn hash(hasher: &RandomState, key: &str) -> u32 {
+    let [a, b, c, d, ..] = hasher.hash_one(key).to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn packed(hasher: &RandomState, key: &str, start: u32) -> u64 {
+    u64::from(hash(hasher, key)) << 32 | u64::from(start)
+}
+
+fn start_of(packed: u64) -> u32 {
+    let [a, b, c, d, ..] = packed.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+fn key_at(text: &[u8], start: u32) -> Option<Cow<'_, str>> {
+    key_and_end(text, start as usize).map(|(key, _)| key)
+}
+
+/// The member that begins here: its key, its value, and where that ends.
+fn member_at(text: &[u8], start: usize) -> Option<(Cow<'_, str>, &RawValue, usize)> {
+    let (key, end_of_key) = key_and_end(text, start)?;
+    let value = skip_space(text, skip_space(text, end_of_key) + 1);
+    let end = end_of_value(text, value)?;
+    Some((key, known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
+}
+
+/// The key that begins here, and where it ends; `None` in a text that is another than the index was made of.
+fn key_and_end(text: &[u8], start: usize) -> Option<(Cow<'_, str>, usize)> {
+    let end = if text.get(start) == Some(&b'"') { end_of_string(text, start).0 } else { return None };
+    let quoted = text.get(start..end).filter(|quoted| quoted.len() > 1 && quoted.ends_with(b"\""))?;
+    Some((unquoted(str::from_utf8(quoted).ok()?).ok()?, end))
+}
+
+/// So many need neither a place of their own nor an order.
+const FEW: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn object(count: usize) -> Box<RawValue> {
+        let members: Vec<_> =
+            (0..count).map(|number| format!("\"k\\u0065y{number}\" : {{\"n\":[{number}, \"}}\"]}}")).collect();
+        RawValue::from_string(format!("{{ {} }}", members.join(" ,\n"))).unwrap()
+    }
+
+    #[test]
+    fn every_member_is_found_by_its_key_and_no_other_is() {
+        for count in [0, 1, 2, FEW - 1, FEW, FEW + 1, 100, 5000] {
+            let object = object(count);
+            let (text, mut seen) = (object.get().as_bytes(), 0);
+            let index = MemberIndex::checked(&object, |key, value| {
+                assert_eq!((key, &value.get()[..5]), (&*format!("key{seen}"), "{\"n\":"));
+                seen += 1;
+            });
+            let index = index.unwrap();
+            assert_eq!((index.len(), index.is_empty(), seen), (count, count == 0, count));
+            for (number, (key, value)) in MemberIndex::members(text).enumerate() {
+                assert_eq!((&*key, value.get()), (&*format!("key{number}"), &*format!("{{\"n\":[{number}, \"}}\"]}}")));
+                assert_eq!(index.find(text, &key).unwrap().get(), value.get());
+            }
+            assert_eq!(MemberIndex::members(text).count(), count);
+            for other in ["", "key", "k\\u0065y0", "key5000", "kez"] {
+                assert!(index.find(text, other).is_none(), "{other} of {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
+        for count in [2, FEW, FEW + 1, 1000] {
+            for (first, second) in [(0, count - 1), (count / 2 - 1, count / 2)] {
+                let key = |number: usize| if number == second { first } else { number };
+                let members: Vec<_> = (0..count).map(|number| format!("\"{}\":{{}}", key(number))).collect();
+                let object = RawValue::from_string(format!("{{{}}}", members.join(","))).unwrap();
+                let error = MemberIndex::checked(&object, |_, _| {}).unwrap_err();
+                assert_eq!(error.to_string(), format!("$.{first}: stands twice in its object"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_lookup_among_many_looks_at_few() {
+        let object = object(100_000);
+        let MemberIndex(Order::Many(many)) = MemberIndex::checked(&object, |_, _| {}).unwrap() else { panic!("many") };
+        for key in ["key0", "key99999", "key50000", "other"] {
+            let looks = Cell::new(0);
+            let found = many.find(key, |start| {
+                looks.set(looks.get() + 1);
+                key_at(object.get().as_bytes(), start)
+            });
+            assert_eq!(found.is_some(), key != "other");
+            assert!(looks.get() < 20, "{} keys looked at for {key}", looks.get());
+        }
+        assert_eq!(many.starts.len() * size_of::<u32>(), 400_000, "so many bytes it takes");
+    }
+
+    #[test]
+    fn text_that_is_none_or_another_gives_nothing_and_does_not_panic() {
+        let object = object(20);
+        let index = MemberIndex::checked(&object, |_, _| {}).unwrap();
+        let few = MemberIndex::checked(&serde_json::from_str::<Box<RawValue>>(r#"{"a":1,"b":2}"#).unwrap(), |_, _| {});
+        for other in
+            ["", "{", "{}", "{\"key1", "{\"key1\"", "{\"key1\":", "\u{fffd}\u{fffd}\u{fffd}", "[[[[[[[[[[[[[[[["]
+        {
+            assert!(index.find(other.as_bytes(), "key1").is_none(), "{other}");
+            assert!(few.as_ref().unwrap().find(other.as_bytes(), "b").is_none(), "{other}");
+            MemberIndex::members(other.as_bytes()).for_each(drop);
+        }
+    }
+}

@@ -20,6 +20,8 @@ pub(crate) mod shared;
 mod sink;
 mod state;
 mod stop;
+mod unpolled;
+mod watch;
 
 pub(crate) use branches::{BranchId, HoldId};
 pub(crate) use contained::{Contained, Panicked};
@@ -33,3 +35,4 @@ pub(crate) use state::{
     Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, Run, StepStart, Unsettled, park,
 };
 pub use stop::{StopReason, StopSignal};
+pub(crate) use watch::{Watch, Watcher};

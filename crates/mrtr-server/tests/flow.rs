@@ -48,6 +48,8 @@ mod steps;
 mod strangers;
 #[path = "flow/support.rs"]
 mod support;
+#[path = "flow/unpolled.rs"]
+mod unpolled;
 #[path = "flow/unstable.rs"]
 mod unstable;
 #[path = "flow/urls.rs"]

@@ -146,6 +146,11 @@ impl<Q> Branches<Q> {
         self.holds.iter().flatten().map(|hold| &hold.question)
     }
 
+    pub(super) fn held_questions(&self) -> impl Iterator<Item = (HoldId, &Q)> {
+        let holds = self.holds.iter().enumerate();
+        holds.filter_map(|(id, hold)| Some((HoldId(id), &hold.as_ref()?.question)))
+    }
+
     pub(super) fn holds(&self) -> Vec<HoldId> {
         let live = self.holds.iter().enumerate().filter(|(_, hold)| hold.is_some());
         live.map(|(id, _)| HoldId(id)).collect()

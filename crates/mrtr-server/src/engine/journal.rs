@@ -254,11 +254,6 @@ impl Journal {
         self.put(name, kind, detail, leaf)
     }
 
-    /// Steps that were started, and of which no outcome is known.
-    pub(crate) fn started_steps(&self) -> impl Iterator<Item = &str> {
-        self.all().filter(|entry| entry.kind() == EntryKind::StepStarted).map(View::name)
-    }
-
     pub(crate) fn has_visited(&self, key: &str) -> bool {
         self.get(Space::Visit, key).is_some()
     }

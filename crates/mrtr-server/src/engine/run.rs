@@ -11,7 +11,8 @@ use super::deadline::Deadline;
 use super::journal::Journal;
 use super::outcome::RunReport;
 use super::recorder::Recorder;
-use super::state::Run;
+use super::state::{Rest, Run};
+use super::unpolled::UnpolledSince;
 use crate::error::Failure;
 
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
@@ -35,6 +36,7 @@ where
     let mut recorder = Recorder::default();
     // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
     let mut stopping = run.context.stop.clone().map(|signal| Box::pin(async move { signal.wait().await }));
+    let mut unpolled = UnpolledSince::new(&*run.context.shared.clock);
     let mut seen = 0;
     let returned = poll_fn(|cx| {
         loop {
@@ -53,15 +55,21 @@ where
             if stopping.as_mut().is_some_and(|stopping| stopping.as_mut().poll(cx).is_ready()) {
                 stopping = None;
             }
-            match run.at_rest(cx.waker()).filter(|_| recorder.is_idle()) {
-                None if deadline.poll(cx).is_ready() => {
+            match run.rest(cx.waker()) {
+                // Once more, until no new question appears: what was just answered may have opened the next branch.
+                Rest::At(turns) if recorder.is_idle() && turns > seen => seen = turns,
+                Rest::At(_) if recorder.is_idle() => return Poll::Ready(None),
+                Rest::AfterSteps if unpolled.look(&run, cx) => {}
+                rest => {
+                    if !matches!(rest, Rest::AfterSteps) {
+                        unpolled.forget();
+                    }
+                    if deadline.poll(cx).is_pending() {
+                        return Poll::Pending;
+                    }
                     run.is_overdue();
                     return Poll::Ready(None);
                 }
-                None => return Poll::Pending,
-                // Once more, until no new question appears: what was just answered may have opened the next branch.
-                Some(asked) if asked > seen => seen = asked,
-                Some(_) => return Poll::Ready(None),
             }
         }
     })

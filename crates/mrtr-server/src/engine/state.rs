@@ -5,6 +5,7 @@ mod questions;
 mod races;
 mod settling;
 mod steps;
+mod unpolled;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -18,6 +19,7 @@ use super::name::is_name;
 use super::outbox::{Batch, Outbox};
 use super::place::{self, Within};
 use super::stop::{StopReason, StopSignal};
+use super::watch::Watch;
 use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
 use crate::engine::context::{JournalLimit, RunContext};
 use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
@@ -31,12 +33,16 @@ pub(crate) use races::RaceStart;
 use settling::{HeldQuestion, LookAgain};
 pub(crate) use settling::{Otherwise, Unsettled};
 pub(crate) use steps::StepStart;
+use steps::StepUse;
+pub(super) use unpolled::Unpolled;
 
 pub(crate) struct Run {
     pub(crate) context: RunContext,
     state: Mutex<State>,
     /// Wakes the runner when something happens that its handler's own wakers do not tell of.
     runner: AtomicWaker,
+    /// Watches the first of the steps that are under way.
+    pub(super) watch: Watch,
 }
 
 struct State {
@@ -56,7 +62,9 @@ struct State {
     /// up by hand has no meaning yet.
     read: Names<Option<u64>>,
     /// The steps and races of this run, and whether each was begun in it.
-    steps: Names<bool>,
+    steps: Names<StepUse>,
+    /// Whether the run's own watch watches a step.
+    watches: bool,
     /// How many steps and checks must end before the run may.
     in_flight: usize,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
@@ -95,6 +103,16 @@ pub(crate) enum Ending {
     Failed(Failure),
 }
 
+/// Whether a run may end.
+pub(super) enum Rest {
+    /// It goes on.
+    None,
+    /// Something waits for the steps and checks that are under way.
+    AfterSteps,
+    /// There is nothing to wait for but answers; the handler was to be polled once more so often.
+    At(usize),
+}
+
 /// Whether a call on the flow goes on.
 pub(crate) enum Admission {
     /// It does, in this branch.
@@ -122,6 +140,7 @@ impl Run {
             held_calls: HeldCalls::default(),
             read: Names::new(),
             steps: Names::new(),
+            watches: false,
             in_flight: 0,
             given_up: Vec::new(),
             raced: false,
@@ -133,7 +152,7 @@ impl Run {
             ending: None,
             over: false,
         };
-        Self { context, state: Mutex::new(state), runner: AtomicWaker::new() }
+        Self { context, state: Mutex::new(state), runner: AtomicWaker::new(), watch: Watch::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -168,13 +187,18 @@ impl Run {
         state.branches.living(branch)
     }
 
-    /// How often the handler was to be polled once more, if there is nothing to wait for but answers. The waker is kept
-    /// for what happens from now on: first it, then the look, so that nothing falls between.
-    pub(super) fn at_rest(&self, runner: &Waker) -> Option<usize> {
+    /// Whether there is nothing to wait for but answers. The waker is kept for what happens from now on: first it, then
+    /// the look, so that nothing falls between.
+    pub(super) fn rest(&self, runner: &Waker) -> Rest {
         self.runner.register(runner);
         let state = self.state();
         let over = state.ending.is_some() || state.asks() || self.stopped().is_some();
-        (over && state.in_flight == 0 && state.outbox.is_empty()).then_some(state.turns)
+        match state.in_flight {
+            0 if over && state.outbox.is_empty() => Rest::At(state.turns),
+            0 => Rest::None,
+            _ if over || !state.held_calls.is_empty() => Rest::AfterSteps,
+            _ => Rest::None,
+        }
     }
 
     /// Whether no step is under way, as one may be that the handler has let out of its hands.
@@ -479,7 +503,8 @@ impl State {
 
     /// Steps that were begun in this run and have not ended.
     fn steps_under_way(&self) -> Vec<&str> {
-        self.journal.started_steps().filter(|name| self.steps.get(name) == Some(&true)).collect()
+        let steps = self.steps.iter().filter(|(_, step)| matches!(step, StepUse::UnderWay(_)));
+        steps.map(|(name, _)| name).collect()
     }
 
     /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too

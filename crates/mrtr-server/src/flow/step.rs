@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{pending, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::engine::journal::{Leaf, StepEntry};
-use crate::engine::{Run, StepStart, Within};
+use crate::engine::{Run, StepStart, Watcher, Within};
 use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -26,7 +27,7 @@ use crate::error::{Failure, FlowError};
 /// ```
 #[must_use = "a step starts when it is awaited"]
 pub struct Step<'a, W> {
-    run: &'a Run,
+    run: &'a Arc<Run>,
     name: String,
     work: W,
     options: Options,
@@ -234,9 +235,9 @@ where
             StepStart::Closed => Err(FlowError::Closed),
             StepStart::Interrupted => Err(FlowError::Interrupted { step: name }),
             StepStart::Recorded(entry) => or_park(read(run, &name, &entry)).await,
-            StepStart::Start => {
+            StepStart::Start(watcher) => {
                 let under_way = run.step_guard(&name);
-                let read = perform(run, &name, work, options).await.and_then(|entry| {
+                let read = watched(run, &watcher, perform(run, &name, work, options)).await.and_then(|entry| {
                     let read = read(run, &name, &entry);
                     run.finish_step(&name, &entry);
                     read
@@ -246,6 +247,12 @@ where
             }
         }
     }
+}
+
+/// Polls a step that is under way, so that the run knows whether it was woken and left unpolled.
+async fn watched<F: Future>(run: &Arc<Run>, watcher: &Watcher, step: F) -> F::Output {
+    let (mut step, watch, waker) = (pin!(step), watcher.watch(run), watcher.waker(run));
+    poll_fn(|cx| watch.poll(&waker, cx, |cx| step.as_mut().poll(cx))).await
 }
 
 /// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.

@@ -2,9 +2,10 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
-use std::task::Poll;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
 
-use crate::engine::{HoldId, Run, Unsettled, Within};
+use crate::engine::{HoldId, Run, Unsettled, Watch, Within};
 use crate::error::FlowError;
 
 /// Runs the check of a question. What it finds is recorded, and is what the question gives; if it finds nothing, the
@@ -16,9 +17,15 @@ pub(super) async fn settle<T>(
     check: impl Future<Output = Option<T>>,
     record: impl FnOnce(&T),
 ) -> Result<T, FlowError> {
-    let mut question = Checked { run, key, unsettled, hold: None, is_unsettled: false };
+    let watch = Arc::new(Watch::default());
+    let waker = Waker::from(Arc::clone(&watch));
+    let mut question = Checked { run, key, unsettled, watch, hold: None, is_unsettled: false };
     let mut check = pin!(run.inside(Within::Until, key, check));
-    let found = poll_fn(|cx| if question.is_checked() { check.as_mut().poll(cx) } else { Poll::Pending }).await;
+    let found = poll_fn(|cx| match question.is_checked() {
+        true => question.watch.poll(&waker, cx, |cx| check.as_mut().poll(cx)),
+        false => Poll::Pending,
+    })
+    .await;
     match found {
         Some(Some(found)) => {
             record(&found);
@@ -42,6 +49,7 @@ struct Checked<'a, U: Fn() -> Unsettled> {
     run: &'a Run,
     key: &'a str,
     unsettled: U,
+    watch: Arc<Watch>,
     /// What it holds, once it was polled and until it is settled.
     hold: Option<HoldId>,
     /// Whether its check has found nothing.
@@ -54,7 +62,7 @@ impl<U: Fn() -> Unsettled> Checked<'_, U> {
     fn is_checked(&mut self) -> bool {
         let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));
         is_checked.unwrap_or_else(|| {
-            let hold = *self.hold.insert(self.run.begin_check(self.key, (self.unsettled)()));
+            let hold = *self.hold.insert(self.run.begin_check(self.key, (self.unsettled)(), &self.watch));
             if self.is_unsettled {
                 self.run.check_said_no(hold);
             }

@@ -59,8 +59,12 @@ impl<V> Names<V> {
         self.place(name).is_some()
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&V> {
-        self.place(name).map(|place| &self.entries[place].1)
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut V> {
+        self.place(name).map(|place| &mut self.entries[place].1)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
     }
 
     /// What is kept under a name, which is this if nothing was.
@@ -121,7 +125,8 @@ mod tests {
         }
         *names.get_or_insert("3333", 0) += 100;
         let long = "20".repeat(21);
-        assert_eq!((names.get("3333"), names.get(&long), names.get("other")), (Some(&103), Some(&20), None));
+        let mut get = |name: &str| names.get_mut(name).copied();
+        assert_eq!((get("3333"), get(&long), get("other")), (Some(103), Some(20), None));
         assert_eq!(*names.get_or_insert("other", 7), 7);
         let all: Vec<_> = names.names().collect();
         assert_eq!((all.len(), all[0], all[3 * FEW]), (3 * FEW + 1, "0", "other"));

@@ -104,6 +104,26 @@ async fn what_a_handler_returns_past_a_check_that_it_dropped_does_not_count() {
     first_round(handler, &["pay"], &[]).await;
 }
 
+/// Nothing polls the check any more: it will never say anything.
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_kept_by_reference_while_its_check_runs_is_asked() {
+    async fn url(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut pay =
+            pin!(flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_no).into_future());
+        tokio::select! { _ = &mut pay => {} () = sleep(MOMENT) => {} }
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    async fn decision(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let decided = || async { slow_no().await.then_some(1) };
+        let sign_off = flow.ask::<Approval>("pay", HashMap::new()).until(decided);
+        let mut sign_off = pin!(sign_off.into_future());
+        tokio::select! { _ = &mut sign_off => {} () = sleep(MOMENT) => {} }
+        Ok(flow.step("ship", effects.work("ship")).await?)
+    }
+    first_round(url, &["pay"], &[]).await;
+    first_round(decision, &["pay"], &[]).await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_check_begins_in_the_same_run_when_it_says_yes() {
     async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {

@@ -1,6 +1,6 @@
 //! Races in a run: who won is an entry, and stays so.
 
-use super::{Admission, Ending, Run};
+use super::{Admission, Ending, Run, StepUse};
 use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
@@ -26,7 +26,7 @@ impl Run {
             Admission::Park => return RaceStart::Park,
             Admission::Closed => return RaceStart::Closed,
         }
-        let mistake = if state.steps.insert_new(name, false) {
+        let mistake = if state.steps.insert_new(name, StepUse::Named) {
             match state.journal.step(name) {
                 None => {
                     state.raced = true;

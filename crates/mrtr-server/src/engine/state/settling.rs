@@ -1,12 +1,13 @@
 //! Questions from their first poll on: what each is waiting for, and what becomes of one that is dropped or withdrawn.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Ending, Run, State, cost};
-use crate::engine::Question;
 use crate::engine::branches::{HoldId, PassedOver};
 use crate::engine::journal::{Asked, EntryKind};
 use crate::engine::place::here;
+use crate::engine::{Question, Watch};
 use crate::error::{Failure, FlowError};
 
 /// A question that was polled and is not answered.
@@ -22,7 +23,7 @@ pub(super) enum Stage {
     /// It was first polled after another had been passed over, and is not asked unless a race takes that one back.
     Behind(Unsettled),
     /// Its check, before which the run does not end.
-    Checking(Unsettled),
+    Checking(Unsettled, Arc<Watch>),
     /// Its answer.
     Open,
     /// A visit that the user consented to, which is looked for again in a later run.
@@ -78,11 +79,11 @@ impl Run {
 
     /// Takes note that a question was polled whose check is to run, from the branch that is being polled. If another
     /// question was passed over, it does not run.
-    pub(crate) fn begin_check(&self, key: &str, unsettled: Unsettled) -> HoldId {
+    pub(crate) fn begin_check(&self, key: &str, unsettled: Unsettled, watch: &Arc<Watch>) -> HoldId {
         let mut state = self.state();
         let at = self.branch_here(&state);
         let runs = state.branches.passed_over().next().is_none();
-        let waiting = if runs { Stage::Checking(unsettled) } else { Stage::Behind(unsettled) };
+        let waiting = if runs { Stage::Checking(unsettled, Arc::clone(watch)) } else { Stage::Behind(unsettled) };
         state.in_flight += usize::from(runs);
         state.branches.hold(at, HeldQuestion { key: key.to_owned(), stage: waiting })
     }
@@ -93,7 +94,7 @@ impl Run {
         let mut state = self.state();
         let at = self.branch_here(&state);
         state.branches.polled(hold, at);
-        state.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(_)))
+        state.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(..)))
     }
 
     /// Takes note that a question was polled again, maybe elsewhere. False if it was withdrawn: where it is awaited all the
@@ -117,10 +118,11 @@ impl Run {
     pub(crate) fn check_said_no(&self, hold: HoldId) -> Option<FlowError> {
         let mut state = self.state();
         let HeldQuestion { stage, .. } = state.branches.question_mut(hold)?;
-        if let Stage::Checking(Unsettled { otherwise: Otherwise::Refused(_), .. }) = stage {
+        if let Stage::Checking(Unsettled { otherwise: Otherwise::Refused(_), .. }, _) = stage {
             let question = state.branches.release(hold)?;
             state.left(&question);
-            let Stage::Checking(Unsettled { reworded, otherwise: Otherwise::Refused(error) }) = question.stage else {
+            let Stage::Checking(Unsettled { reworded, otherwise: Otherwise::Refused(error) }, _) = question.stage
+            else {
                 return None;
             };
             state.wake_held_calls();
@@ -134,7 +136,7 @@ impl Run {
     pub(crate) fn check_failed(&self, hold: HoldId) {
         let mut state = self.state();
         let Some(question) = state.branches.question_mut(hold) else { return };
-        let was_checked = matches!(std::mem::replace(&mut question.stage, Stage::Failed), Stage::Checking(_));
+        let was_checked = matches!(std::mem::replace(&mut question.stage, Stage::Failed), Stage::Checking(..));
         state.in_flight -= usize::from(was_checked);
     }
 
@@ -151,7 +153,7 @@ impl Run {
             return;
         }
         let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
-        let (key, was_checked) = (key.clone(), matches!(stage, Stage::Checking(_)));
+        let (key, was_checked) = (key.clone(), matches!(stage, Stage::Checking(..)));
         if was_checked {
             self.settle_otherwise(&mut state, hold);
         }
@@ -198,12 +200,12 @@ impl Run {
     }
 
     /// Does with a question what is to be done if no check settles it.
-    fn settle_otherwise(&self, state: &mut State, hold: HoldId) {
+    pub(super) fn settle_otherwise(&self, state: &mut State, hold: HoldId) {
         let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
         let key = key.clone();
-        let was_checked = matches!(stage, Stage::Checking(_));
+        let was_checked = matches!(stage, Stage::Checking(..));
         let unsettled = match std::mem::replace(stage, Stage::Failed) {
-            Stage::Behind(unsettled) | Stage::Checking(unsettled) => unsettled,
+            Stage::Behind(unsettled) | Stage::Checking(unsettled, _) => unsettled,
             other => {
                 *stage = other;
                 return;
@@ -267,7 +269,7 @@ impl Run {
 impl State {
     /// A question holds nothing any more: nor does its check hold the end of the run off.
     fn left(&mut self, question: &HeldQuestion) {
-        self.in_flight -= usize::from(matches!(question.stage, Stage::Checking(_)));
+        self.in_flight -= usize::from(matches!(question.stage, Stage::Checking(..)));
     }
 
     /// The visits that are looked for again.
@@ -280,7 +282,7 @@ impl State {
 
     /// The questions whose checks run.
     pub(super) fn checks_under_way(&self) -> impl Iterator<Item = &str> {
-        let checking = |question: &&HeldQuestion| matches!(question.stage, Stage::Checking(_));
+        let checking = |question: &&HeldQuestion| matches!(question.stage, Stage::Checking(..));
         self.branches.questions().filter(checking).map(|question| &*question.key)
     }
 }

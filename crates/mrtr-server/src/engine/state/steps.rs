@@ -1,13 +1,28 @@
 //! Steps in a run, and whatever else must not happen twice or half.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
+use crate::engine::Watcher;
 use crate::engine::branches::BranchId;
 use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
+
+/// What a name of a step or a race was used for in a run.
+#[derive(Debug)]
+pub(super) enum StepUse {
+    /// Something of this name was come by, and nothing begun.
+    Named,
+    /// A step was begun, and has not ended.
+    UnderWay(Watcher),
+    /// The run has given it up, since nothing polls it.
+    Left,
+    /// It has ended, or was dropped.
+    Ended,
+}
 
 /// What a step finds under its name.
 pub(crate) enum StepStart {
@@ -15,7 +30,8 @@ pub(crate) enum StepStart {
     Park,
     /// Its run has ended.
     Closed,
-    Start,
+    /// It begins, watched by this.
+    Start(Watcher),
     Interrupted,
     Recorded(StepEntry),
 }
@@ -155,8 +171,13 @@ impl Run {
 }
 
 impl State {
+    /// What watches the next step: the run itself, if it does not watch another.
+    fn watcher(&mut self) -> Watcher {
+        if std::mem::replace(&mut self.watches, true) { Watcher::Own(Arc::default()) } else { Watcher::Run }
+    }
+
     fn start_step(&mut self, name: &str, idempotent: bool) -> StepStart {
-        if !self.steps.insert_new(name, false) {
+        if !self.steps.insert_new(name, StepUse::Named) {
             let text =
                 format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
             self.ending = Some(Ending::Failed(Failure::misuse(text)));
@@ -184,8 +205,9 @@ impl State {
                     self.size += cost(name, 0);
                 }
                 self.in_flight += 1;
-                *self.steps.get_or_insert(name, true) = true;
-                StepStart::Start
+                let watcher = self.watcher();
+                *self.steps.get_or_insert(name, StepUse::Named) = StepUse::UnderWay(watcher.clone());
+                StepStart::Start(watcher)
             }
             Some(entry) => StepStart::Recorded(entry),
         }
@@ -213,14 +235,21 @@ impl Drop for StepGuard<'_> {
         if !self.ended && !state.over && !std::thread::panicking() {
             self.run.mark_dropped(&mut state, self.name);
         }
-        self.run.leave(state);
+        self.run.leave(state, self.name);
     }
 }
 
 impl Run {
     /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
-    fn leave(&self, mut state: std::sync::MutexGuard<'_, State>) {
-        state.in_flight -= 1;
+    fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
+        let step = state.steps.get_or_insert(name, StepUse::Named);
+        if let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Ended) {
+            state.in_flight -= 1;
+            if let Watcher::Run = watcher {
+                self.watch.clear();
+                state.watches = false;
+            }
+        }
         drop(state);
         if here(self.id()).is_none() {
             self.runner.wake();

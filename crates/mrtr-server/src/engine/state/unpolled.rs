@@ -1,0 +1,71 @@
+//! What a run makes of steps and checks that nothing polls while it waits for them.
+
+use super::settling::Stage;
+use super::steps::StepUse;
+use super::{Ending, Run};
+use crate::engine::branches::HoldId;
+use crate::error::Failure;
+
+/// A step or a check that was woken and has not been polled since.
+#[derive(Debug, PartialEq)]
+pub(in crate::engine) struct Unpolled {
+    what: What,
+    /// How often it had been polled before.
+    polls: u64,
+}
+
+#[derive(Debug, PartialEq)]
+enum What {
+    Step(String),
+    Check(HoldId),
+}
+
+impl Run {
+    /// The steps and checks that were woken and not polled since, as far as something waits for their end: of steps,
+    /// questions that could be asked; of checks, also calls that their question holds.
+    pub(in crate::engine) fn unpolled(&self) -> Vec<Unpolled> {
+        let state = self.state();
+        let mut unpolled = Vec::new();
+        if state.asks() {
+            for (name, step) in state.steps.iter() {
+                if let StepUse::UnderWay(watcher) = step
+                    && let Some(polls) = watcher.watch(self).unpolled()
+                {
+                    unpolled.push(Unpolled { what: What::Step(name.to_owned()), polls });
+                }
+            }
+        }
+        if state.asks() || !state.held_calls.is_empty() || state.ending.is_some() {
+            for (hold, question) in state.branches.held_questions() {
+                if let Stage::Checking(_, watch) = &question.stage
+                    && let Some(polls) = watch.unpolled()
+                {
+                    unpolled.push(Unpolled { what: What::Check(hold), polls });
+                }
+            }
+        }
+        unpolled
+    }
+
+    /// Waits no longer for what nothing polls. A step is in doubt, which is a mistake of the handler's; a question is
+    /// asked without its check.
+    pub(in crate::engine) fn give_up_unpolled(&self, Unpolled { what, .. }: &Unpolled) {
+        let mut state = self.state();
+        match what {
+            What::Check(hold) => self.settle_otherwise(&mut state, *hold),
+            What::Step(name) => {
+                let Some(step) = state.steps.get_mut(name) else { return };
+                let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Left) else { return };
+                watcher.watch(self).leave();
+                state.in_flight -= 1;
+                let asked: Vec<_> = state.open.keys().map(|key| format!("`{key}`")).collect();
+                let text = format!(
+                    "the step `{name}` was begun, and is kept and not polled while the flow asks {}: it cannot end, and \
+                     the run cannot wait for it. `flow.join` does both at once; or await the step before the question",
+                    if asked.is_empty() { "for a visit".to_owned() } else { asked.join(", ") }
+                );
+                state.ending = Some(Ending::Failed(Failure::misuse(text)));
+            }
+        }
+    }
+}

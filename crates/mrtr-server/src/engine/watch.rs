@@ -1,0 +1,104 @@
+//! Whether what was begun is polled when it was woken.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use futures_util::task::AtomicWaker;
+
+use super::state::Run;
+
+/// Watches one step or check: passes on that it was woken, and remembers it until it is polled.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// Who polls it.
+    poller: AtomicWaker,
+    woken: AtomicBool,
+    polls: AtomicU64,
+    /// Whether the run has given it up: it is not polled any more.
+    left: AtomicBool,
+}
+
+impl Watch {
+    fn woke(&self) {
+        self.woken.store(true, Ordering::Release);
+        self.poller.wake();
+    }
+
+    /// Polls what is watched, with a waker that tells of it.
+    pub(crate) fn poll<T>(
+        &self,
+        waker: &Waker,
+        cx: &Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        if self.left.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        self.poller.register(cx.waker());
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        self.woken.store(false, Ordering::Release);
+        poll(&mut Context::from_waker(waker))
+    }
+
+    /// How often it was polled before it was woken, if it was and has not been polled since.
+    pub(super) fn unpolled(&self) -> Option<u64> {
+        let is_left = self.left.load(Ordering::Relaxed);
+        (!is_left && self.woken.load(Ordering::Acquire)).then(|| self.polls.load(Ordering::Relaxed))
+    }
+
+    /// Has it polled no more.
+    pub(super) fn leave(&self) {
+        self.left.store(true, Ordering::Relaxed);
+    }
+
+    /// Is used for another step from now on.
+    pub(super) fn clear(&self) {
+        drop(self.poller.take());
+        self.left.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Wake for Watch {
+    fn wake(self: Arc<Self>) {
+        self.woke();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.woke();
+    }
+}
+
+/// Most runs have one step under way at a time, which the run itself watches: that takes no allocation.
+impl Wake for Run {
+    fn wake(self: Arc<Self>) {
+        self.watch.woke();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.watch.woke();
+    }
+}
+
+/// What watches a step that is under way.
+#[derive(Debug, Clone)]
+pub(crate) enum Watcher {
+    Run,
+    Own(Arc<Watch>),
+}
+
+impl Watcher {
+    pub(crate) fn watch<'a>(&'a self, run: &'a Run) -> &'a Watch {
+        match self {
+            Self::Run => &run.watch,
+            Self::Own(watch) => watch,
+        }
+    }
+
+    pub(crate) fn waker(&self, run: &Arc<Run>) -> Waker {
+        match self {
+            Self::Run => Arc::clone(run).into(),
+            Self::Own(watch) => Arc::clone(watch).into(),
+        }
+    }
+}

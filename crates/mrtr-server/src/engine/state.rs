@@ -19,7 +19,7 @@ use super::name::is_name;
 use super::outbox::{Batch, Outbox};
 use super::place::{self, Within};
 use super::stop::{StopReason, StopSignal};
-use super::watch::Watch;
+use super::watch::{Watch, Watcher};
 use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
 use crate::engine::context::{JournalLimit, RunContext};
 use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
@@ -63,8 +63,8 @@ struct State {
     read: Names<Option<u64>>,
     /// The steps and races of this run, and whether each was begun in it.
     steps: Names<StepUse>,
-    /// Whether the run's own watch watches a step.
-    watches: bool,
+    /// The run's own watch, while it watches no step.
+    free_watcher: Option<Watcher>,
     /// How many steps and checks must end before the run may.
     in_flight: usize,
     /// Steps that wait for ever, because the handler dropped them in an earlier run.
@@ -140,7 +140,7 @@ impl Run {
             held_calls: HeldCalls::default(),
             read: Names::new(),
             steps: Names::new(),
-            watches: false,
+            free_watcher: Some(Watcher::Run),
             in_flight: 0,
             given_up: Vec::new(),
             raced: false,

@@ -21,9 +21,11 @@ pub(super) async fn settle<T>(
     let waker = Waker::from(Arc::clone(&watch));
     let mut question = Checked { run, key, unsettled, watch, hold: None, is_unsettled: false };
     let mut check = pin!(run.inside(Within::Until, key, check));
-    let found = poll_fn(|cx| match question.is_checked() {
-        true => question.watch.poll(&waker, cx, |cx| check.as_mut().poll(cx)),
-        false => Poll::Pending,
+    let found = poll_fn(|cx| {
+        if !question.is_checked() {
+            return Poll::Pending;
+        }
+        question.watch.poll(&waker, cx, |cx| check.as_mut().poll(cx))
     })
     .await;
     match found {

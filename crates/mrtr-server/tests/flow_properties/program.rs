@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use mrtr_schema::sampling::{CreateMessageParams, SamplingMessage};
 use mrtr_server::flow::{FormQuestion, QuestionKind};
@@ -39,6 +40,14 @@ pub(crate) enum Op {
     Branch(Vec<Op>),
     /// `flow.race` of a form and a step, either way round.
     Race(Step, bool),
+    /// `flow.race` of two branches.
+    RaceBranches(Vec<Op>, Vec<Op>),
+    /// A step that is polled once and kept, before the rest and after.
+    KeepStep(Step, Vec<Op>),
+    /// One form in two members of a join, of which one goes on without it.
+    Shared(Vec<Op>),
+    /// A join that is polled once, told to go on by a channel after a question was polled, and then awaited.
+    Told(Ask, Vec<Op>),
     /// A step that `select!` drops half-way.
     Abandon,
     /// A step that takes too long, by its own timeout or by one around it.
@@ -73,6 +82,8 @@ pub(crate) struct Ask {
     pub(crate) pinned: bool,
     /// Whether the handler goes on after a refusal.
     pub(crate) swallowed: bool,
+    /// Whether its check takes time, if it has one.
+    pub(crate) slow: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,7 +104,7 @@ pub(crate) enum Mode {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Step {
     fails: bool,
-    pauses: u8,
+    pub(crate) pauses: u8,
 }
 
 pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
@@ -119,6 +130,10 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
             (any_ask(), ops()).prop_map(|(ask, rest)| Op::Caught(ask, rest)),
             ops().prop_map(Op::Branch),
             ops().prop_map(Op::Scope),
+            (ops(), ops()).prop_map(|(left, right)| Op::RaceBranches(left, right)),
+            (any_step(), ops()).prop_map(|(step, rest)| Op::KeepStep(step, rest)),
+            ops().prop_map(Op::Shared),
+            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Told(ask, rest)),
         ]
     });
     let misuse = prop_oneof![
@@ -138,10 +153,10 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
 
 fn any_ask() -> impl Strategy<Value = Ask> {
     let kind =
-        prop_oneof![4 => Just(Kind::Form), 1 => Just(Kind::Roots), 1 => Just(Kind::Sample), 1 => Just(Kind::Url)];
+        prop_oneof![4 => Just(Kind::Form), 1 => Just(Kind::Roots), 1 => Just(Kind::Sample), 3 => Just(Kind::Url)];
     let mode = prop_oneof![3 => Just(Mode::Required), 1 => Just(Mode::FullAnswer), 1 => Just(Mode::Optional)];
-    let ask = |(kind, mode, pinned, swallowed)| Ask { kind, mode, pinned, swallowed };
-    (kind, mode, prop::bool::weighted(0.2), any::<bool>()).prop_map(ask)
+    let ask = |(kind, mode, pinned, swallowed, slow)| Ask { kind, mode, pinned, swallowed, slow };
+    (kind, mode, prop::bool::weighted(0.2), any::<bool>(), any::<bool>()).prop_map(ask)
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -183,12 +198,13 @@ impl Place {
     }
 }
 
+/// Runs a part of a program, and gives the questions that come before what follows it.
 pub(crate) fn interpret<'a>(
     flow: &'a Flow,
     ops: &'a [Op],
     mut place: Place,
     world: &'a World,
-) -> Pin<Box<dyn Future<Output = Result<(), FlowError>> + Send + 'a>> {
+) -> Pin<Box<dyn Future<Output = Result<Vec<String>, FlowError>> + Send + 'a>> {
     Box::pin(async move {
         for (number, op) in ops.iter().enumerate() {
             let name = format!("{}{number}", place.path);
@@ -226,7 +242,8 @@ pub(crate) fn interpret<'a>(
                         interpret(flow, left, inside.inside("l"), world),
                         interpret(flow, right, inside.inside("r"), world)
                     );
-                    left.and(right)?;
+                    place.after.extend(left?);
+                    place.after.extend(right?);
                 }
                 Op::Select(asked, rest) => {
                     let mut past = place.inside(number);
@@ -234,7 +251,7 @@ pub(crate) fn interpret<'a>(
                     tokio::select! {
                         biased;
                         answered = ask(flow, *asked, &name, &place, world) => answered?,
-                        () = ready(()) => interpret(flow, rest, past, world).await?,
+                        () = ready(()) => drop(interpret(flow, rest, past, world).await?),
                     }
                     place.after.push(place.full(&name));
                 }
@@ -259,7 +276,7 @@ pub(crate) fn interpret<'a>(
                 trick => tricks::perform(flow, trick, number, &mut place, world).await?,
             }
         }
-        Ok(())
+        Ok(place.after)
     })
 }
 
@@ -293,7 +310,12 @@ pub(crate) async fn ask(flow: &Flow, ask: Ask, name: &str, place: &Place, world:
                 .await
         }
         Kind::Url => {
-            let done = || async { world.is_visited(&full) };
+            let done = || async {
+                if ask.slow {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                world.is_visited(&full)
+            };
             flow.elicit_url(name, "Go", "https://example.com").until(done).await
         }
     };

@@ -42,6 +42,10 @@ pub(crate) async fn perform(
             place.after.push(place.full(&format!("{name}f")));
             Ok(())
         }
+        Op::RaceBranches(left, right) => race_branches(flow, left, right, number, place, world).await,
+        Op::KeepStep(done, rest) => keep_step(flow, *done, rest, number, place, world).await,
+        Op::Shared(rest) => share(flow, rest, number, place, world).await,
+        Op::Told(asked, rest) => tell(flow, *asked, rest, number, place, world).await,
         Op::Race(done, step_first) => {
             let won = race(flow, *done, *step_first, &name, place, world).await;
             world.won(&place.full(&name), won);
@@ -105,6 +109,95 @@ async fn keep_join(flow: &Flow, rest: &[Op], number: usize, place: &mut Place, w
         kept.await?;
     }
     Ok(())
+}
+
+async fn race_branches(
+    flow: &Flow,
+    left: &[Op],
+    right: &[Op],
+    number: usize,
+    place: &mut Place,
+    world: &World,
+) -> Result<(), FlowError> {
+    // Two races of branches are told apart by their scopes.
+    let (inside, named) = (place.inside(number), flow.scope(format!("{}{number}", place.path)));
+    let branch = |ops, end| named.branch(interpret(flow, ops, inside.inside(end), world));
+    let raced = named.race((branch(left, "l"), branch(right, "r"))).await?;
+    let (won, after) = match raced {
+        Race2::First(after) => ("left", after),
+        Race2::Second(after) => ("right", after),
+    };
+    world.won(&place.full(&format!("{}{number}", place.path)), won);
+    // What the winner passed over was passed over; what the other asked is asked no more.
+    place.after.extend(after?);
+    Ok(())
+}
+
+/// A step that nothing polls while the rest asks is a mistake, which is named.
+async fn keep_step(
+    flow: &Flow,
+    done: Step,
+    rest: &[Op],
+    number: usize,
+    place: &mut Place,
+    world: &World,
+) -> Result<(), FlowError> {
+    let (here, name) = (place.clone(), format!("{}{number}", place.path));
+    let mut kept = flow.step(&name, step(done, &name, &here, world)).into_future();
+    let ended = poll_once(kept.as_mut()).await;
+    if ended.is_none() {
+        world.may_be_misused();
+    }
+    place.after.extend(interpret(flow, rest, here.inside(number), world).await?);
+    if ended.is_none() {
+        kept.await.ok();
+    }
+    world.stepped(&here.full(&name));
+    Ok(())
+}
+
+async fn share(flow: &Flow, rest: &[Op], number: usize, place: &mut Place, world: &World) -> Result<(), FlowError> {
+    let (here, name) = (place.clone(), format!("{}{number}s", place.path));
+    place.after.push(here.full(&name));
+    let mut past = here.inside(number);
+    past.after.clone_from(&place.after);
+    let shared = form(flow, &name, &here, world).answer().into_future().map(drop).shared();
+    let waits = flow.branch(shared.clone());
+    let goes_on = flow.branch(async {
+        tokio::select! { biased; () = shared.clone() => {} () = std::future::ready(()) => {} }
+        interpret(flow, rest, past, world).await
+    });
+    place.after.extend(flow.join((waits, goes_on)).await?.1?);
+    Ok(())
+}
+
+async fn tell(
+    flow: &Flow,
+    asked: Ask,
+    rest: &[Op],
+    number: usize,
+    place: &mut Place,
+    world: &World,
+) -> Result<(), FlowError> {
+    let (here, name) = (place.clone(), format!("{}{number}", place.path));
+    place.after.push(here.full(&name));
+    let mut past = here.inside(number);
+    past.after.clone_from(&place.after);
+    let (send, told) = tokio::sync::oneshot::channel::<()>();
+    let waits = flow.branch(async {
+        told.await.ok();
+        interpret(flow, rest, past, world).await
+    });
+    let mut join = pin!(flow.join((waits,)));
+    assert!(poll_once(join.as_mut()).await.is_none());
+    let mut kept = pin!(ask(flow, asked, &name, &here, world));
+    let answered = poll_once(kept.as_mut()).await;
+    send.send(()).ok();
+    place.after.extend(join.await?.0?);
+    match answered {
+        Some(answered) => answered,
+        None => kept.await,
+    }
 }
 
 async fn race(flow: &Flow, done: Step, step_first: bool, name: &str, place: &Place, world: &World) -> &'static str {

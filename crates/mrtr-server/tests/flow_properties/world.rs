@@ -33,8 +33,9 @@ pub(crate) struct Run {
     pub(crate) asked: Vec<String>,
     /// In which words.
     pub(crate) wordings: Vec<(String, String)>,
-    /// Whether the handler did what none may do.
+    /// Whether the handler did what none may do, or may have done it.
     pub(crate) misused: bool,
+    pub(crate) may_be_misused: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -103,8 +104,16 @@ impl World {
         self.inner().runs.last_mut().unwrap().misused = true;
     }
 
-    pub(crate) fn was_misused(&self) -> bool {
-        self.inner().runs.last().unwrap().misused
+    /// The handler keeps a step, and may ask meanwhile.
+    pub(crate) fn may_be_misused(&self) {
+        self.inner().runs.last_mut().unwrap().may_be_misused = true;
+    }
+
+    /// Whether a run that failed, or did not, is as the handler was.
+    pub(crate) fn is_fair(&self, failed: bool) -> bool {
+        let inner = self.inner();
+        let run = inner.runs.last().unwrap();
+        failed == run.misused || failed && run.may_be_misused
     }
 
     pub(crate) fn enter(&self, flow: &str) {

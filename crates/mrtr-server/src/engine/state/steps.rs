@@ -173,7 +173,7 @@ impl Run {
 impl State {
     /// What watches the next step: the run itself, if it does not watch another.
     fn watcher(&mut self) -> Watcher {
-        if std::mem::replace(&mut self.watches, true) { Watcher::Own(Arc::default()) } else { Watcher::Run }
+        self.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
     }
 
     fn start_step(&mut self, name: &str, idempotent: bool) -> StepStart {
@@ -247,7 +247,7 @@ impl Run {
             state.in_flight -= 1;
             if let Watcher::Run = watcher {
                 self.watch.clear();
-                state.watches = false;
+                state.free_watcher = Some(Watcher::Run);
             }
         }
         drop(state);

@@ -82,7 +82,7 @@ async fn a_step_that_was_not_woken_may_be_kept_for_as_long_as_it_takes() {
         let kept = flow.branch(async {
             let mut charge = flow.step("charge", after(LONG, &effects)).into_future();
             poll_once(charge.as_mut()).await;
-            sleep(LONG - MOMENT).await;
+            sleep(LONG / 2).await;
             charge.await
         });
         flow.join((asked, kept)).await?.1?;

@@ -101,6 +101,8 @@ struct State {
     one_way: VecDeque<OneWay>,
     sessions: u32,
     asked: i64,
+    /// How many answers it was sent.
+    one_way_sent: u32,
     /// How often the call was sent, and how often since the server has begun with it.
     sent: u32,
     begun: u32,
@@ -162,7 +164,8 @@ impl Hostile {
     async fn say(&self, said: Said, on_message: &mut (dyn FnMut(ServerMessage) + Send)) {
         let asked = {
             let mut state = self.0.state.lock().unwrap();
-            state.asked += 1;
+            // What is withdrawn is what was asked last.
+            state.asked += i64::from(matches!(said, Said::Ping | Said::Roots | Said::Form));
             state.asked
         };
         let ask = |method: &str, params: Value| {
@@ -173,7 +176,7 @@ impl Hostile {
             Said::Ping => on_message(ask("ping", json!({}))),
             Said::Roots => on_message(ask("roots/list", json!({}))),
             Said::Form => on_message(ask("elicitation/create", form)),
-            Said::Withdraw => on_message(notification("notifications/cancelled", json!({ "requestId": asked - 1 }))),
+            Said::Withdraw => on_message(notification("notifications/cancelled", json!({ "requestId": asked }))),
             Said::Progress => {
                 on_message(notification("notifications/progress", json!({ "progressToken": 1, "progress": 1 })));
             }
@@ -274,7 +277,11 @@ impl Transport for Hostile {
         if message.message.contains("notifications/initialized") {
             return Ok(());
         }
-        let next = self.0.state.lock().unwrap().one_way.pop_front().unwrap_or(OneWay::Taken);
+        let next = {
+            let mut state = self.0.state.lock().unwrap();
+            state.one_way_sent += 1;
+            state.one_way.pop_front().unwrap_or(OneWay::Taken)
+        };
         match next {
             OneWay::Taken => Ok(()),
             OneWay::SessionEnded => {
@@ -350,6 +357,46 @@ fn client(server: &Hostile, is_forced: bool) -> Client {
         .on_roots(|_| async { Ok::<_, String>(vec![Root::new("file:///src")]) })
         .on_elicit(|_| pending::<mrtr_schema::elicitation::ElicitResult>());
     if is_forced { builder.revision(Revision::V20251125).build() } else { builder.build() }
+}
+
+/// Tells when it is dropped.
+struct Dropped(tokio::sync::mpsc::UnboundedSender<()>);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_that_is_withdrawn_is_stopped_and_not_answered() {
+    let plan = Plan {
+        is_forced: true,
+        is_modern: false,
+        calls: vec![Sent::Begun(vec![Said::Form, Said::Wait, Said::Withdraw, Said::Wait, Said::Wait], End::Result)],
+        one_way: Vec::new(),
+    };
+    let server = Hostile::new(&plan);
+    let (dropped, mut is_dropped) = tokio::sync::mpsc::unbounded_channel();
+    let client = Client::builder(server.clone()).revision(Revision::V20251125).on_elicit(move |form| {
+        let dropped = Dropped(dropped.clone());
+        async move {
+            // The server withdraws the question after a second, and the call goes on for two more.
+            tokio::time::sleep(Duration::from_millis(1500)).await;
+            drop(dropped);
+            form.decline()
+        }
+    });
+    let begun = tokio::time::Instant::now();
+    let client = client.build();
+    let stopped = async {
+        is_dropped.recv().await;
+        begun.elapsed()
+    };
+    let (result, stopped) = tokio::join!(client.call_tool("t", json!({})), stopped);
+    result.unwrap();
+    assert!((1000..1400).contains(&stopped.as_millis()), "at once: {stopped:?}");
+    assert_eq!(server.0.state.lock().unwrap().one_way_sent, 0, "nothing was answered");
 }
 
 proptest! {

@@ -63,7 +63,7 @@ impl Sender {
                         && is_unavailable(&response)
                         && MethodInfo::of(request.method).only_reads =>
                 {
-                    tokio::time::sleep(retry_after(&response).unwrap_or(RETRY_PAUSE * attempt)).await;
+                    tokio::time::sleep(pause(&response, attempt)).await;
                     attempt += 1;
                 }
                 Ok(response) => return Ok(Sent { response, credentials: self.fingerprint(token.as_deref()) }),
@@ -186,10 +186,35 @@ fn is_unavailable(response: &Response) -> bool {
     response.status() == StatusCode::SERVICE_UNAVAILABLE
 }
 
-/// How long the server wants to be left alone, within reason.
-pub(super) fn retry_after(response: &Response) -> Option<Duration> {
-    let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds.min(MAX_WAIT)))
+/// How long to wait before a request is sent again here: as long as the server wants, within reason.
+fn pause(response: &Response, attempt: u32) -> Duration {
+    retry_after(response).map_or(RETRY_PAUSE * attempt, |wanted| wanted.min(MAX_WAIT))
 }
 
-const MAX_WAIT: u64 = 10;
+/// How long the server wants to be left alone.
+pub(super) fn retry_after(response: &Response) -> Option<Duration> {
+    let seconds = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds))
+}
+
+const MAX_WAIT: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_waits_here_as_long_as_its_server_wants_and_ten_seconds_at_most() {
+        let wanting = |seconds: &str| {
+            let response = http::Response::builder().status(503).header(RETRY_AFTER, seconds);
+            Response::from(response.body("").expect("a response"))
+        };
+        for (wanted, waited) in [("0", 0), ("3", 3), ("10", 10), ("11", 10), ("3600", 10), ("18446744073709551615", 10)]
+        {
+            assert_eq!(pause(&wanting(wanted), 1), Duration::from_secs(waited), "{wanted}");
+        }
+        for not_understood in ["", "-1", "soon", "18446744073709551616", "Wed, 21 Oct 2026 07:28:00 GMT"] {
+            assert_eq!(pause(&wanting(not_understood), 2), RETRY_PAUSE * 2, "{not_understood}");
+        }
+    }
+}

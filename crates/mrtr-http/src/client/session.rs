@@ -96,7 +96,7 @@ impl Sender {
                         break stream;
                     }
                     Ok(other) => return Err(not_resumed(other, &broken).await),
-                    Err(_) if failures < MAX_FAILURES => failures += 1,
+                    Err(_) if failures + 1 < MAX_FAILURES => failures += 1,
                     Err(error) => return Err(cannot_resume(&broken, &error)),
                 }
             };

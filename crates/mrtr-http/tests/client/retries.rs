@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use mrtr_client::{CallError, Client};
+use mrtr_client::{CallError, Client, RoundOutcome};
 use mrtr_http::HttpTransport;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::json;
@@ -119,6 +119,20 @@ async fn a_call_that_a_busy_server_has_not_begun_is_made_again() {
     let error = client(&scripted.url()).call_tool("tool", json!({})).await.unwrap_err();
     assert!(error.to_string().contains("The server is busy"), "{error}");
     assert_eq!(scripted.asked().len(), 1, "without a time the code may be an application's own");
+}
+
+#[tokio::test]
+async fn a_busy_server_is_left_alone_for_as_long_as_it_wants_and_an_hour_at_most() {
+    for (wanted, pause) in [("30", 30), ("3600", 3600), ("18446744073709551615", 3600)] {
+        let scripted = Scripted::start(move |_, asked| {
+            let body = asked.reply(json!({ "error": { "code": -3, "message": "The server is busy" } }));
+            Answer::with(503, &format!("Retry-After: {wanted}\r\nContent-Type: application/json\r\n"), &body)
+        })
+        .await;
+        let round = client(&scripted.url()).call_tool_once("tool", json!({})).await.unwrap();
+        let RoundOutcome::BackOff(_, waits) = round else { panic!("{round:?}") };
+        assert_eq!(waits.as_secs(), pause, "{wanted}");
+    }
 }
 
 #[test]

@@ -105,6 +105,39 @@ async fn er_4_no_fallback_after_a_recognised_modern_error() {
     }
 }
 
+/// The first answer says nothing of the era, so that the server is asked for its versions; the latest that both have is
+/// spoken from then on.
+#[tokio::test]
+async fn er_4_the_version_is_chosen_from_what_the_server_says_it_has() {
+    for (versions, chosen) in [
+        (json!(["draft-2026-02", "sep-2322", "2099-01-01"]), Revision::Sep2322),
+        (json!(["sep-2322", "draft-2026-02", "2025-11-25"]), Revision::Sep2322),
+        (json!(["draft-2026-02"]), Revision::Draft202602),
+        (json!(["draft-2026-02", "2026-07-28"]), Revision::Published),
+        (json!(["2099-01-01"]), Revision::Published),
+    ] {
+        let said = versions.clone();
+        let scripted = Scripted::start(move |number, asked| match asked.message["method"].as_str() {
+            Some("server/discover") => Answer::json(&asked.reply(json!({ "result": {
+                "resultType": "complete", "supportedVersions": said, "capabilities": {}, "ttlMs": 0,
+                "cacheScope": "private" } }))),
+            _ if number == 1 => {
+                Answer::json(&asked.reply(json!({ "error": { "code": -32000, "message": "not now" } })))
+            }
+            _ => Answer::json(&asked.reply(json!({ "result": { "resultType": "complete", "content": [] } }))),
+        })
+        .await;
+        let client = Client::builder(mrtr_http::HttpTransport::new(&scripted.url()).unwrap()).build();
+        assert!(client.call_tool("hello", json!({})).await.is_err());
+        assert_eq!((client.era(), client.revision()), (Some(Era::Modern), chosen), "{versions}");
+        client.call_tool("hello", json!({})).await.unwrap();
+        let asked = scripted.asked();
+        let version = &asked[2].message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+        let is_said = chosen == Revision::Published;
+        assert_eq!((asked.len(), version.is_string()), (3, is_said), "only the published one is said: {versions}");
+    }
+}
+
 /// A server without sessions may run what it does not quite understand, and fail in it.
 #[tokio::test]
 async fn er_4_what_a_server_may_have_run_is_not_sent_again() {

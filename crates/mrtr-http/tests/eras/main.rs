@@ -9,5 +9,6 @@ mod conversations;
 mod finding_out;
 mod front;
 mod hostile;
+mod resuming;
 mod sessions;
 mod tracker;

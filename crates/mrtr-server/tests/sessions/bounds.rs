@@ -93,6 +93,45 @@ async fn an_unused_session_of_ones_own_makes_way_and_never_one_in_use_or_another
 }
 
 #[tokio::test]
+async fn an_idle_session_of_another_caller_never_makes_way() {
+    let limits = SessionLimits { sessions: 3, sessions_of_caller: 2, ..SessionLimits::default() };
+    let clock = FixedClock::default();
+    let server = server(limits, &clock);
+    let open = async |name: &str| {
+        clock.advance(Duration::from_secs(1));
+        Legacy::calling_as(&server, "2025-11-25", &everything(), Some(caller(name))).await
+    };
+    // Bob's was unused for longest.
+    let bob = open("bob").await.unwrap();
+    let first = open("ann").await.unwrap();
+    let second = open("ann").await.unwrap();
+    assert!(open("cid").await.is_none(), "there are as many as there may be, and none is Cid's");
+    let third = open("ann").await.unwrap();
+    assert!(!first.end(), "of Ann's own, the older one made way");
+    assert!(second.end() && third.end() && bob.end());
+}
+
+#[tokio::test]
+async fn a_session_does_not_end_while_the_stream_of_its_call_is_read() {
+    let limits = SessionLimits { question_timeout: Duration::from_hours(24), ..SessionLimits::default() };
+    let clock = FixedClock::default();
+    let server = server(limits, &clock);
+    let (read, lost) = (Legacy::open(&server, "2025-11-25").await, Legacy::open(&server, "2025-11-25").await);
+    let (mut reading, mut losing) = (read.call("greet", json!({})).await, lost.call("greet", json!({})).await);
+    let asked = reading.question().await;
+    losing.question().await;
+    losing.disconnect();
+    for _ in 0..3 {
+        clock.advance(Duration::from_mins(31));
+        until("the one that is not read is removed", || server.sessions().open() == 1).await;
+    }
+    read.accept(&asked, json!({ "name": "Ann" })).await;
+    let asked = reading.question().await;
+    read.accept(&asked, json!({ "name": "Bob" })).await;
+    assert_eq!(reading.text().await, "Ann and Bob");
+}
+
+#[tokio::test]
 async fn an_idle_session_is_removed_and_one_in_use_is_not() {
     let clock = FixedClock::default();
     let server = server(SessionLimits::default(), &clock);

@@ -53,6 +53,23 @@ async fn a_question_that_was_not_seen_is_sent_again_and_one_that_was_is_not() {
 }
 
 #[tokio::test]
+async fn a_question_that_was_answered_is_not_sent_again() {
+    let client = client("2025-11-25", &Outside::default()).await;
+    let mut call = client.call("both", json!({})).await;
+    call.event().await.unwrap();
+    let beginning = call.last_event.clone();
+    let (one, other) = (call.question().await, call.question().await);
+    client.accept(&one, json!({ "name": "Ann" })).await;
+    call.disconnect();
+    // As if nothing had come yet.
+    call.last_event = beginning;
+    client.resume(&mut call);
+    assert_eq!(call.question().await, other, "the one that is open, and no other");
+    client.accept(&other, json!({ "name": "Bob" })).await;
+    assert_eq!(call.text().await, "Ann and Bob");
+}
+
+#[tokio::test]
 async fn a_response_that_was_lost_is_found_again() {
     let client = client("2025-11-25", &Outside::default()).await;
     let mut call = client.call("both", json!({})).await;

@@ -7,21 +7,20 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, EventKind, RoundOutcome, Stop};
+use mrtr_client::{Action, AnswerError, Call, CallError, Client, EventKind, Limits, RoundOutcome, Stop};
 use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
 use mrtr_schema::content::{Role, TextContent};
 use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::roots::ListRootsResult;
 use mrtr_schema::sampling::{CreateMessageResult, SamplingContent, ToolUseContent};
-use mrtr_schema::{JsonObject, Method, NamespacedInput, Revision};
+use mrtr_schema::{Json, JsonObject, Method, NamespacedInput, Revision};
 use mrtr_server::flow::Answered;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::common::{
-    InMemory, Login, asks_form, asks_roots, calls, complete, rooted, sent, state_only, text, within_a_minute,
-};
+use super::common::{InMemory, Login, asks_form, asks_roots, calls, complete, rooted, sent, state_only, text};
 
 /// Asks for roots under two keys.
 fn asks_two() -> Value {
@@ -116,27 +115,31 @@ async fn cl_4_the_fields_belong_to_that_retry_only() {
     assert_eq!(calls(&script)[1].1, json!({ "name": "t", "inputResponses": { "a": { "roots": [] } } }));
 }
 
+/// By hand: a client that has a question and asks nobody would go round in circles.
 #[test]
 fn cl_4_a_key_that_was_skipped_in_one_round_is_asked_in_the_next() {
+    let params = JsonObject::parse(r#"{"name": "t"}"#).unwrap();
+    let mut call = Call::new(Revision::Published, "tools/call", params, Limits::default(), 1);
+    let asked = |call: &Call| match call.action() {
+        Action::Gather(questions) => questions.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
+        other => panic!("it was asked: {other:?}"),
+    };
+    let sent = |call: &Call| match call.action() {
+        Action::Send(request) => serde_json::from_str::<Value>(request.params.get()).unwrap()["inputResponses"].take(),
+        other => panic!("all is answered: {other:?}"),
+    };
     let mut asks = asks_roots("first", Some("one"));
     asks["inputRequests"]["again"] = json!({ "method": "com.example/unknown" });
-    let script = Script::new().result(asks).result(asks_roots("again", Some("two"))).result(complete("done"));
-    let asked = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&asked);
-    let client = Client::builder(script.clone())
-        .on_roots(move |context| {
-            noted.lock().unwrap().push(context.key);
-            async { Ok::<_, String>(Vec::new()) }
-        })
-        .build();
-    // A client that has a question and asks nobody would go round in circles, without a pause in which to stop it.
-    within_a_minute(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(client.call_tool("t", json!({}))).unwrap();
-    });
-    assert_eq!(*asked.lock().unwrap(), ["first", "again"]);
-    assert_eq!(calls(&script)[1].1["inputResponses"], json!({ "first": { "roots": [] } }));
-    assert_eq!(calls(&script)[2].1["inputResponses"], json!({ "again": { "roots": [] } }));
+    call.replied(Ok(Json::from(asks).as_raw()), None);
+    assert_eq!(asked(&call), ["first", "again"]);
+    call.skipped("again").unwrap();
+    call.answered("first", &ListRootsResult::new([])).unwrap();
+    assert_eq!(sent(&call), json!({ "first": { "roots": [] } }));
+
+    call.replied(Ok(Json::from(asks_roots("again", Some("two"))).as_raw()), None);
+    assert_eq!(asked(&call), ["again"]);
+    call.answered("again", &ListRootsResult::new([])).unwrap();
+    assert_eq!(sent(&call), json!({ "again": { "roots": [] } }));
 }
 
 #[tokio::test]

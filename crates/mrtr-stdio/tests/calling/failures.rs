@@ -70,6 +70,8 @@ async fn lines_that_are_no_message_and_requests_are_passed_over() {
     let call = tokio::spawn(async move { client.call_tool("quick", json!({})).await });
     let id = server.hear().await["id"].clone();
     for line in [
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }).to_string(),
+        json!({ "jsonrpc": "2.0", "id": 3, "method": "roots/list" }).to_string(),
         "Server listening!".to_owned(),
         "[]".to_owned(),
         json!({ "jsonrpc": "2.0", "id": 1, "method": "elicitation/create", "params": {} }).to_string(),
@@ -82,6 +84,7 @@ async fn lines_that_are_no_message_and_requests_are_passed_over() {
     server.respond(&id, "done").await;
     let result = serde_json::to_value(call.await.unwrap().unwrap()).unwrap();
     assert_eq!(result["content"][0]["text"], "done");
+    assert_eq!(server.try_hear().await, None, "none of the requests was answered, a ping as little as the others");
 }
 
 #[tokio::test]

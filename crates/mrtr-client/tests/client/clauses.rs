@@ -71,11 +71,11 @@ async fn cl_1_nothing_is_sent_by_hand_while_one_of_two_questions_is_open() {
     let RoundOutcome::Asked(mut pending) = client.call_tool_once("t", json!({})).await.unwrap() else {
         panic!("it asks")
     };
-    pending.answer("b", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
+    pending.answer("b", &ListRootsResult::new([])).unwrap();
     let RoundOutcome::Asked(mut pending) = client.advance(pending).await.unwrap() else { panic!("one is open") };
     assert_eq!(script.sent().len(), 1);
     assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["a"]);
-    pending.answer("a", &mrtr_schema::roots::ListRootsResult::new([])).unwrap();
+    pending.answer("a", &ListRootsResult::new([])).unwrap();
     assert!(matches!(client.advance(pending).await.unwrap(), RoundOutcome::Complete(_)));
     assert_eq!(calls(&script)[1].1["inputResponses"].as_object().unwrap().len(), 2);
 }

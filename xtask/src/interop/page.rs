@@ -36,8 +36,8 @@ pub(super) fn text(cells: &[(Cell, Verdict)], shown: &[Shown], rows: &[Row]) -> 
     }
     page += &unasked();
     page += &scenarios();
-    page += &marks.absences();
-    page += &marks::faults(shown);
+    page += &marks.absences()?;
+    page += &marks::faults(shown)?;
     page += &beside(rows);
     Ok(page)
 }

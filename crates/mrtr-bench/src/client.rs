@@ -194,7 +194,7 @@ impl Turns {
         Figure {
             what: work.name().to_owned(),
             who: who.to_owned(),
-            ratio: Spread::of(self.ratios),
+            ratio: Spread::of(self.ratios).into(),
             target,
             absolute: format!("{cpu:.1} µs of CPU a POST, calls: p50 {half:.0} µs, p99 {tail:.0} µs"),
         }

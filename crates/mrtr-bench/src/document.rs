@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::chart;
 use crate::picture::{self, Picture};
-use crate::report::{Figure, Group, HEADINGS, Report};
+use crate::report::{Figure, Group, HEADINGS, Ratio, Report};
 
 /// Writes the page and its pictures. What was written by hand comes from a file of its own, and ends the page.
 pub(crate) fn write(report: &Report, root: &Path) -> Result<()> {
@@ -33,12 +33,18 @@ fn page(report: &Report, notes: &str) -> String {
 /// Which targets hold, and which do not.
 fn verdict(groups: &[Group]) -> String {
     let targets = || groups.iter().flat_map(|group| &group.figures).filter(|figure| figure.target.is_some());
-    let missed: Vec<_> = targets().filter(|figure| !figure.holds()).collect();
-    let all = targets().count();
-    let mut text = format!("**{} of {all} targets hold.**", all - missed.len());
+    let (known, unknown): (Vec<_>, Vec<_>) = targets().partition(|figure| figure.ratio != Ratio::NONE);
+    let missed: Vec<_> = known.iter().filter(|figure| !figure.holds()).collect();
+    let mut text = format!("**{} of {} targets hold.**", known.len() - missed.len(), known.len());
     text += if missed.is_empty() { "\n" } else { " Missed:\n\n" };
     for figure in missed {
         miss(&mut text, figure);
+    }
+    if !unknown.is_empty() {
+        text += "\nWith nothing to compare with yet:\n\n";
+    }
+    for Figure { what, who, absolute, .. } in unknown {
+        writeln!(text, "- {what}, {who} ({absolute})").expect(TAKES);
     }
     text
 }
@@ -46,7 +52,8 @@ fn verdict(groups: &[Group]) -> String {
 fn miss(text: &mut String, figure: &Figure) {
     let Figure { what, who, ratio, target, absolute } = figure;
     let target = target.map_or_else(String::new, |target| target.to_string());
-    writeln!(text, "- {what}, {who}: {:.2}, where {target} was to be reached ({absolute})", ratio.median).expect(TAKES);
+    let ratio = ratio.median().map_or_else(|| "none".to_owned(), |ratio| format!("{ratio:.2}"));
+    writeln!(text, "- {what}, {who}: {ratio}, where {target} was to be reached ({absolute})").expect(TAKES);
 }
 
 /// Without these, a figure says nothing.
@@ -112,7 +119,7 @@ mod tests {
     use crate::versions::Package;
 
     fn figure(who: &str, median: f64, target: Option<Target>) -> Figure {
-        let ratio = Spread { median, low: median - 0.1, high: median + 0.1 };
+        let ratio = Spread { median, low: median - 0.1, high: median + 0.1 }.into();
         Figure { what: "plain | call".to_owned(), who: who.to_owned(), ratio, target, absolute: "9 µs".to_owned() }
     }
 
@@ -144,6 +151,31 @@ mod tests {
             assert!(page.contains(part), "{part} is not in {page}");
         }
         assert!(page.ends_with("| 9 µs |\n\n## Notes\n\nBy hand.\n"), "{page}");
+    }
+
+    /// A page once said that a target was missed by an infinite ratio.
+    #[test]
+    fn what_has_nothing_to_compare_with_is_said_so_and_counts_as_no_target() {
+        let target = Some(Target::AtMost(1.03));
+        let figures =
+            vec![figure("one", 1.0, target), figure("two", f64::INFINITY, target), figure("three", 2.0, target)];
+        let page = page(&report(figures), "");
+        for part in [
+            "\n**1 of 2 targets hold.** Missed:\n\n- plain | call, three: 2.00, where ≤ 1.03 was to be reached (9 µs)\n",
+            "\nWith nothing to compare with yet:\n\n- plain | call, two (9 µs)\n\n##",
+            "\n| plain \\| call | two | none |  | ≤ 1.03 | 9 µs |\n",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+        assert!(!page.contains("inf") && !page.contains("NaN"), "{page}");
+    }
+
+    #[test]
+    fn the_page_that_is_committed_has_no_infinite_ratio() {
+        let page = include_str!("../../../docs/BENCHMARKS.md");
+        let wrong: Vec<_> = page.lines().filter(|line| line.contains(" inf") && line.contains("≤")).collect();
+        assert!(wrong.is_empty(), "{wrong:#?}");
+        assert!(!page.contains("inf–inf") && !page.contains("NaN"), "a ratio of nothing");
     }
 
     #[test]

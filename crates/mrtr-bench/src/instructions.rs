@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::report::{Figure, Group, Target};
+use crate::report::{Figure, Group, Ratio, Target};
 use crate::statistics::Spread;
 pub(crate) use callgrind::Counts;
 use callgrind::Runs;
@@ -73,10 +73,11 @@ pub(crate) fn check(group: &Group) -> Result<()> {
     );
 }
 
-/// A path without a committed count has grown from nothing: it must be accepted first.
+/// A path without a committed count has no ratio: it must be accepted first.
 fn figure(path: Path, count: u64, record: &Record) -> Figure {
     let committed = record.committed(path);
-    let ratio = as_f64(count) / as_f64(committed.map_or(0, |committed| committed.instructions));
+    let ratio = committed
+        .map_or(Ratio::NONE, |committed| Spread::of(vec![as_f64(count) / as_f64(committed.instructions)]).into());
     let absolute = committed.map_or_else(
         || format!("{count}, none committed"),
         |committed| format!("{count}, {} committed: {}", committed.instructions, committed.reason),
@@ -84,7 +85,7 @@ fn figure(path: Path, count: u64, record: &Record) -> Figure {
     Figure {
         what: path.name().to_owned(),
         who: path.who().to_owned(),
-        ratio: Spread { median: ratio, low: ratio, high: ratio },
+        ratio,
         target: Some(Target::AtMost(1.0 + f64::from(GROWTH_PERCENT) / 100.0)),
         absolute,
     }
@@ -139,5 +140,6 @@ mod tests {
     fn a_path_that_nobody_accepted_fails() {
         let error = check(&group(10_000, &[])).unwrap_err().to_string();
         assert!(error.contains("seal 256 B: 10000, none committed"), "{error}");
+        assert_eq!(group(10_000, &[]).figures[0].ratio, Ratio::NONE);
     }
 }

@@ -42,7 +42,7 @@ impl Comparison {
     /// The ratio of the two, and both times.
     pub(crate) fn figure(&self, what: impl Into<String>, who: impl Into<String>, target: Option<Target>) -> Figure {
         let absolute = format!("{} against {}", shown(self.ours.median), shown(self.baseline.median));
-        Figure { what: what.into(), who: who.into(), ratio: self.ratio, target, absolute }
+        Figure { what: what.into(), who: who.into(), ratio: self.ratio.into(), target, absolute }
     }
 }
 

@@ -46,7 +46,7 @@ fn shares(figures: &[Figure]) -> Chart {
     }
     let share = |exchange: &str, who: &str| {
         let found = at_64().find(|(other, figure)| *other == exchange && figure.who == who);
-        found.map(|(_, figure)| figure.ratio.median)
+        found.and_then(|(_, figure)| figure.ratio.median())
     };
     let cluster = |exchange: &&str| Cluster {
         label: (*exchange).to_owned(),
@@ -61,7 +61,7 @@ fn growths(figures: &[Figure]) -> Vec<Chart> {
     let mut charts: Vec<Chart> = Vec::new();
     for figure in figures {
         let Some((title, number)) = shape(&figure.what) else { continue };
-        let cluster = Cluster { label: number, bars: vec![Some(figure.ratio.median)] };
+        let cluster = Cluster { label: number, bars: vec![figure.ratio.median()] };
         match charts.iter_mut().find(|chart| chart.title == title) {
             Some(chart) => chart.clusters.push(cluster),
             None => charts.push(Chart { title, series: vec![figure.who.clone()], clusters: vec![cluster] }),
@@ -91,7 +91,7 @@ mod tests {
         let figure = |(what, who, ratio): &(&str, &str, f64)| Figure {
             what: (*what).to_owned(),
             who: (*who).to_owned(),
-            ratio: Spread::of(vec![*ratio]),
+            ratio: Spread::of(vec![*ratio]).into(),
             target: None,
             absolute: String::new(),
         };

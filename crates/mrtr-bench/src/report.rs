@@ -38,10 +38,32 @@ pub(crate) struct Figure {
     pub(crate) what: String,
     /// Who did it.
     pub(crate) who: String,
-    pub(crate) ratio: Spread,
+    pub(crate) ratio: Ratio,
     pub(crate) target: Option<Target>,
     /// The figure in units of this machine, for orientation.
     pub(crate) absolute: String,
+}
+
+/// How many times one thing is the other; nothing if there is no other. It is never shown as infinite or undefined.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Ratio(Option<Spread>);
+
+impl Ratio {
+    /// There is nothing to compare with.
+    pub(crate) const NONE: Self = Self(None);
+
+    pub(crate) fn median(self) -> Option<f64> {
+        self.0.map(|spread| spread.median)
+    }
+}
+
+impl From<Spread> for Ratio {
+    /// What was divided by nothing is no ratio.
+    fn from(spread: Spread) -> Self {
+        let Spread { median, low, high } = spread;
+        Self([median, low, high].iter().all(|number| number.is_finite()).then_some(spread))
+    }
 }
 
 /// What a ratio should be.
@@ -71,18 +93,21 @@ impl fmt::Display for Target {
 }
 
 impl Figure {
-    /// Whether it is what it should be, if anybody said what that is.
+    /// Whether it is what it should be, if it was said what that is. What cannot be compared does not hold.
     pub(crate) fn holds(&self) -> bool {
-        self.target.is_none_or(|target| target.holds(self.ratio.median))
+        self.target.is_none_or(|target| self.ratio.median().is_some_and(|ratio| target.holds(ratio)))
     }
 
     /// The columns of a table: what, who, ratio, spread, target, absolute.
     pub(crate) fn cells(&self) -> [String; 6] {
         let Self { what, who, ratio, target, absolute } = self;
-        let verdict = if self.holds() { "" } else { " missed" };
+        let verdict = if self.holds() || *ratio == Ratio::NONE { "" } else { " missed" };
         let target = target.map_or_else(String::new, |target| format!("{target}{verdict}"));
-        let spread = format!("{:.2}–{:.2}", ratio.low, ratio.high);
-        [what.clone(), who.clone(), format!("{:.2}", ratio.median), spread, target, absolute.clone()]
+        let (median, spread) = match ratio.0 {
+            Some(Spread { median, low, high }) => (format!("{median:.2}"), format!("{low:.2}–{high:.2}")),
+            None => ("none".to_owned(), String::new()),
+        };
+        [what.clone(), who.clone(), median, spread, target, absolute.clone()]
     }
 }
 
@@ -106,5 +131,28 @@ impl fmt::Display for Group {
             }
         }
         writeln!(f, "{}\n{}\n\n{table}", self.title, self.about)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figure(ratio: Ratio) -> Figure {
+        let target = Some(Target::AtMost(1.03));
+        Figure { what: "call".to_owned(), who: "ours".to_owned(), ratio, target, absolute: "9 µs".to_owned() }
+    }
+
+    #[test]
+    fn what_was_divided_by_nothing_is_no_ratio_and_holds_nothing() {
+        for measurements in [vec![f64::INFINITY], vec![f64::NAN; 3], vec![1.0, 1.0, 1.0, f64::INFINITY, f64::INFINITY]]
+        {
+            let figure = figure(Spread::of(measurements).into());
+            assert_eq!(figure.ratio, Ratio::NONE);
+            assert!(!figure.holds());
+            assert_eq!(figure.cells(), ["call", "ours", "none", "", "≤ 1.03", "9 µs"]);
+        }
+        let figure = figure(Spread::of(vec![1.25]).into());
+        assert_eq!(figure.cells(), ["call", "ours", "1.25", "1.25–1.25", "≤ 1.03 missed", "9 µs"]);
     }
 }

@@ -90,14 +90,19 @@ fn compare(exchange: Exchange, connections: usize, contenders: &[Contender<'_>],
     let what = format!("{}, {connections} connections", exchange.name());
     let mut figures = ahead(&what, contenders, &all);
     let shares = contenders.iter().zip(all).map(|(contender, turns)| {
-        let cpu = if turns.microseconds.is_empty() { f64::NAN } else { median(&turns.microseconds) };
+        // Not every system says what a process has used.
+        let cpu = if turns.microseconds.is_empty() {
+            String::new()
+        } else {
+            format!("{:.1} µs of CPU, ", median(&turns.microseconds))
+        };
         let (rate, half, tail) = (median(&turns.rates), median(&turns.medians), median(&turns.tails));
         Figure {
             what: what.clone(),
             who: contender.server.candidate.name().to_owned(),
-            ratio: Spread::of(turns.shares),
+            ratio: Spread::of(turns.shares).into(),
             target: target(exchange, contender.server.candidate),
-            absolute: format!("{rate:.0}/s, {cpu:.1} µs of CPU, p50 {half:.0} µs, p99 {tail:.0} µs"),
+            absolute: format!("{rate:.0}/s, {cpu}p50 {half:.0} µs, p99 {tail:.0} µs"),
         }
     });
     figures.splice(0..0, shares);
@@ -111,7 +116,7 @@ fn ahead(what: &str, contenders: &[Contender<'_>], all: &[Turns]) -> Vec<Figure>
     let beside = |(peer, theirs): (Candidate, &Turns)| Figure {
         what: format!("{what}, as a multiple of a peer"),
         who: format!("mrtr on hyper beside {}", peer.name()),
-        ratio: Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs).collect()),
+        ratio: Spread::of(ours.rates.iter().zip(&theirs.rates).map(|(ours, theirs)| ours / theirs).collect()).into(),
         target: Some(Target::AtLeast(3.5)),
         absolute: format!("{:.0}/s beside {:.0}/s", median(&ours.rates), median(&theirs.rates)),
     };

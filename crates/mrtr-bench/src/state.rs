@@ -70,7 +70,7 @@ fn within_allowance(both: &Comparison) -> Figure {
     Figure {
         what: format!("seal + open {}, in units of {ALLOWANCE} µs", shown(SMALL)),
         who: Cipher::Ring.name().to_owned(),
-        ratio: Spread { median: part(median), low: part(low), high: part(high) },
+        ratio: Spread { median: part(median), low: part(low), high: part(high) }.into(),
         target: Some(Target::AtMost(1.0)),
         absolute: format!("{:.2} µs, of {ALLOWANCE} µs allowed", median * 1e6),
     }

@@ -58,7 +58,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     figures.push(Figure {
         what: "32 to 60 KiB, beside 4 to 32 KiB".to_owned(),
         who: "mrtr-server".to_owned(),
-        ratio: times.bend([1, 3, 4]),
+        ratio: times.bend([1, 3, 4]).into(),
         target: Some(Target::AtMost(1.2)),
         absolute: format!("{}, beside {}", marginal(3, 4), marginal(1, 3)),
     });
@@ -69,7 +69,7 @@ fn figure(times: &Times, which: usize, kibibytes: usize) -> Figure {
     Figure {
         what: format!("round over a journal of {kibibytes} KiB"),
         who: "mrtr-server".to_owned(),
-        ratio: times.ratio(which),
+        ratio: times.ratio(which).into(),
         target: None,
         absolute: format!("{:.1} µs", times.micros(which)),
     }

@@ -35,7 +35,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
         Figure {
             what: format!("resident memory, {paused} paused flows"),
             who: Candidate::Hyper.name().to_owned(),
-            ratio: Spread::of(all.iter().map(|server| server[which] / server[0]).collect()),
+            ratio: Spread::of(all.iter().map(|server| server[which] / server[0]).collect()).into(),
             target: (which > 0).then_some(NO_GROWTH),
             absolute: format!("{:.2} MiB", resident / f64::from(1 << 20)),
         }

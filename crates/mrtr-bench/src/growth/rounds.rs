@@ -40,7 +40,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     let figures = ANSWERED.iter().enumerate().map(|(which, answered)| Figure {
         what: format!("round that answers question {answered}"),
         who: "mrtr-server".to_owned(),
-        ratio: times.ratio(which),
+        ratio: times.ratio(which).into(),
         target: None,
         absolute: format!("{:.1} µs, {} B of state", times.micros(which), conversation[*answered].state),
     });

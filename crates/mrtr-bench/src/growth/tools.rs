@@ -19,7 +19,7 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     let figures = TOOLS.iter().enumerate().map(|(which, tools)| Figure {
         what: format!("plain call, {tools} tools"),
         who: "mrtr-server".to_owned(),
-        ratio: times.ratio(which),
+        ratio: times.ratio(which).into(),
         target: (which > 0).then_some(Target::AtMost(1.1)),
         absolute: format!("{:.2} µs", times.micros(which)),
     });

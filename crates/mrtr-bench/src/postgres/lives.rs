@@ -85,7 +85,7 @@ impl Setting {
         Figure {
             what,
             who: "mrtr-postgres".to_owned(),
-            ratio: Spread::of(turns.iter().filter_map(|turn| Some(other(turn)? / turn.store)).collect()),
+            ratio: Spread::of(turns.iter().filter_map(|turn| Some(other(turn)? / turn.store)).collect()).into(),
             target,
             absolute: format!(
                 "{:.0}/s against {:.0}/s",

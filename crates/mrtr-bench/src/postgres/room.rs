@@ -30,11 +30,10 @@ pub(super) fn figures(cluster: &Cluster, scale: Scale) -> Result<Vec<Figure>> {
     })?;
     #[expect(clippy::cast_precision_loss, reason = "it is no petabyte")]
     let (each, held) = (bytes as f64 / tasks as f64, (CALL.len() + ENTRY.len() + QUESTION.len()) as f64);
-    let ratio = each / held;
     Ok(vec![Figure {
         what: format!("room in the database, {tasks} waiting, as a multiple of what they hold"),
         who: "mrtr-postgres".to_owned(),
-        ratio: Spread { median: ratio, low: ratio, high: ratio },
+        ratio: Spread::of(vec![each / held]).into(),
         target: None,
         absolute: format!("{each:.0} bytes a task, indexes included; {held:.0} held"),
     }])

@@ -73,7 +73,7 @@ impl Setting {
         Figure {
             what: format!("{}, {at_once} at once, {processes}", phase.name()),
             who: "mrtr-tasks".to_owned(),
-            ratio: Spread::of(turns.iter().map(|turn| turn.raw.on_core / turn.store.on_core).collect()),
+            ratio: Spread::of(turns.iter().map(|turn| turn.raw.on_core / turn.store.on_core).collect()).into(),
             target: Some(Target::AtLeast(0.8)),
             absolute: format!("{:.0}/s against {:.0}/s", rate(|turn| turn.store), rate(|turn| turn.raw)),
         }

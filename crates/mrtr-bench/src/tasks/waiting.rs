@@ -30,11 +30,10 @@ pub(super) fn figures(scale: Scale) -> Result<Vec<Figure>> {
     let memory: Vec<f64> = servers.iter_mut().map(resident).collect::<Result<_>>()?;
     let mut figures = Vec::new();
     for (waiting, memory) in WAITING.into_iter().zip(memory) {
-        let ratio = memory / ALLOWANCE;
         figures.push(Figure {
             what: format!("memory, {waiting} waiting, of 20 MiB"),
             who: "mrtr-tasks".to_owned(),
-            ratio: Spread { median: ratio, low: ratio, high: ratio },
+            ratio: Spread::of(vec![memory / ALLOWANCE]).into(),
             target: Some(Target::AtMost(1.0)),
             absolute: format!("{:.2} MiB more than when it was empty", memory / f64::from(1 << 20)),
         });
@@ -66,7 +65,7 @@ fn latencies(what: &str, servers: &mut [Process], scale: Scale) -> Result<Vec<Fi
         Figure {
             what: format!("{what}, {waiting} waiting, as a multiple of none"),
             who: "mrtr-tasks".to_owned(),
-            ratio: Spread::of(turns.iter().map(|turn| turn[which] / turn[0]).collect()),
+            ratio: Spread::of(turns.iter().map(|turn| turn[which] / turn[0]).collect()).into(),
             target: Some(FLAT),
             absolute: format!("{:.1} µs on a core", seconds * 1e6),
         }

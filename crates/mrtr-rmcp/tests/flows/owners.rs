@@ -1,7 +1,8 @@
 //! Sessions of rmcp's HTTP service behind the layer: another caller neither answers, cancels, reads nor ends in them.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use mrtr_rmcp::{Flows, SessionOwners};
@@ -9,6 +10,7 @@ use mrtr_server::{Caller, Failure, Flow, Sealer, Server, Tool};
 use mrtr_state::{Key, KeyRing};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::session::{SessionState, SessionStore, SessionStoreError};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -45,9 +47,12 @@ async fn serve_owned(flows: Flows) -> SocketAddr {
 }
 
 async fn serve_behind(owners: SessionOwners, flows: Flows) -> SocketAddr {
+    serve_as(owners, flows, StreamableHttpServerConfig::default()).await
+}
+
+async fn serve_as(owners: SessionOwners, flows: Flows, config: StreamableHttpServerConfig) -> SocketAddr {
     let sessions = Arc::<LocalSessionManager>::default();
-    let service =
-        StreamableHttpService::new(move || Ok(flows.clone()), sessions, StreamableHttpServerConfig::default());
+    let service = StreamableHttpService::new(move || Ok(flows.clone()), sessions, config);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = listener.local_addr().expect("it is bound");
     let app = Router::new().nest_service("/mcp", service).layer(owners);
@@ -168,6 +173,45 @@ async fn another_caller_cannot_act_in_a_session_and_learns_no_more_than_of_an_un
     let ended = ada.request(Method::DELETE, Some(&session)).send().await.expect("it is sent");
     assert_eq!(ended.status(), StatusCode::ACCEPTED);
     assert_eq!(ada.post(Some(&session), &call_of("whoami", 3)).await.status(), StatusCode::NOT_FOUND, "it has ended");
+}
+
+/// What rmcp restores sessions from, in a fleet.
+#[derive(Default)]
+struct Shared(Mutex<HashMap<String, SessionState>>);
+
+#[async_trait::async_trait]
+impl SessionStore for Shared {
+    async fn load(&self, session: &str) -> Result<Option<SessionState>, SessionStoreError> {
+        Ok(self.0.lock().unwrap().get(session).cloned())
+    }
+
+    async fn store(&self, session: &str, state: &SessionState) -> Result<(), SessionStoreError> {
+        self.0.lock().unwrap().insert(session.to_owned(), state.clone());
+        Ok(())
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionStoreError> {
+        self.0.lock().unwrap().remove(session);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn another_instance_with_the_same_keys_knows_whose_a_session_is() {
+    let store = Arc::<Shared>::default();
+    let mut addresses = Vec::new();
+    for _ in 0..2 {
+        let flows = flows().caller(by_header);
+        let mut config = StreamableHttpServerConfig::default();
+        config.session_store = Some(Arc::clone(&store) as Arc<dyn SessionStore>);
+        addresses.push(serve_as(flows.session_owners(), flows, config).await);
+    }
+    let session = Hand { address: addresses[0], token: Some("ada") }.open().await;
+    let [bob, ada] = ["bob", "ada"].map(|token| Hand { address: addresses[1], token: Some(token) });
+    assert_eq!(bob.post(Some(&session), &call_of("whoami", 1)).await.status(), StatusCode::NOT_FOUND);
+    let mut stream = ada.post(Some(&session), &call_of("whoami", 1)).await;
+    let question = read(&mut stream, |message| message["method"] == "elicitation/create").await;
+    assert_eq!(question["params"]["message"], "A word?");
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
 //! `mrtr serve`, as a process that is gone when the test is.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use crate::program::{command, run};
@@ -53,6 +54,26 @@ impl Drop for Demo {
         drop(self.process.kill());
         drop(self.process.wait());
     }
+}
+
+/// A subscription would be cut off when the grace for open requests is over: it gets its last message at once.
+#[test]
+fn told_to_end_it_answers_what_waits_before_http_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut demo = Demo::start(folder.path());
+    let mut stream = TcpStream::connect(("127.0.0.1", demo.port().parse::<u16>().unwrap())).unwrap();
+    let body = r#"{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
+                Mcp-Method: subscriptions/listen\r\n";
+    write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).unwrap();
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains("notifications/subscriptions/acknowledged")));
+    let told = Command::new("kill").args(["-TERM", &demo.process.id().to_string()]).status().unwrap();
+    assert!(told.success());
+    let rest: Vec<_> = lines.collect();
+    assert!(rest.iter().any(|line| line.contains(r#""id":7"#) && line.contains(r#""result""#)), "{rest:?}");
+    assert!(demo.process.wait().unwrap().success());
 }
 
 #[test]

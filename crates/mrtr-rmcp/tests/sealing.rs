@@ -1,12 +1,12 @@
 //! States that a handler of rmcp's by hand seals: what they are bound to, how long they live, and that they count once.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime};
 
 use mrtr_rmcp::state::{Round, States};
 use mrtr_server::{Caller, Sealer};
-use mrtr_state::single_use::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError};
+use mrtr_state::single_use::{InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUseError};
 use mrtr_state::{JsonPayload, Key, KeyRing, Lifetimes, MemorySingleUse, SingleUse, Timestamp, TokenUse};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest, ElicitRequestParams,
@@ -267,13 +267,37 @@ async fn an_error_is_an_outcome_and_work_that_was_dropped_is_not_begun_again() {
     waiting.await.expect_err("it waits, and nothing is paid");
 }
 
-/// A store whose clock can be set forward.
+/// A store whose clock can be set forward, and that tells of renewals from a thread.
 struct Ahead {
     store: MemorySingleUse,
     seconds: AtomicU64,
+    renewed: mpsc::Sender<()>,
+}
+
+struct TellingKeeper(Box<dyn LeaseKeeper>, mpsc::Sender<()>);
+
+impl LeaseKeeper for TellingKeeper {
+    fn renew(
+        &mut self,
+        reservations: &[Reservation],
+        lease: Duration,
+        now: Timestamp,
+    ) -> Vec<Result<(), SingleUseError>> {
+        let renewed = self.0.renew(reservations, lease, now);
+        if renewed.iter().all(Result::is_ok) {
+            self.1.send(()).ok();
+        }
+        renewed
+    }
 }
 
 impl Ahead {
+    fn new() -> (Self, mpsc::Receiver<()>) {
+        let (renewed, renewals) = mpsc::channel();
+        let store = MemorySingleUse::new(SystemTime::now().into());
+        (Self { store, seconds: AtomicU64::new(0), renewed }, renewals)
+    }
+
     fn at(&self, now: Timestamp) -> Timestamp {
         now + Duration::from_secs(self.seconds.load(Ordering::SeqCst))
     }
@@ -292,6 +316,10 @@ impl SingleUse for Ahead {
 
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
         self.store.renew(reservation, lease, self.at(now)).await
+    }
+
+    fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
+        Box::new(TellingKeeper(self.store.lease_keeper(), self.renewed.clone()))
     }
 
     async fn mark_started(&self, reservation: &Reservation, step: &str, now: Timestamp) -> Result<(), SingleUseError> {
@@ -321,11 +349,23 @@ impl SingleUse for Ahead {
     }
 }
 
+/// Work that blocks its thread, the only one of its runtime, keeps its reservation.
+#[tokio::test]
+async fn work_that_blocks_its_thread_is_renewed_from_another() {
+    let states = states();
+    let (store, renewals) = Ahead::new();
+    let state = first(&states, &book("Oslo"), None);
+    let round = states.open::<Quote>(&retry("Oslo", state), &context(None)).expect("it opens");
+    let Round::Retry(round) = round else { panic!("{round:?}") };
+    let work = async { Ok(renewals.recv_timeout(Duration::from_secs(25)).is_ok()) };
+    assert!(round.once(&store, work).await.expect("it is done"), "nothing was renewed while it blocked");
+}
+
 /// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done again.
 #[tokio::test]
 async fn work_that_was_begun_and_lost_is_in_doubt_for_every_retry() {
     let states = states();
-    let store = Ahead { store: MemorySingleUse::new(SystemTime::now().into()), seconds: AtomicU64::new(0) };
+    let (store, _) = Ahead::new();
     let state = first(&states, &book("Oslo"), None);
     let begin = || {
         let round = states.open::<Quote>(&retry("Oslo", state.clone()), &context(None)).expect("it opens");

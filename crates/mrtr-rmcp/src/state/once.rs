@@ -1,9 +1,12 @@
 //! Single use in a handler by hand: what it does for a state is done once, however often the state is sent.
 
 use std::convert::Infallible;
-use std::time::{Duration, SystemTime};
+use std::slice;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
 
-use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError};
+use mrtr_server::extend::{HeldLease, LeaseThread, Renewal};
+use mrtr_state::single_use::{LeaseKeeper, Reservation, ReserveOutcome, SingleUse, SingleUseError};
 use mrtr_state::{Refusal, Timestamp};
 use rmcp::ErrorData;
 use serde::de::DeserializeOwned;
@@ -97,9 +100,10 @@ async fn run<T: Serialize>(
     reservation: &Reservation,
     work: impl Future<Output = Result<T, ErrorData>>,
 ) -> Result<T, ErrorData> {
+    let held = hold(store, reservation);
     store.mark_started(reservation, WORK, now()).await.map_err(|error| failed(&error))?;
     let outcome = {
-        let (mut work, mut renewing) = (std::pin::pin!(work), std::pin::pin!(renew(store, reservation)));
+        let (mut work, mut renewing) = (std::pin::pin!(work), std::pin::pin!(renew(store, reservation, &held)));
         tokio::select! {
             biased;
             outcome = &mut work => outcome,
@@ -115,15 +119,59 @@ async fn run<T: Serialize>(
     outcome
 }
 
-/// Renews a reservation for as long as this is polled.
-async fn renew(store: &dyn SingleUse, reservation: &Reservation) -> Infallible {
+/// Renews a reservation for as long as this is polled, where the thread did not.
+async fn renew(store: &dyn SingleUse, reservation: &Reservation, held: &HeldLease<Held>) -> Infallible {
     loop {
         tokio::time::sleep(LEASE / 3).await;
-        if let Err(error) = store.renew(reservation, LEASE, now()).await {
-            tracing::error!(%error, "a reservation could not be renewed; it lapses unless the next renewal succeeds");
+        if held.confirmed().is_some_and(|moment| moment.elapsed() < LEASE / 3) {
+            continue;
+        }
+        let asked = Instant::now();
+        match store.renew(reservation, LEASE, now()).await {
+            Ok(()) => held.was_renewed(asked),
+            Err(error) => not_renewed(&error),
         }
     }
 }
+
+/// Has a reservation renewed by the thread for as long as the value lives: work may block its own.
+fn hold(store: &dyn SingleUse, reservation: &Reservation) -> HeldLease<Held> {
+    let keeper = Arc::new(Mutex::new(store.lease_keeper()));
+    let held = Held { keeper, reservation: reservation.clone() };
+    RENEWALS.hold(held, Instant::now(), |_| {
+        tracing::error!("a reservation was lost while its work ran: the same state may be used again beside it");
+    })
+}
+
+/// A reservation that a round of this process holds.
+#[derive(Clone)]
+struct Held {
+    keeper: Arc<Mutex<Box<dyn LeaseKeeper>>>,
+    reservation: Reservation,
+}
+
+impl Held {
+    fn renew(&self) -> Renewal {
+        let mut keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner);
+        match keeper.renew(slice::from_ref(&self.reservation), LEASE, now()).pop() {
+            Some(Ok(())) => Renewal::Renewed,
+            Some(Err(SingleUseError::Lost)) => Renewal::Lost,
+            Some(Err(error)) => {
+                not_renewed(&error);
+                Renewal::Failed
+            }
+            None => Renewal::Failed,
+        }
+    }
+}
+
+fn not_renewed(error: &SingleUseError) {
+    tracing::error!(%error, "a reservation could not be renewed; it lapses unless the next renewal succeeds");
+}
+
+static RENEWALS: LazyLock<LeaseThread<Held>> = LazyLock::new(|| {
+    LeaseThread::new("mrtr-rmcp-renewals", LEASE, || Box::new(|held: &[Held]| held.iter().map(Held::renew).collect()))
+});
 
 fn read<T: DeserializeOwned>(outcome: &[u8]) -> Result<T, ErrorData> {
     match serde_json::from_slice(outcome) {

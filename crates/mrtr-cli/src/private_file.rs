@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Writes a new file, and never over another.
 pub(crate) fn create(path: &Path, text: &str) -> io::Result<()> {
     let mut file = create_new(path)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()
+    // What is written in part, on a full disk say, is of no use and stands in the way.
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
 /// Writes a file in the place of the one that is there, all of it or nothing.
@@ -82,11 +82,11 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(beside)
 }
 
-/// Writes a new file of this name, or with a number in it if there is one, and says which.
-pub(crate) fn create_numbered(stem: &str, extension: &str, text: &str) -> io::Result<PathBuf> {
+/// Writes a new file of this name into a folder, or with a number in it if there is one, and says which.
+pub(crate) fn create_numbered(folder: &Path, stem: &str, extension: &str, text: &str) -> io::Result<PathBuf> {
     for number in 1..=MOST_NUMBERS {
         let number = if number == 1 { String::new() } else { format!("-{number}") };
-        let path = PathBuf::from(format!("{stem}{number}.{extension}"));
+        let path = folder.join(format!("{stem}{number}.{extension}"));
         match create(&path, text) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),

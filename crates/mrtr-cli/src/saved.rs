@@ -74,9 +74,12 @@ impl SavedCall {
                 path.clone()
             }
             SaveTo::Anywhere => {
-                let name: String =
-                    self.tool.chars().filter(|char| char.is_ascii_alphanumeric() || "_-".contains(*char)).collect();
-                private_file::create_numbered(&format!("mrtr-{name}"), "call.json", &text)?
+                let is_plain = |char: &char| char.is_ascii_alphanumeric() || "_-".contains(*char);
+                let name: String = self.tool.chars().filter(is_plain).take(MAX_NAME).collect();
+                let stem = format!("mrtr-{name}");
+                let create = |folder: &Path| private_file::create_numbered(folder, &stem, "call.json", &text);
+                // Answers are not lost because this folder cannot be written.
+                create(Path::new("")).or_else(|error| create(&std::env::temp_dir()).map_err(|_| error))?
             }
         })
     }
@@ -204,6 +207,9 @@ fn in_use(path: &Path) -> Failure {
 fn envelope(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(|whole| whole.get("file").and_then(Value::as_str) == Some(FILE))
 }
+
+/// How much of a tool's name is in the name of its file.
+const MAX_NAME: usize = 64;
 
 const FILE: &str = "mrtr call";
 const VERSION: u32 = 1;

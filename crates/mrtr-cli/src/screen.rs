@@ -1,5 +1,6 @@
 //! Standard error, shared by what is said, what is asked and the sign that something is going on.
 
+use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,9 @@ struct State {
     /// How many questions have the screen to themselves.
     questions: usize,
     /// What was said meanwhile.
-    unsaid: Vec<String>,
+    unsaid: VecDeque<String>,
+    /// How much more than that.
+    dropped: u64,
 }
 
 #[derive(Clone)]
@@ -39,7 +42,12 @@ impl Screen {
     pub(crate) fn say(&self, line: impl Display) {
         let mut state = self.state();
         if state.questions > 0 {
-            state.unsaid.push(line.to_string());
+            // A person may leave a question open for days, and a server may log all the while.
+            if state.unsaid.len() == MAX_UNSAID {
+                state.unsaid.pop_front();
+                state.dropped += 1;
+            }
+            state.unsaid.push_back(line.to_string());
             return;
         }
         match &state.bar {
@@ -127,6 +135,10 @@ impl Drop for Question {
         let mut state = self.0.state();
         state.questions -= 1;
         if state.questions == 0 {
+            match std::mem::take(&mut state.dropped) {
+                0 => {}
+                dropped => anstream::eprintln!("({dropped} lines that came before are left out)"),
+            }
             for line in std::mem::take(&mut state.unsaid) {
                 anstream::eprintln!("{line}");
             }
@@ -135,4 +147,29 @@ impl Drop for Question {
     }
 }
 
+/// How many lines wait for a question to leave the screen.
+const MAX_UNSAID: usize = 1000;
+
 const TICK: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_behind_a_question_is_bounded_and_the_newest_is_kept() {
+        let screen = Screen::default();
+        let question = screen.question();
+        for number in 0..MAX_UNSAID + 5 {
+            screen.say(number);
+        }
+        {
+            let state = screen.state();
+            assert_eq!((state.unsaid.len(), state.dropped), (MAX_UNSAID, 5));
+            assert_eq!(state.unsaid.back(), Some(&(MAX_UNSAID + 4).to_string()));
+        }
+        screen.state().unsaid.clear();
+        drop(question);
+        assert_eq!(screen.state().dropped, 0);
+    }
+}

@@ -68,7 +68,7 @@ pub(crate) struct Launch {
     folder: Option<PathBuf>,
 }
 
-/// The same as it is saved; files of older versions have the words alone.
+/// A launch as a file has it; files of older versions have the words alone.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum WrittenLaunch {
@@ -142,12 +142,21 @@ impl Target {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.clone().without_credentials() {
-            // What comes after a question mark may be a secret.
-            Self::Url(url) => Printable::line(url.split(['?', '#']).next().unwrap_or(url)).fmt(f),
+        match self {
+            Self::Url(url) => Printable::line(&shown_url(url)).fmt(f),
             Self::Stdio(launch) => Printable::line(&launch.words.join(" ")).fmt(f),
         }
     }
+}
+
+/// A URL, or what was meant to be one, without what may be a secret: a name and a password before the host, and all that
+/// comes after a question mark.
+fn shown_url(url: &str) -> String {
+    let url = url.split(['?', '#']).next().unwrap_or(url);
+    let (scheme, rest) = url.find("://").map_or(("", url), |end| url.split_at(end + 3));
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let host = authority.rsplit('@').next().unwrap_or(authority);
+    format!("{scheme}{host}{path}")
 }
 
 impl ReachOptions {
@@ -170,8 +179,10 @@ impl ReachOptions {
 
     fn http(&self, url: &str) -> Result<HttpTransport> {
         let mut transport = HttpTransport::new(url).map_err(|error| match error {
-            HttpTransportError::Url(_) => Failure::usage(format!("`{}` is no URL of a server", Printable::line(url)))
-                .next(format!("a URL looks like {}", nearest_url(url))),
+            HttpTransportError::Url(_) => {
+                Failure::usage(format!("`{}` is no URL of a server", Target::Url(url.to_owned())))
+                    .next(format!("a URL looks like {}", nearest_url(url)))
+            }
             other => Failure::new(format!("no request can be sent: {other}")),
         })?;
         if let Some(token) = &self.token {
@@ -186,7 +197,8 @@ impl ReachOptions {
 
 /// What a person may have meant who left the scheme out.
 fn nearest_url(text: &str) -> String {
-    let is_host = text.starts_with("localhost") || text.contains('.') || text.contains(':');
+    // What stands before an @ may be a password.
+    let is_host = !text.contains('@') && (text.starts_with("localhost") || text.contains('.') || text.contains(':'));
     match text.split_once("://") {
         None if is_host && text.contains('/') => format!("http://{}", Printable::line(text)),
         None if is_host => format!("http://{}/mcp", Printable::line(text)),

@@ -128,7 +128,8 @@ pub(super) const BUDGETS: [Budget; 22] = [
     Budget { name: "mrtr-http", features: "server", packages: 142 },
     Budget { name: "mrtr-http", features: "client", packages: 150 },
     Budget { name: "mrtr-stdio", features: "server", packages: 124 },
-    Budget { name: "mrtr-stdio", features: "client", packages: 92 },
+    // SHA-256 and what it stands on: a saved call names its server by a digest of the command line.
+    Budget { name: "mrtr-stdio", features: "client", packages: 101 },
     Budget { name: "mrtr-rmcp", features: "server", packages: 130 },
     Budget { name: "mrtr-rmcp", features: "client", packages: 97 },
     Budget { name: "mrtr-validate", features: "", packages: 83 },

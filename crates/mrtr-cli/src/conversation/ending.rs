@@ -86,6 +86,9 @@ pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Fa
             }
             .code(Code::Asked)
         }
+        CallError::InDoubt { .. } => {
+            Failure::new(error.to_string()).next("find out what it has done before you make it again")
+        }
         other => Failure::new(with_causes(other)),
     }
 }

@@ -10,6 +10,11 @@ fn a_server_that_is_not_there() {
     let call = |url: &str| run(folder.path(), &["call", url, "weather"]);
     call("localhost:8000").says(2, &["`localhost:8000` is no URL of a server", "http://localhost:8000/mcp"]);
     call("ftp://example.com/mcp").says(2, &["`ftp://example.com/mcp` is no URL of a server"]);
+    for url in ["ftp://ann:secret@example.com/mcp", "ann:secret@example.com/mcp"] {
+        let refused = call(url);
+        refused.says(2, &["is no URL of a server"]);
+        assert!(!refused.err.contains("secret"), "{}", refused.err);
+    }
     let nothing = "http://127.0.0.1:1/mcp";
     call(nothing).says(1, &["no connection to http://127.0.0.1:1/mcp", "that the server runs", "mrtr serve"]);
     run(folder.path(), &["tools", nothing]).says(1, &["no connection to http://127.0.0.1:1/mcp", "mrtr serve"]);

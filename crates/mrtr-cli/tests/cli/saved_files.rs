@@ -201,3 +201,19 @@ fn a_call_goes_to_another_url_only_if_the_person_says_so() {
     run_with(folder.path(), &[&resume[..], &["--trust-server"]].concat(), ADA)
         .gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_call_is_saved_somewhere_though_its_folder_cannot_be_written() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let demo = Demo::start(elsewhere.path());
+    // Nobody can make a file here.
+    let mut call = crate::program::command(Path::new("/proc"), &["call", &demo.url, "weather", "city=Oslo"]);
+    let ran = call.env("TMPDIR", elsewhere.path()).stdin(std::process::Stdio::null()).output().unwrap();
+    let file = elsewhere.path().join("mrtr-weather.call.json");
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert!(said.contains(&format!("the call is saved: mrtr resume {}", file.display())), "{said}");
+    let file = file.display().to_string();
+    run_with(elsewhere.path(), &["resume", &file, "--answers", "-"], ADA)
+        .gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
+}

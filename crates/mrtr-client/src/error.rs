@@ -45,7 +45,8 @@ pub enum CallError {
         pending: Box<PendingCall>,
     },
     /// The server could not be reached, did not let this client in, did not answer in time, or answered what is no
-    /// message: [`TransportError::failure`] tells which.
+    /// message: [`TransportError::failure`] tells which. Where [`TransportError::may_have_run`] says so, a caller that sends
+    /// the call again may have it done twice.
     #[error("{}{source}", failed(.source, .pending))]
     Transport {
         /// Why.

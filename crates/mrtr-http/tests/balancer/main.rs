@@ -72,7 +72,7 @@ async fn an_answer_that_is_lost_never_has_the_call_made_again() {
     let balancer = Balancer::start(fleet.addresses).await;
     for (number, fault) in FAULTS.into_iter().enumerate() {
         let order = format!("order-{number}");
-        let limits = mrtr_client::Limits { exchange: std::time::Duration::from_secs(1), ..Default::default() };
+        let limits = mrtr_client::Limits { exchange: std::time::Duration::from_secs(3), ..Default::default() };
         let client = balancer.client().limits(limits).on_elicit(give).build();
         balancer.fault("answer", fault);
         let paid = within("the end of the call", client.call_tool("pay", json!({ "order": order }))).await;

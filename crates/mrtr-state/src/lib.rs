@@ -6,6 +6,7 @@ mod at_rest;
 mod binding;
 mod claims;
 pub mod codec;
+pub mod database_file;
 mod digest;
 mod error;
 mod flow;

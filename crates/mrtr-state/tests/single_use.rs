@@ -3,6 +3,8 @@
 
 #[path = "single_use/any_clock.rs"]
 mod any_clock;
+#[path = "single_use/file.rs"]
+mod file;
 #[path = "single_use/full.rs"]
 mod full;
 #[path = "single_use/many_clocks.rs"]
@@ -13,6 +15,8 @@ mod model;
 mod random_verbs;
 #[path = "single_use/tokens.rs"]
 mod tokens;
+#[path = "single_use/unprivileged.rs"]
+mod unprivileged;
 
 use std::future::Future;
 use std::path::PathBuf;

@@ -1,5 +1,6 @@
 //! What a task holds: its call, its questions and what came of it, as they are kept.
 
+use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
 use mrtr_server::extend::{Asked, Host, Question, ToolCall};
 use mrtr_server::{Caller, ProtocolError};
@@ -61,6 +62,9 @@ pub(crate) struct QuestionBody {
     /// Whether it says why the last answer would not do, which later runs do not know.
     #[serde(default)]
     is_noted: bool,
+    /// What it said before such a note was put behind it, here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
 }
 
 impl QuestionBody {
@@ -68,7 +72,20 @@ impl QuestionBody {
     pub(crate) fn of(question: &Question, revision: Revision) -> Result<Self, serde_json::Error> {
         let request = serde_json::value::to_raw_value(&InRevision::new(&question.request, revision))?;
         let (asked, is_noted) = (question.asked.to_bytes(), question.refused.is_some());
-        Ok(Self { name: question.key.clone(), request, asked, is_noted })
+        Ok(Self { name: question.key.clone(), request, asked, is_noted, message: None })
+    }
+
+    /// The same, with the reason for which the last answer would not do where a person reads it: in a form's message.
+    pub(crate) fn noted(self, reason: &str, revision: Revision) -> Self {
+        let Ok(InputRequest::Elicit(mut request)) = self.request(revision) else { return self };
+        let ElicitParams::Form(form) = &mut request.params else { return self };
+        let message = self.message.clone().unwrap_or_else(|| form.message.clone());
+        form.message = format!("{message}\n\n{reason}");
+        let request = InputRequest::Elicit(request);
+        match serde_json::value::to_raw_value(&InRevision::new(&request, revision)) {
+            Ok(request) => Self { request, is_noted: true, message: Some(message), ..self },
+            Err(_) => self,
+        }
     }
 
     /// Whether another run asks the same: to the letter, but for a note on the last answer.

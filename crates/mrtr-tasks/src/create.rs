@@ -1,5 +1,7 @@
 //! How a call becomes a task: by the tool's policy, if the client can, or by its flow.
 
+use std::sync::Arc;
+
 use mrtr_schema::capabilities::ServerTasksCapability;
 use mrtr_schema::error_object::MissingCapabilityData;
 use mrtr_schema::tasks::{Lifetime, extension};
@@ -53,13 +55,24 @@ impl Tasks {
             tracing::error!(%error, "a call cannot be kept as a task");
             internal_error("Internal error")
         };
+        let is_first = call.flow_progress.round() == 1;
         let journal = call.journal.to_bytes();
         let new = NewTask {
             record,
             call: attached.vault.seal_body(Kind::Call, id, &CallBody::of(&call)).map_err(unwritten)?,
             entries: (!journal.is_empty()).then(|| attached.vault.seal(Kind::Entries, id, &journal)),
         };
-        let created = inner.store.create(new, inner.options.most_open).await.map_err(|error| refused(&error))?;
+        let owner = new.record.owner.clone();
+        let created = match inner.store.create(new, inner.options.most_open).await {
+            Ok(created) => created,
+            Err(error) => {
+                // In a later round a retry brings the flow's id, and finds the task by it.
+                if matches!(error, StoreError::Store(_)) && is_first {
+                    tokio::spawn(withdraw(Arc::clone(&self.0), id, owner));
+                }
+                return Err(refused(&error));
+            }
+        };
         let mut now = created.record.created;
         if created.is_new {
             count::created();
@@ -71,6 +84,25 @@ impl Tasks {
         wire::created(&created.record, created.is_new, now)
     }
 }
+
+/// Ends a task that the store may have kept though it could not say so: its client was told of a failure, and knows
+/// nothing of it. A flow that has another task by then has no such one.
+async fn withdraw(inner: Arc<Inner>, id: TaskId, owner: Owner) {
+    for _ in 0..MOST_WITHDRAWALS {
+        match inner.store.cancel(id, Some(&owner)).await {
+            Ok(()) => {
+                tracing::info!(%id, "a task was ended that its client was not told of");
+                return;
+            }
+            Err(StoreError::NotFound | StoreError::Refused(_)) => return,
+            Err(_) => tokio::time::sleep(BETWEEN_WITHDRAWALS).await,
+        }
+    }
+    tracing::error!(%id, "a task may be kept that its client was not told of; its ttl ends it");
+}
+
+const MOST_WITHDRAWALS: usize = 600;
+const BETWEEN_WITHDRAWALS: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// Whether the client of a call can have a task for it.
 pub(crate) fn can_have_task(call: &OfferedCall<'_>) -> bool {
@@ -112,7 +144,11 @@ fn wish(call: &OfferedCall<'_>) -> Result<Option<Lifetime>, ProtocolError> {
         let ttl = task.get("ttl").map(|ttl| Lifetime::read(ttl.as_raw(), call.revision().lenient()));
         ttl.transpose().map_err(|error| error.in_member("ttl"))
     });
-    ttl.map_err(|error| ProtocolError::invalid_params(error.in_member("task").to_string()))
+    let ttl = ttl.map_err(|error| ProtocolError::invalid_params(error.in_member("task").to_string()))?;
+    if ttl == Some(Lifetime::Milliseconds(0)) {
+        return Err(ProtocolError::invalid_params("`task.ttl` is 0: the task would be over before it began"));
+    }
+    Ok(ttl)
 }
 
 fn refused(error: &StoreError) -> ProtocolError {

@@ -13,6 +13,8 @@ mod hammer;
 mod model;
 #[path = "stores/random_verbs.rs"]
 mod random_verbs;
+#[path = "../../mrtr-state/tests/single_use/unprivileged.rs"]
+mod unprivileged;
 
 use std::future::Future;
 use std::path::{Path, PathBuf};

@@ -66,7 +66,7 @@ impl Tasks {
                 }
                 Err(reason) => {
                     tracing::info!(id = %record.id, key, reason, "an answer to a task is refused");
-                    refused.push((key, question));
+                    refused.push((key, question.noted(&reason, record.revision)));
                 }
             }
         }
@@ -88,7 +88,7 @@ impl Tasks {
         }
     }
 
-    /// Asks the same again under a fresh key.
+    /// Asks the same again under a fresh key, with the reason where a person reads it.
     async fn ask_anew(&self, task: &KeptTask, key: &str, question: &QuestionBody) -> Result<(), ProtocolError> {
         let (inner, record) = (&*self.0, &task.record);
         let vault = &inner.attached().ok_or_else(|| internal_error("Internal error"))?.vault;

@@ -22,6 +22,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_server::extend::{Clock, SystemClock};
 use mrtr_state::Timestamp;
+use mrtr_state::database_file::DatabaseFile;
 use tokio::sync::{oneshot, watch};
 
 use super::{
@@ -92,7 +93,8 @@ impl SqliteTaskStore {
         let readers = Readers::new(path.as_ref().to_owned())?;
         let (jobs, received) = mpsc::channel();
         let (sender, changes) = watch::channel(readers.last_change()?);
-        let worker = Worker::new(connection, Arc::clone(&clock), received, sender);
+        let place = DatabaseFile::at(path.as_ref()).map_err(SqliteOpenError::File)?;
+        let worker = Worker::new(connection, place, Arc::clone(&clock), received, sender);
         let thread = std::thread::Builder::new()
             .name("mrtr-tasks".to_owned())
             .spawn(move || worker.run())

@@ -7,13 +7,13 @@ use mrtr_schema::Revision;
 use mrtr_server::extend::Clock;
 use mrtr_state::FlowId;
 use mrtr_tasks::store::{
-    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteTaskStore, TaskStore, Wanted,
+    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteOpenError, SqliteTaskStore, TaskStore, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use rusqlite::Connection;
 
 use crate::clock::{NOON, SetClock};
-use crate::{Files, open, within_a_minute};
+use crate::{Files, open, unprivileged, within_a_minute};
 
 #[tokio::test]
 async fn what_was_acknowledged_is_still_in_the_file_after_a_restart() {
@@ -153,3 +153,58 @@ fn clock() -> Arc<dyn Clock> {
 }
 
 const TTL: Duration = Duration::from_hours(1);
+
+/// It holds what people answered and what tools replied.
+#[tokio::test]
+async fn the_file_and_what_sqlite_writes_beside_it_are_for_their_owner_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("private.sqlite");
+    let store = open(&path, &clock());
+    store.sweep(1).await.unwrap();
+    let modes: Vec<_> = folder.path().read_dir().unwrap().map(|file| mode(&file.unwrap().path())).collect();
+    assert_eq!(modes, [0o600; 3], "the file, its log and the index of that");
+    drop(store);
+}
+
+fn mode(path: &std::path::Path) -> u32 {
+    std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions()) & 0o777
+}
+
+#[tokio::test]
+async fn a_file_that_was_deleted_or_replaced_takes_nothing_more() {
+    for is_replaced in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deleted.sqlite");
+        let store = open(&path, &clock());
+        store.sweep(1).await.unwrap();
+        let other = folder.path().join("other.sqlite");
+        std::fs::copy(&path, &other).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        if is_replaced {
+            std::fs::rename(&other, &path).unwrap();
+        }
+        let refused = store.sweep(1).await.unwrap_err();
+        let said = std::iter::successors(Some(&refused as &dyn std::error::Error), |error| error.source());
+        let said = said.map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        assert!(said.contains(if is_replaced { "replaced" } else { "deleted" }), "{said}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_at_the_start() {
+    let refused = |path: &std::path::Path| {
+        let opened = SqliteTaskStore::open(path);
+        assert!(matches!(opened, Err(SqliteOpenError::ReadOnly)), "{:?}", opened.err());
+    };
+    if let Some(path) = std::env::var_os(READ_ONLY) {
+        return refused(std::path::Path::new(&path));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("read-only.sqlite");
+    drop(open(&path, &clock()));
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap();
+    let test = "file::a_file_that_cannot_be_written_is_refused_at_the_start";
+    unprivileged::run_again(test, READ_ONLY, &path, folder.path());
+}
+
+const READ_ONLY: &str = "MRTR_TEST_READ_ONLY";

@@ -6,11 +6,11 @@ use mrtr_schema::Revision;
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{TaskPolicy, Tool};
-use mrtr_tasks::TaskOptions;
+use mrtr_tasks::{End, TaskOptions};
 use serde_json::{Map, Value, json};
 
 use crate::faulty::{Fault, Faulty};
-use crate::support::{Name, OLDER, Outside, Site, TokioClock, ann, call, greeting, memory, tool};
+use crate::support::{Name, OLDER, Outside, PATIENCE, Site, TokioClock, ann, call, greeting, memory, tool, within};
 
 #[tokio::test(start_paused = true)]
 async fn tk_10_a_handle_is_given_for_what_is_durable_and_for_nothing_else() {
@@ -255,4 +255,41 @@ async fn with_single_use_the_handle_is_the_committed_reply() {
     task.until_asked(&["street"]).await;
     task.accept("street", named("St James's")).await;
     assert_eq!(task.text().await, "Ada Lovelace of St James's");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ttl_of_nothing_or_less_is_refused() {
+    for revision in OLDER {
+        let site = Site::of(greeting());
+        for ttl in [json!(0), json!(-1), json!(-0.0)] {
+            let said = call(&site.older(revision), revision, json!({ "ttl": ttl })).await;
+            assert_eq!(said["error"]["code"], -32602, "{ttl}: {said}");
+        }
+        assert!(site.tasks.view(None, 9).await.unwrap().is_empty(), "nothing was created");
+    }
+}
+
+/// The store kept it, and could not say so: the client was told of a failure, and may call again.
+#[tokio::test(start_paused = true)]
+async fn a_task_whose_creation_was_not_confirmed_is_not_left_behind() {
+    let store = Faulty::over(memory());
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [greeting()]);
+    store.fault("create", Fault::FailsAfterwards, 1);
+    store.fault("cancel", Fault::Fails, 3);
+    let said = call(&site.client(), Revision::Published, json!({})).await;
+    assert_eq!(said["error"]["code"], -32603, "{said}");
+    let left = site.tasks.view(None, 9).await.unwrap().remove(0).id;
+    let ended = async {
+        loop {
+            let seen = site.store.cursor().await.unwrap();
+            let task = site.store.get(left, None).await.unwrap();
+            if let Some((end, _)) = task.record.ended {
+                return end;
+            }
+            site.store.changed(seen).await.unwrap();
+        }
+    };
+    assert_eq!(within(PATIENCE, ended).await, End::Cancelled);
+    let again = site.start().await;
+    again.until_asked(&["name"]).await;
 }

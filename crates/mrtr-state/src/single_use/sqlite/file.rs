@@ -3,14 +3,17 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use super::super::SqliteOpenError;
 use super::table::{millis, moment};
 use crate::Timestamp;
+use crate::database_file::DatabaseFile;
 
 /// An open file, and since when it remembers.
 pub(super) struct File {
+    /// What is at its path, if that is still so.
+    pub(super) place: DatabaseFile,
     pub(super) connection: Connection,
     pub(super) since: Timestamp,
 }
@@ -18,14 +21,21 @@ pub(super) struct File {
 pub(super) fn open(path: &Path, now: Timestamp) -> Result<File, SqliteOpenError> {
     // Without the flag for URIs, a path is a path.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if path != Path::new(":memory:") {
+        DatabaseFile::make(path).map_err(SqliteOpenError::File)?;
+    }
     let mut connection = Connection::open_with_flags(path, flags)?;
+    // SQLite would open it all the same, and refuse the first write.
+    if connection.is_readonly(MAIN_DB)? {
+        return Err(SqliteOpenError::ReadOnly);
+    }
     connection.busy_timeout(PATIENCE)?;
     let since = find_or_make_schema(&mut connection, now)?;
     keep_write_ahead_log(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.set_prepared_statement_cache_capacity(32);
-    Ok(File { connection, since })
+    Ok(File { place: DatabaseFile::at(path).map_err(SqliteOpenError::File)?, connection, since })
 }
 
 fn find_or_make_schema(connection: &mut Connection, now: Timestamp) -> Result<Timestamp, SqliteOpenError> {

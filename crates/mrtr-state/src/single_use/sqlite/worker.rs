@@ -90,6 +90,8 @@ impl Worker {
         }
         let ended = table.ended;
         transaction.commit()?;
+        // What was written to a file that is not there any more is not kept, and must not be acknowledged.
+        self.file.place.check().map_err(|lost| rusqlite::Error::ToSqlConversionFailure(lost.into()))?;
         Ok(ended)
     }
 }

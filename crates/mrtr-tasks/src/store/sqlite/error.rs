@@ -27,6 +27,12 @@ pub enum SqliteOpenError {
     /// Its file system cannot share it between processes.
     #[error("the file cannot be shared between processes: SQLite offers no write-ahead log for it")]
     NotShared,
+    /// It can be read and not written.
+    #[error("the file cannot be written: a store needs the right to, to the file and to its folder")]
+    ReadOnly,
+    /// The file could not be made or found.
+    #[error("the file cannot be made")]
+    File(#[source] std::io::Error),
     /// The thread that is to write could not be started.
     #[error("no thread could be started for the file")]
     Thread(#[source] std::io::Error),

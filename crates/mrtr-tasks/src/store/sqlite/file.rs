@@ -4,14 +4,22 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use mrtr_state::database_file::DatabaseFile;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, TransactionBehavior};
 
 use super::SqliteOpenError;
 use super::schema::{APPLICATION, MIGRATIONS};
 
 /// A connection that writes, to a file that has the newest version from then on.
 pub(super) fn open(path: &Path) -> Result<Connection, SqliteOpenError> {
+    if path != Path::new(":memory:") {
+        DatabaseFile::make(path).map_err(SqliteOpenError::File)?;
+    }
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    // SQLite would open it all the same, and refuse the first write.
+    if connection.is_readonly(MAIN_DB)? {
+        return Err(SqliteOpenError::ReadOnly);
+    }
     migrate(&mut connection)?;
     keep_write_ahead_log(&connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use mrtr_server::extend::Clock;
+use mrtr_state::database_file::DatabaseFile;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::watch;
 
@@ -23,6 +24,8 @@ pub(super) enum Job {
 
 pub(super) struct Worker {
     connection: Connection,
+    /// What is at its path, if that is still so.
+    place: DatabaseFile,
     clock: Arc<dyn Clock>,
     jobs: Receiver<Job>,
     /// The number of the last change that is known of.
@@ -36,11 +39,12 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn new(
         connection: Connection,
+        place: DatabaseFile,
         clock: Arc<dyn Clock>,
         jobs: Receiver<Job>,
         changes: watch::Sender<u64>,
     ) -> Self {
-        Self { connection, clock, jobs, changes, version: None, last_batch: (0, Duration::ZERO) }
+        Self { connection, place, clock, jobs, changes, version: None, last_batch: (0, Duration::ZERO) }
     }
 
     /// Works until the store is dropped, and with it the last sender.
@@ -124,6 +128,8 @@ impl Worker {
         }
         let last_change = tables.last_change;
         transaction.commit()?;
+        // What was written to a file that is not there any more is not kept, and must not be acknowledged.
+        self.place.check().map_err(|lost| rusqlite::Error::ToSqlConversionFailure(lost.into()))?;
         Ok(last_change)
     }
 
@@ -237,9 +243,11 @@ mod tests {
 
     fn worker() -> (tempfile::TempDir, Worker, watch::Receiver<u64>) {
         let folder = tempfile::tempdir().unwrap();
-        let connection = file::open(&folder.path().join("tasks.sqlite")).unwrap();
+        let path = folder.path().join("tasks.sqlite");
+        let connection = file::open(&path).unwrap();
+        let place = DatabaseFile::at(&path).unwrap();
         let (sender, changes) = watch::channel(0);
-        let worker = Worker::new(connection, Arc::new(SystemClock::default()), mpsc::channel().1, sender);
+        let worker = Worker::new(connection, place, Arc::new(SystemClock::default()), mpsc::channel().1, sender);
         (folder, worker, changes)
     }
 

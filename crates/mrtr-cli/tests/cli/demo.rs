@@ -110,7 +110,7 @@ fn its_tools_are_listed_for_people_and_for_programs() {
 fn told_to_end_it_ends_well() {
     let folder = tempfile::tempdir().unwrap();
     let mut demo = Demo::start(folder.path());
-    let told = std::process::Command::new("kill").args(["-TERM", &demo.process.id().to_string()]).status().unwrap();
+    let told = Command::new("kill").args(["-TERM", &demo.process.id().to_string()]).status().unwrap();
     assert!(told.success());
     assert_eq!(demo.process.wait().unwrap().code(), Some(0));
 }

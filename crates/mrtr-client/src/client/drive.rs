@@ -161,26 +161,28 @@ impl Client {
     /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
     ///
     /// ```
+    /// use std::sync::Arc;
     /// use mrtr_client::testing::Script;
     /// use mrtr_client::{CallError, Client};
     /// use mrtr_schema::roots::Root;
     /// use mrtr_schema::{Json, JsonObject};
     /// use serde_json::json;
+    /// use tokio::sync::Notify;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let server = Script::new().result(json!({ "resultType": "input_required", "requestState": "sealed",
     ///     "inputRequests": { "where": { "method": "roots/list" } } }));
-    /// let (stop, stopped) = tokio::sync::oneshot::channel();
-    /// let stop = std::sync::Mutex::new(Some(stop));
+    /// let stop = Arc::new(Notify::new());
+    /// let pressed = Arc::clone(&stop);
     /// let client = Client::builder(server)
     ///     .on_roots(move |_| {
     ///         // The person presses Ctrl-C as soon as they are asked.
-    ///         drop(stop.lock().unwrap().take());
+    ///         pressed.notify_one();
     ///         std::future::pending::<Result<Vec<Root>, std::io::Error>>()
     ///     })
     ///     .build();
     /// let call = client.prepare("tools/call", JsonObject::parse(r#"{"name": "search"}"#)?);
-    /// let error = client.resume_until::<Json>(call, async { drop(stopped.await) }).await.unwrap_err();
+    /// let error = client.resume_until::<Json>(call, stop.notified()).await.unwrap_err();
     /// assert!(matches!(error, CallError::Interrupted { .. }));
     /// assert_eq!(error.into_pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
     /// # Ok(()) }

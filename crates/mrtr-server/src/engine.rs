@@ -27,7 +27,7 @@ pub(crate) use branches::{BranchId, HoldId};
 pub(crate) use contained::{Contained, Panicked};
 pub(crate) use outcome::SeenQuestions;
 pub use outcome::{Outcome, RunReport};
-pub(crate) use place::Within;
+pub(crate) use place::{Making, Within};
 pub use question::Question;
 pub(crate) use run::run;
 pub use sink::{JournalSink, SinkError};

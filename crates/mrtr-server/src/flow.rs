@@ -37,6 +37,7 @@ pub use url::{UrlAsk, UrlUntil};
 
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
+use crate::engine::name::in_scopes;
 use crate::engine::{Admission, HeldCall, Run, StopReason, park};
 use crate::support::caller::Caller;
 
@@ -331,7 +332,7 @@ impl Flow {
         let scope = scope.to_string();
         let flow = Self {
             run: Arc::clone(&self.run),
-            prefix: format!("{}{scope}/", self.prefix),
+            prefix: in_scopes(&self.prefix, &scope) + "/",
             scopes: format!("{}{}:{scope}", self.scopes, scope.len()),
         };
         Scope { flow, parent: std::marker::PhantomData }
@@ -559,7 +560,8 @@ impl Flow {
     }
 
     fn name(&self, name: impl Display) -> String {
-        if self.prefix.is_empty() { name.to_string() } else { format!("{}{name}", self.prefix) }
+        let name = name.to_string();
+        if self.prefix.is_empty() && !name.contains('/') { name } else { in_scopes(&self.prefix, &name) }
     }
 }
 

@@ -9,6 +9,17 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=LONGEST).contains(&name.chars().count()) && name.chars().all(is_printable)
 }
 
+/// A name under a prefix, of which no other division into scopes and names has the like. Names without a slash are what
+/// they are.
+pub(crate) fn in_scopes(prefix: &str, name: &str) -> String {
+    if name.contains('/') { format!("{prefix}{}", name.replace('/', SLASH)) } else { format!("{prefix}{name}") }
+}
+
+/// The name as it was before slashes were told from those between scopes, if it has any.
+pub(crate) fn unescaped(name: &str) -> Option<String> {
+    name.contains(SLASH).then(|| name.replace(SLASH, "/"))
+}
+
 /// Whether a character is seen where it stands. Two names that look alike and differ in one that is not would be two
 /// entries; one that turns the direction of writing shows a log what is not there; a noncharacter is none at all.
 fn is_printable(char: char) -> bool {
@@ -30,6 +41,9 @@ fn is_noncharacter(char: char) -> bool {
     let code = u32::from(char);
     code & 0xfffe == 0xfffe || (0xfdd0..=0xfdef).contains(&code)
 }
+
+/// A slash in a name. Between scopes stands one alone.
+const SLASH: &str = "//~";
 
 /// In characters.
 const LONGEST: usize = 128;

@@ -13,6 +13,10 @@ pub(crate) enum Within {
     Step,
     /// What says whether a question is settled elsewhere: `until`.
     Until,
+    /// A handler's own check of an answer.
+    Validate,
+    /// A race that drops what lost.
+    Lost,
 }
 
 /// A place in a run.
@@ -22,7 +26,13 @@ struct Place {
     run: usize,
     branch: BranchId,
     within: Within,
+    /// How often the handler was polled before.
+    turn: u32,
 }
+
+/// Where and when the handler's code made something: in which branch, and in which poll of the handler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Making(BranchId, u32);
 
 thread_local! {
     /// Where this thread is. It is no part of a run's state, so that a flow can tell a call by its own handler from
@@ -35,9 +45,15 @@ pub(super) fn here(run: usize) -> Option<(BranchId, Within)> {
     HERE.get().filter(|place| place.run == run).map(|place| (place.branch, place.within))
 }
 
-/// Runs `poll` in the handler's body.
-pub(super) fn in_body<R>(run: usize, poll: impl FnOnce() -> R) -> R {
-    let _back = Back(HERE.replace(Some(Place { run, branch: BranchId::BODY, within: Within::Handler })));
+/// Where and when something is made now by the handler of that run; `None` if this thread is elsewhere.
+pub(super) fn making(run: usize) -> Option<Making> {
+    let place = HERE.get().filter(|place| place.run == run && place.within == Within::Handler)?;
+    Some(Making(place.branch, place.turn))
+}
+
+/// Runs `poll` in the handler's body, which was polled so often before.
+pub(super) fn in_body<R>(run: usize, turn: u32, poll: impl FnOnce() -> R) -> R {
+    let _back = Back(HERE.replace(Some(Place { run, branch: BranchId::BODY, within: Within::Handler, turn })));
     poll()
 }
 
@@ -46,7 +62,7 @@ pub(super) fn in_body<R>(run: usize, poll: impl FnOnce() -> R) -> R {
 pub(super) fn in_branch<R>(run: usize, branch: BranchId, poll: impl FnOnce() -> R) -> R {
     match here(run) {
         Some((_, Within::Handler)) => {
-            let _back = Back(HERE.replace(Some(Place { run, branch, within: Within::Handler })));
+            let _back = Back(HERE.replace(Some(Place { run, branch, within: Within::Handler, turn: turn() })));
             poll()
         }
         _ => poll(),
@@ -56,8 +72,13 @@ pub(super) fn in_branch<R>(run: usize, branch: BranchId, poll: impl FnOnce() -> 
 /// Runs `poll` inside something, where the handler's own calls do not belong.
 pub(super) fn inside<R>(run: usize, within: Within, poll: impl FnOnce() -> R) -> R {
     let branch = here(run).map_or(BranchId::BODY, |(branch, _)| branch);
-    let _back = Back(HERE.replace(Some(Place { run, branch, within })));
+    let _back = Back(HERE.replace(Some(Place { run, branch, within, turn: turn() })));
     poll()
+}
+
+/// How often the handler was polled before, if this thread polls one.
+fn turn() -> u32 {
+    HERE.get().map_or(0, |place| place.turn)
 }
 
 /// Goes back to where the thread was, also when what it ran panics.

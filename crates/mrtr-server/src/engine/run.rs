@@ -37,10 +37,11 @@ where
     // Only to be woken by it: whether it was raised is looked at below, and by each call on the flow.
     let mut stopping = run.context.stop.clone().map(|signal| Box::pin(async move { signal.wait().await }));
     let mut unpolled = UnpolledSince::new(&*run.context.shared.clock);
-    let mut seen = 0;
+    let (mut seen, mut turn) = (0, 0_u32);
     let returned = poll_fn(|cx| {
         loop {
-            match run.in_body(|| handler.as_mut().poll(cx)) {
+            turn = turn.wrapping_add(1);
+            match run.in_body(turn, || handler.as_mut().poll(cx)) {
                 Poll::Ready(Ok(returned)) => return Poll::Ready(Some(returned)),
                 Poll::Ready(Err(panicked)) => {
                     run.panicked(&panicked);

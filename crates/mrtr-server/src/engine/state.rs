@@ -15,9 +15,9 @@ use futures_util::task::AtomicWaker;
 
 use super::branches::{BranchId, Branches, PassedOver};
 use super::contained::{Contained, Panicked, contain};
-use super::name::is_name;
+use super::name::{is_name, unescaped};
 use super::outbox::{Batch, Outbox};
-use super::place::{self, Within};
+use super::place::{self, Making, Within};
 use super::stop::{StopReason, StopSignal};
 use super::watch::{Watch, Watcher};
 use super::{Outcome, Question, RunReport, SeenQuestions, SinkError};
@@ -63,6 +63,8 @@ struct State {
     read: Names<Option<u64>>,
     /// The steps and races of this run, and whether each was begun in it.
     steps: Names<StepUse>,
+    /// The last step that gave an outcome: where and when it was made, and its place among the steps.
+    last_outcome: Option<(Making, usize)>,
     /// The run's own watch, while it watches no step.
     free_watcher: Option<Watcher>,
     /// How many steps and checks must end before the run may.
@@ -140,6 +142,7 @@ impl Run {
             held_calls: HeldCalls::default(),
             read: Names::new(),
             steps: Names::new(),
+            last_outcome: None,
             free_watcher: Some(Watcher::Run),
             in_flight: 0,
             given_up: Vec::new(),
@@ -164,8 +167,18 @@ impl Run {
     }
 
     /// Polls the handler: what it calls now, it calls in its body.
-    pub(super) fn in_body<R>(&self, poll: impl FnOnce() -> R) -> R {
-        place::in_body(self.id(), poll)
+    pub(super) fn in_body<R>(&self, turn: u32, poll: impl FnOnce() -> R) -> R {
+        place::in_body(self.id(), turn, poll)
+    }
+
+    /// Where and when the handler makes something now.
+    pub(crate) fn making(&self) -> Option<Making> {
+        place::making(self.id())
+    }
+
+    /// Drops what lost a race, which is no mistake of the handler's.
+    pub(crate) fn drop_lost<T>(&self, lost: T) {
+        place::inside(self.id(), Within::Lost, || drop(lost));
     }
 
     /// Polls a member of a join: what it calls now, it calls in its branch.
@@ -366,19 +379,30 @@ impl Run {
         let mut work = std::pin::pin!(Contained::new(work));
         std::future::poll_fn(|cx| {
             let polled = place::inside(self.id(), within, || work.as_mut().poll(cx));
-            let misused = self.state().misused.take();
-            if let Some(what) = misused {
-                // It would wait for ever, and the run for it.
-                self.misuse(format!(
-                    "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it, and hand it the \
-                     answer; take another step before or after it",
-                    within.noun()
-                ));
+            if self.is_misused(within, name) {
                 return Poll::Ready(None);
             }
             polled.map(|ended| self.or_end(ended, || format!("{} `{name}`", within.noun())))
         })
         .await
+    }
+
+    /// Runs a handler's own check of an answer. `None` if it used the flow as only the handler may: then the run ends.
+    pub(crate) fn judge<R>(&self, key: &str, check: impl FnOnce() -> R) -> Option<R> {
+        let judged = place::inside(self.id(), Within::Validate, check);
+        (!self.is_misused(Within::Validate, key)).then_some(judged)
+    }
+
+    /// Whether the flow was used inside something as only the handler may: that would wait for ever, and the run for it,
+    /// which ends therefore.
+    fn is_misused(&self, within: Within, name: &str) -> bool {
+        let Some(what) = self.state().misused.take() else { return false };
+        self.misuse(format!(
+            "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it, and hand it the answer; \
+             take another step before or after it",
+            within.noun()
+        ));
+        true
     }
 
     /// Waits for a question that runs code of the application's. If that panics the run ends, whatever the handler makes
@@ -424,7 +448,7 @@ impl Run {
                 self.runner.wake();
                 Admission::Closed
             }
-            Some((_, Within::Step | Within::Until)) => {
+            Some((_, Within::Step | Within::Until | Within::Validate | Within::Lost)) => {
                 state.misused.get_or_insert_with(what);
                 Admission::Park
             }
@@ -436,7 +460,7 @@ impl Run {
     /// Checks besides that the name is one.
     fn admit_name(&self, state: &mut State, what: &str, name: &str) -> Admission {
         let admission = self.admit(state, || format!("{what} `{name}`"));
-        if matches!(admission, Admission::To(_)) && !is_name(name) {
+        if matches!(admission, Admission::To(_)) && !unescaped(name).map_or(is_name(name), |name| is_name(&name)) {
             let text = format!("{name:?} cannot name a {what}: 1 to 128 printable characters");
             state.ending = Some(Ending::Failed(Failure::misuse(text)));
             return Admission::Park;
@@ -459,6 +483,8 @@ impl Within {
             Self::Handler => "the handler",
             Self::Step => "step",
             Self::Until => "`until` of",
+            Self::Validate => "`validate` of",
+            Self::Lost => "what lost",
         }
     }
 }

@@ -315,13 +315,15 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
     fn take(&self, response: &Leaf, asked: Asked) -> Progress<Q::Value> {
         let dialect = self.run.context.revision.lenient();
         let read = response.raw().map_err(|error| error.to_string());
-        let checked = read.and_then(|response| self.question.read(response, dialect)).and_then(|answered| {
-            if let (Answered::Accepted(value), Some(Validate(check))) = (&answered, &self.options.validate) {
-                check(value)?;
+        let mut answered = read.and_then(|response| self.question.read(response, dialect));
+        if let (Ok(Answered::Accepted(value)), Some(Validate(check))) = (&answered, &self.options.validate) {
+            match self.run.judge(&self.key, || check(value)) {
+                Some(Ok(())) => {}
+                Some(Err(reason)) => answered = Err(reason),
+                None => return Progress::Parked,
             }
-            Ok(answered)
-        });
-        match checked {
+        }
+        match answered {
             Ok(answered) => {
                 self.run.accept(&self.key, response);
                 Progress::Answered(answered)

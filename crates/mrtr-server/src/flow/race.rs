@@ -131,7 +131,8 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
         RaceStart::Open => None,
         RaceStart::Won(winner) => {
             // The others are not so much as looked at: what they would ask or do now was decided against.
-            slots = vec![slots.swap_remove(winner)];
+            let won = slots.swap_remove(winner);
+            run.drop_lost(std::mem::replace(&mut slots, vec![won]));
             Some(winner)
         }
     };
@@ -148,7 +149,7 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
         for branch in slots.iter().filter_map(Slot::branch) {
             run.withdraw(branch);
         }
-        drop((winner, slots));
+        run.drop_lost((winner, slots));
         if run.record_winner(&name, first).await.is_none() {
             return pending().await;
         }

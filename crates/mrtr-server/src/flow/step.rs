@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::engine::journal::{Leaf, StepEntry};
-use crate::engine::{Run, StepStart, Watcher, Within};
+use crate::engine::{Making, Run, StepStart, Watcher, Within};
 use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -28,7 +28,7 @@ use crate::error::{Failure, FlowError};
 #[must_use = "a step starts when it is awaited"]
 pub struct Step<'a, W> {
     run: &'a Arc<Run>,
-    name: String,
+    made: Made<'a>,
     work: W,
     options: Options,
 }
@@ -38,6 +38,28 @@ struct Options {
     idempotent: bool,
     retry: Option<Retry>,
     timeout: Option<Duration>,
+}
+
+/// The name of a step, and whether it was begun: one that never was may begin in a later run.
+struct Made<'a> {
+    run: &'a Run,
+    name: String,
+    making: Option<Making>,
+    begun: bool,
+}
+
+impl<'a> Made<'a> {
+    fn new(run: &'a Run, name: String) -> Self {
+        Self { run, name, making: run.making(), begun: false }
+    }
+}
+
+impl Drop for Made<'_> {
+    fn drop(&mut self) {
+        if let (false, Some(making)) = (self.begun, self.making) {
+            self.run.dropped_unbegun(&self.name, making);
+        }
+    }
 }
 
 /// How often, and after what pauses, a failed step is tried again.
@@ -141,17 +163,18 @@ impl<'a, W: FnMut() -> F + Send + 'a, F: Future + Send + 'a> Work<'a> for W {
 
 impl<'a, F> Step<'a, Once<F>> {
     pub(super) fn once(flow: &'a Flow, name: String, work: F) -> Self {
-        Self { run: &flow.run, name, work: Once(Some(work)), options: Options::default() }
+        let made = Made::new(&flow.run, name);
+        Self { run: &flow.run, made, work: Once(Some(work)), options: Options::default() }
     }
 }
 
 impl<'a, W> Step<'a, W> {
     pub(super) fn again(flow: &'a Flow, name: String, work: W) -> Self {
-        Self { run: &flow.run, name, work, options: Options::default() }
+        Self { run: &flow.run, made: Made::new(&flow.run, name), work, options: Options::default() }
     }
 
     pub(super) fn step_name(&self) -> &str {
-        &self.name
+        &self.made.name
     }
 
     /// Says that doing it twice is doing it once: it is started again if it was interrupted.
@@ -202,7 +225,7 @@ impl<W: FnMut() -> F, F> Step<'_, W> {
 
 impl<W> fmt::Debug for Step<'_, W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Step({})", self.name)
+        write!(f, "Step({})", self.made.name)
     }
 }
 
@@ -229,8 +252,10 @@ where
     E: Into<Failure> + Send + 'a,
 {
     async fn take(self) -> Result<T, FlowError> {
-        let Self { run, name, work, options } = self;
-        match run.begin_step(&name, options.idempotent).await {
+        let Self { run, mut made, work, options } = self;
+        made.begun = true;
+        let (name, making) = (std::mem::take(&mut made.name), made.making);
+        match run.begin_step(&name, options.idempotent, making).await {
             StepStart::Park => pending().await,
             StepStart::Closed => Err(FlowError::Closed),
             StepStart::Interrupted => Err(FlowError::Interrupted { step: name }),
@@ -239,7 +264,7 @@ where
                 let under_way = run.step_guard(&name);
                 let read = watched(run, &watcher, perform(run, &name, work, options)).await.and_then(|entry| {
                     let read = read(run, &name, &entry);
-                    run.finish_step(&name, &entry);
+                    run.finish_step(&name, &entry, making);
                     read
                 });
                 under_way.end();

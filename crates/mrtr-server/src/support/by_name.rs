@@ -86,7 +86,13 @@ impl<V> Names<V> {
         self.entries.iter().map(|(name, _)| name.as_str())
     }
 
-    fn place(&self, name: &str) -> Option<usize> {
+    /// The name of what is at this place.
+    pub(crate) fn name_at(&self, place: usize) -> Option<&str> {
+        self.entries.get(place).map(|(name, _)| name.as_str())
+    }
+
+    /// Where a name is, which it stays.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
         match &self.places {
             None => self.entries.iter().position(|(other, _)| other.as_bytes() == name.as_bytes()),
             Some(places) => places.get(name).copied(),

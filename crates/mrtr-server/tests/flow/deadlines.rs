@@ -3,6 +3,7 @@
 use std::future::{Future, pending};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use mrtr_server::extend::DEFAULT_RUN_DEADLINE;
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Failure, Flow, Server, Tool};
@@ -107,6 +108,32 @@ async fn a_call_on_the_flow_inside_until_is_an_error_that_names_it() {
     for which in 0..6 {
         let log = Log::start();
         expect_internal(&call(move |flow| handler(flow, which)).await, &log, "was used inside `until` of `go`");
+    }
+}
+
+#[tokio::test]
+async fn a_call_on_the_flow_inside_validate_is_an_error_that_names_it() {
+    async fn handler(flow: Flow, effects: Effects, which: u8) -> Result<String, Failure> {
+        let flow = std::sync::Arc::new(flow);
+        let inner = std::sync::Arc::clone(&flow);
+        let ask = flow.elicit::<Name>("name", "Who?").validate(move |_| {
+            match which {
+                0 => drop(inner.step("inner", effects.work("did")).into_future().now_or_never()),
+                1 => drop(inner.idempotency_key("key").now_or_never()),
+                _ => drop(inner.elicit::<Name>("other", "Who?").into_future().now_or_never()),
+            }
+            Ok::<_, String>(())
+        });
+        ask.await?;
+        Ok("swallowed".into())
+    }
+    for which in 0..3 {
+        let (log, effects) = (Log::start(), Effects::default());
+        let seen = effects.clone();
+        let call = call(move |flow| handler(flow, seen.clone(), which)).await;
+        let call = call.accept("name", json!({ "name": "Ada" })).send().await;
+        expect_internal(&call, &log, "was used inside `validate` of `name`");
+        assert_eq!(effects.count(), 0);
     }
 }
 

@@ -223,3 +223,31 @@ async fn what_goes_with_a_call_that_was_dropped_is_not_held_against_its_handler(
     assert!(begin(&client).now_or_never().is_none(), "it waits for its step");
     assert!(!log.text().contains("the handler dropped"), "{}", log.text());
 }
+
+/// The first of them ends at once, so that the other is never begun: a later run may poll it first.
+#[tokio::test]
+async fn a_step_that_select_never_began_beside_one_that_ended_is_warned_of() {
+    async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {
+        let (one, two) = (flow.step("one", effects.work("one")), flow.step("two", effects.work("two")));
+        match how {
+            0 => Ok(tokio::select! { biased; one = one.into_future() => one, two = two.into_future() => two }?),
+            1 => {
+                flow.race((one, two)).await?;
+                Ok("raced".into())
+            }
+            2 => Ok(flow.join((one, two)).await?.0),
+            _ => {
+                one.await?;
+                Ok(two.await?)
+            }
+        }
+    }
+    for how in 0..4 {
+        let (log, effects) = (Log::start(), Effects::default());
+        let seen = effects.clone();
+        call(move |flow| handler(flow, seen.clone(), how)).await.expect_text();
+        let warned = log.text().contains("made and never begun");
+        assert_eq!(warned, how == 0, "{how}: {}", log.text());
+        assert!(!warned || log.text().contains("two") && log.text().contains("`flow.race`"), "{}", log.text());
+    }
+}

@@ -317,6 +317,49 @@ async fn a_key_tells_scopes_and_names_apart_wherever_the_slash_is() {
     assert_eq!(call.await.expect_text(), "9");
 }
 
+#[tokio::test]
+async fn a_question_is_told_apart_wherever_the_slash_is() {
+    async fn handler(flow: Flow) -> Result<String, Failure> {
+        let (a, ab, nested) = (flow.scope("a"), flow.scope("a/b"), flow.scope("a"));
+        let nested = nested.scope("b");
+        let asked = (
+            a.elicit::<Name>("b/c", "1?"),
+            ab.elicit::<Name>("c", "1?"),
+            nested.elicit::<Name>("c", "1?"),
+            flow.elicit::<Name>("a/b/c", "1?"),
+            flow.elicit::<Name>("plain", "1?"),
+        );
+        flow.join(asked).await?;
+        Ok("asked".into())
+    }
+    let call = call(handler).await;
+    let asked: std::collections::HashSet<_> = call.asked().into_iter().collect();
+    assert_eq!(asked.len(), 5, "{asked:?}");
+    let same: Vec<_> = asked.iter().filter(|key| ["plain", "a/b/c"].contains(&key.as_str())).collect();
+    assert_eq!(same.len(), 2, "names without a slash are what they were: {asked:?}");
+}
+
+/// What an older version recorded under a name with a slash is not done again.
+#[tokio::test]
+async fn a_step_that_an_older_version_recorded_is_found_wherever_the_slash_is() {
+    use mrtr_server::extend::{Journal, Outcome, RunContext, run};
+    // As `docs/STATE_FORMAT.md` writes an outcome: length, kind, length of the name, name, JSON.
+    let recorded = |name: &str| {
+        let length = u8::try_from(2 + name.len() + 1).unwrap();
+        let kind = mrtr_server::extend::EntryKind::StepFinished as u8;
+        [&[length, kind, u8::try_from(name.len()).unwrap()], name.as_bytes(), b"7"].concat()
+    };
+    let journal = Journal::from_bytes([recorded("files/a"), recorded("0/files/b")].concat()).unwrap();
+    let handler = async |flow: Flow| {
+        let one: u8 = flow.step("files/a", async { Ok::<_, Failure>(1) }).await?;
+        let two: u8 = flow.scope(0).step("files/b", async { Ok::<_, Failure>(1) }).await?;
+        let other: u8 = flow.scope("files").step("c", async { Ok::<_, Failure>(1) }).await?;
+        Ok::<_, Failure>([one, two, other])
+    };
+    let ran = run(handler, journal, RunContext::for_tests()).await;
+    assert!(matches!(ran.outcome, Outcome::Done([7, 7, 1])), "{ran:?}");
+}
+
 /// A type that looks closer than its form, and quotes what it read.
 #[derive(serde::Deserialize)]
 #[serde(try_from = "Name")]

@@ -389,3 +389,21 @@ async fn an_answer_that_came_without_a_state_is_told_once_it_is_used() {
     assert_eq!(kept.kinds(), [(EntryKind::Answered, "name".to_owned())]);
     assert_eq!(report.journal.to_bytes(), kept.journal(1).to_bytes(), "it is there once");
 }
+
+#[tokio::test]
+async fn a_race_that_is_dropped_while_its_winner_is_recorded_was_won() {
+    let kept = Arc::new(Kept { gate: Some(Notify::new()), ..Kept::default() });
+    let sink = Arc::clone(&kept);
+    let handler = async move |flow: Flow| {
+        let race = flow.race((flow.branch(async {}), flow.branch(pending::<()>())));
+        tokio::select! { biased; _ = race => panic!("its record is held up"), () = tokio::task::yield_now() => {} }
+        sink.gate.as_ref().unwrap().notify_one();
+        tokio::task::yield_now().await;
+        sink.gate.as_ref().unwrap().notify_one();
+        Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name)
+    };
+    let report = told(handler, Journal::default(), &kept).await;
+    assert!(matches!(report.outcome, Outcome::Waiting(_)), "{report:?}");
+    assert_eq!(report.journal.steps().collect::<Vec<_>>(), ["branch|branch"], "the run knows what its sink does");
+    assert_eq!(kept.journal(usize::MAX).steps().collect::<Vec<_>>(), ["branch|branch"]);
+}

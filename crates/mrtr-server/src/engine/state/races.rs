@@ -27,7 +27,7 @@ impl Run {
             Admission::Closed => return RaceStart::Closed,
         }
         let mistake = if state.steps.insert_new(name, StepUse::Named) {
-            match state.journal.step(name) {
+            match state.recorded_step(name) {
                 None => {
                     state.raced = true;
                     return RaceStart::Open;
@@ -56,7 +56,7 @@ impl Run {
     /// The run knows at once what its sink is told: a race that is dropped meanwhile was won all the same.
     pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
         let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
-        self.finish_step(name, &entry);
+        self.finish_step(name, &entry, None);
         self.record_step(name, &entry).await
     }
 }

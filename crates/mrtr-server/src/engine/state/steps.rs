@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
-use crate::engine::Watcher;
 use crate::engine::branches::BranchId;
 use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
+use crate::engine::name::unescaped;
 use crate::engine::place::here;
+use crate::engine::{Making, Watcher};
 use crate::error::Failure;
 
 /// What a name of a step or a race was used for in a run.
@@ -38,9 +39,13 @@ pub(crate) enum StepStart {
 
 impl Run {
     /// Begins a step, or gives what it gave before, as soon as its branch is free.
-    pub(crate) async fn begin_step(&self, name: &str, idempotent: bool) -> StepStart {
+    pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
         let mut call = HeldCall::default();
-        poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await
+        let start = poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await;
+        if let StepStart::Recorded(_) = start {
+            self.state().note_outcome(name, making);
+        }
+        start
     }
 
     fn poll_begin_step(&self, name: &str, idempotent: bool, call: &mut HeldCall, cx: &Context<'_>) -> Poll<StepStart> {
@@ -58,8 +63,9 @@ impl Run {
         StepGuard { run: self, name, ended: false }
     }
 
-    pub(crate) fn finish_step(&self, name: &str, entry: &StepEntry) {
+    pub(crate) fn finish_step(&self, name: &str, entry: &StepEntry, making: Option<Making>) {
         let mut state = self.state();
+        state.note_outcome(name, making);
         let before = state.journal.put_step(name, entry);
         let freed = before.map_or(0, |size| cost(name, size));
         state.check_size("step", name, entry.size(), freed);
@@ -171,6 +177,24 @@ impl Run {
 }
 
 impl State {
+    /// What is recorded of a step or a race; also under the name that an older version gave it, if nothing of that name
+    /// was come by in this run.
+    pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
+        let recorded = self.journal.step(name);
+        if recorded.is_some() || !name.contains('/') {
+            return recorded;
+        }
+        let older = unescaped(name).filter(|older| !self.steps.contains(older))?;
+        let recorded = self.journal.step(&older)?;
+        self.steps.insert_new(&older, StepUse::Ended);
+        Some(recorded)
+    }
+
+    /// A step gave its outcome.
+    fn note_outcome(&mut self, name: &str, making: Option<Making>) {
+        self.last_outcome = making.and_then(|making| Some((making, self.steps.place(name)?)));
+    }
+
     /// What watches the next step: the run itself, if it does not watch another.
     fn watcher(&mut self) -> Watcher {
         self.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
@@ -187,7 +211,7 @@ impl State {
             return StepStart::Park;
         }
         self.close_unsealed();
-        let recorded = self.journal.step(name);
+        let recorded = self.recorded_step(name);
         // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
         let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
         if begins && !self.has_room_to_begin(|| format!("step `{name}`")) {
@@ -258,6 +282,27 @@ impl Run {
 }
 
 impl Run {
+    /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
+    /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
+    pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
+        if std::thread::panicking() || self.making().is_none() {
+            return;
+        }
+        let state = self.state();
+        let Some((_, beside)) = state.last_outcome.filter(|(outcome, _)| *outcome == making && !state.over) else {
+            return;
+        };
+        let beside = state.steps.name_at(beside).unwrap_or_default().to_owned();
+        drop(state);
+        tracing::warn!(
+            flow = %self.context.flow_id(),
+            step = name,
+            beside,
+            "a step was made and never begun, and another that was made beside it gave its outcome: if a `select!` chose \
+             between them, a later run may begin the one that lost. `flow.race` records what came first"
+        );
+    }
+
     /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
     /// run sees one.
     fn mark_dropped(&self, state: &mut State, name: &str) {

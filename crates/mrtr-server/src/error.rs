@@ -9,6 +9,8 @@ use std::fmt;
 
 use mrtr_schema::{ErrorCode, ErrorObject};
 
+use crate::support::panics::{Panicked, contain};
+
 pub use build::{BuildError, TemplateError};
 pub(crate) use wire::{internal_error, invalid_params};
 
@@ -283,9 +285,11 @@ impl Failure {
             FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },
             FailureKind::Unanswered(error) => StepError { message: error.to_string(), visibility: Visibility::Tool },
             FailureKind::Protocol(error) => StepError { message: error.to_string(), visibility: Visibility::Internal },
-            FailureKind::Internal(error) => {
-                StepError { message: with_causes(&*error), visibility: Visibility::Internal }
-            }
+            FailureKind::Internal(error) => match into_words(error) {
+                Ok(message) => StepError { message, visibility: Visibility::Internal },
+                // The step panicked, and nothing is left to be dropped on the way.
+                Err(Panicked(text)) => std::panic::resume_unwind(Box::new(text)),
+            },
         }
     }
 }
@@ -328,6 +332,14 @@ fn known_visibility(error: &(dyn Error + 'static)) -> Option<FailureKind> {
         }
         other => Some(FailureKind::Tool(other.to_string())),
     }
+}
+
+/// An error of a handler's in words, with its causes, once it is gone: both are code of others, and either may panic. Each
+/// is contained apart, since a panic in a drop that another panic caused ends the process.
+pub(crate) fn into_words(error: Box<dyn Error + Send + Sync>) -> Result<String, Panicked> {
+    let text = contain(|| with_causes(&*error));
+    let dropped = contain(|| drop(error));
+    text.and_then(|text| dropped.map(|()| text))
 }
 
 pub(crate) fn with_causes(error: &dyn Error) -> String {

@@ -414,7 +414,7 @@ impl<'a> Round<'a> {
                 Err(error.into_object())
             }
             FailureKind::Internal(error) => {
-                let failed = internal_failure::<R>(self.shared, self.name, &*error);
+                let failed = internal_failure::<R>(self.shared, self.name, error);
                 self.concluded("internal_error");
                 self.identity.write(&failed?, self.revision())
             }

@@ -11,6 +11,7 @@ pub(crate) mod hex;
 pub(crate) mod lease_thread;
 pub(crate) mod metrics;
 pub(crate) mod notify;
+pub(crate) mod panics;
 pub(crate) mod permit;
 pub(crate) mod secrets;
 pub(crate) mod shed;

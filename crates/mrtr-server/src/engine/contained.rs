@@ -1,36 +1,58 @@
 //! A future out of which no panic comes: neither when it is polled nor when it is dropped.
 
-use std::any::Any;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
+pub(crate) use crate::support::panics::{Panicked, contain};
+
 pin_project! {
     /// A future whose panics are its output. It is dropped as soon as it has ended.
-    pub(crate) struct Contained<F> {
+    pub(crate) struct Contained<F, D: AtDrop = Logged> {
         #[pin]
         future: Option<F>,
+        at_drop: D,
     }
 
-    impl<F> PinnedDrop for Contained<F> {
+    impl<F, D: AtDrop> PinnedDrop for Contained<F, D> {
         fn drop(this: Pin<&mut Self>) {
-            if let Err(Panicked(text)) = this.clear() {
-                tracing::error!(panic = &*crate::support::echo::logged(&text), "what was under way panicked when it was dropped");
+            let mut this = this;
+            if let Err(panicked) = this.as_mut().clear() {
+                this.at_drop.panicked(&panicked);
             }
         }
     }
 }
 
-/// The message of a panic.
-#[derive(Debug)]
-pub(crate) struct Panicked(pub(crate) String);
+/// What hears of a panic of a future that was dropped before its end: it has no output to tell it in.
+pub(crate) trait AtDrop {
+    fn panicked(&self, panicked: &Panicked);
+}
+
+/// The log hears of it.
+pub(crate) struct Logged;
+
+impl AtDrop for Logged {
+    fn panicked(&self, Panicked(text): &Panicked) {
+        tracing::error!(
+            panic = &*crate::support::echo::logged(text),
+            "what was under way panicked when it was dropped"
+        );
+    }
+}
 
 impl<F> Contained<F> {
     pub(crate) fn new(future: F) -> Self {
-        Self { future: Some(future) }
+        Self::telling(future, Logged)
+    }
+}
+
+impl<F, D: AtDrop> Contained<F, D> {
+    /// One whose panic, where it is dropped before its end, this hears of.
+    pub(crate) fn telling(future: F, at_drop: D) -> Self {
+        Self { future: Some(future), at_drop }
     }
 
     /// Drops the future, if it is still there.
@@ -43,7 +65,7 @@ impl<F> Contained<F> {
     }
 }
 
-impl<F: Future> Future for Contained<F> {
+impl<F: Future, D: AtDrop> Future for Contained<F, D> {
     type Output = Result<F::Output, Panicked>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -56,21 +78,4 @@ impl<F: Future> Future for Contained<F> {
         // The first panic is the one to tell of.
         Poll::Ready(polled.and_then(|output| dropped.map(|()| output)))
     }
-}
-
-/// Runs something, and has its panic as an error.
-pub(crate) fn contain<R>(run: impl FnOnce() -> R) -> Result<R, Panicked> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
-        let text = message(&*panic).to_owned();
-        // What a panic carries may itself panic when it is dropped; then it is not dropped at all.
-        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
-            std::mem::forget(again);
-        }
-        Panicked(text)
-    })
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no message")
 }

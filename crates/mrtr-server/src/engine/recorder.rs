@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use super::contained::{Contained, Panicked};
 use super::outbox::Batch;
 use super::sink::SinkError;
 use super::state::Run;
@@ -28,7 +29,9 @@ impl Recorder {
             let Some(batch) = run.take_batch() else { return Poll::Pending };
             let Some(sink) = run.context.sink.as_ref().map(Arc::clone) else { return Poll::Pending };
             self.0 = Some(Recording(Box::pin(async move {
-                let kept = sink.record(&batch.entries).await;
+                let recorded = Contained::new(async { sink.record(&batch.entries).await }).await;
+                let panicked = |Panicked(text)| Err(SinkError::Store(format!("the sink panicked: {text}").into()));
+                let kept = recorded.unwrap_or_else(panicked);
                 (batch, kept)
             })));
         }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use futures_util::task::AtomicWaker;
 
 use super::branches::{BranchId, Branches, PassedOver};
-use super::contained::{Contained, Panicked, contain};
+use super::contained::{AtDrop, Contained, Panicked, contain};
 use super::name::{is_name, unescaped};
 use super::outbox::{Batch, Outbox};
 use super::place::{self, Making, Within};
@@ -376,7 +376,8 @@ impl Run {
     /// Polls a step's own work, or what says whether a question is settled elsewhere. `None` if it panicked, or used
     /// the flow as only the handler may: then the run ends.
     pub(crate) async fn inside<F: Future>(&self, within: Within, name: &str, work: F) -> Option<F::Output> {
-        let mut work = std::pin::pin!(Contained::new(work));
+        let what = EndsRun { run: self, what: within.noun(), name };
+        let mut work = std::pin::pin!(Contained::telling(work, what));
         std::future::poll_fn(|cx| {
             let polled = place::inside(self.id(), within, || work.as_mut().poll(cx));
             if self.is_misused(within, name) {
@@ -408,7 +409,8 @@ impl Run {
     /// Waits for a question that runs code of the application's. If that panics the run ends, whatever the handler makes
     /// of it: it has no answer, and must not go on as if it had.
     pub(crate) async fn contained<F: Future>(&self, key: &str, question: F) -> F::Output {
-        match self.or_end(Contained::new(question).await, || format!("the question `{key}`")) {
+        let what = EndsRun { run: self, what: "the question", name: key };
+        match self.or_end(Contained::telling(question, what).await, || format!("the question `{key}`")) {
             Some(output) => output,
             None => std::future::pending().await,
         }
@@ -466,6 +468,21 @@ impl Run {
             return Admission::Park;
         }
         admission
+    }
+}
+
+/// Ends a run in which something panicked when it was dropped, as by `select!`: what the handler goes on without must
+/// not have failed unnoticed.
+struct EndsRun<'a> {
+    run: &'a Run,
+    what: &'static str,
+    name: &'a str,
+}
+
+impl AtDrop for EndsRun<'_> {
+    fn panicked(&self, Panicked(text): &Panicked) {
+        let Self { run, what, name } = self;
+        run.misuse(format!("{what} `{name}` panicked when it was dropped: {text}"));
     }
 }
 

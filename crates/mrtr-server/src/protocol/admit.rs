@@ -140,7 +140,7 @@ impl Unchecked<'_> {
         let Self(request) = self;
         let revision = request.context.revision;
         // Whether there is the method at all comes before what it is called with.
-        let route = Route::of(&request.method, &request.info, parts, revision);
+        let route = Route::of(&request.method, &request.info, parts, revision)?;
         let route = route.ok_or_else(|| unknown_method(&request.method, revision))?;
         if let Some(member) = request.info.named_by {
             request.name = request.params.text(member).map_err(invalid_params)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::ErrorObject;
+use mrtr_schema::{ErrorObject, RequestId};
 use tokio::sync::mpsc;
 
 use super::admit::{Admitted, NotAdmitted, OwnedAdmitted};
@@ -13,8 +13,9 @@ use super::reply::{Reply, ReplyStream};
 use super::route::Route;
 use super::versionless::Versionless;
 use super::{catalog, extension, subscription};
+use crate::engine::Contained;
 use crate::error::{ProtocolError, internal_error};
-use crate::register::contained::contained;
+use crate::register::contained::{contained, panicked_in};
 use crate::register::context::Context;
 use crate::register::middleware::{Middleware, RequestInfo};
 use crate::register::parts::Parts;
@@ -106,15 +107,25 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
     };
     let answered = match refused {
         Some(error) => Err(error),
-        None if *route == Route::Listen => subscription::listen(parts, id, request),
-        None if let Route::Extension(place) = *route => Box::pin(extension::answer(parts, id, request, place)).await,
-        None => result(parts, request, *route).await.map(|result| Reply::result(id, result)),
+        // On the way there may be code of others at any place: extensions, a recorder of metrics, a clock, a store.
+        None => Contained::new(answer(parts, id, request, *route))
+            .await
+            .unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked))),
     };
     for middleware in passed.iter().rev() {
         let outcome = answered.as_ref().map(drop);
         contained("middleware", Box::pin(async { middleware.after(&info, outcome).await })).await.ok();
     }
     answered
+}
+
+/// Has a request answered by what its method belongs to.
+async fn answer(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>, route: Route) -> Result<Reply, ErrorObject> {
+    match route {
+        Route::Listen => subscription::listen(parts, id, request),
+        Route::Extension(place) => Box::pin(extension::answer(parts, id, request, place)).await,
+        route => result(parts, request, route).await.map(|result| Reply::result(id, result)),
+    }
 }
 
 /// The result as JSON text, or the error.

@@ -7,7 +7,7 @@ use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::reply::{Reply, ReplyStream};
 use crate::error::{ProtocolError, internal_error};
-use crate::register::contained::contained;
+use crate::register::contained::{ContainedStream, contained};
 use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
 use crate::register::parts::Parts;
 use crate::round::request::Request;
@@ -21,15 +21,17 @@ pub(super) async fn answer(
 ) -> Result<Reply, ErrorObject> {
     let (extension, revision) = (&parts.extensions[place], request.context.revision);
     let asked = request.for_extension();
-    let answer = extension.handle(&asked);
+    let answer = Box::pin(async { extension.handle(&asked).await });
     match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
         ExtensionReply::Result(result) => Ok(Reply::result(id, parts.identity.adopt(&result, revision)?)),
         ExtensionReply::Stream(messages) => {
             let (parts, id) = (Arc::clone(parts), id.clone());
             let unended = last(&parts, &id, Err(internal_error().into()), revision);
+            let messages = ContainedStream::new(extension.name(), messages);
             let written = messages.map(move |message| match message {
-                ExtensionMessage::Notice(notice) => (Some(notice.to_message()), false),
-                ExtensionMessage::Result(result) => (last(&parts, &id, result, revision), true),
+                Ok(ExtensionMessage::Notice(notice)) => (Some(notice.to_message()), false),
+                Ok(ExtensionMessage::Result(result)) => (last(&parts, &id, result, revision), true),
+                Err(error) => (last(&parts, &id, Err(error.into()), revision), true),
             });
             // Up to the result, and that too: what an extension says after it is not for this client.
             let written = stream::unfold(Some((written, unended)), |left| async {

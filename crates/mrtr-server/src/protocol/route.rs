@@ -1,7 +1,8 @@
 //! Which methods this server answers, and by what: the one list of them.
 
-use mrtr_schema::{MethodInfo, Revision};
+use mrtr_schema::{ErrorObject, MethodInfo, Revision};
 
+use crate::register::contained::contained_call;
 use crate::register::parts::Parts;
 
 /// What answers a method.
@@ -27,7 +28,12 @@ impl Route {
     /// What answers a method of this revision, if this server has it at all.
     #[expect(clippy::inline_always, reason = "as for the check of a request, which calls it")]
     #[inline(always)]
-    pub(super) fn of(method: &str, info: &MethodInfo, parts: &Parts, revision: Revision) -> Option<Self> {
+    pub(super) fn of(
+        method: &str,
+        info: &MethodInfo,
+        parts: &Parts,
+        revision: Revision,
+    ) -> Result<Option<Self>, ErrorObject> {
         let (route, is_offered) = match method {
             "tools/call" => (Self::CallTool, !parts.tools.is_empty()),
             "tools/list" => (Self::ListTools, !parts.tools.is_empty()),
@@ -41,11 +47,17 @@ impl Route {
             "subscriptions/listen" => (Self::Listen, true),
             "initialize" => (Self::Initialize, true),
             "ping" => (Self::Ping, true),
-            method => {
-                let owner = parts.extensions.iter().position(|extension| extension.owns(method, revision));
-                return owner.map(Self::Extension);
-            }
+            method => return Self::of_extension(method, parts, revision),
         };
-        (is_offered && info.exists_in(revision)).then_some(route)
+        Ok((is_offered && info.exists_in(revision)).then_some(route))
+    }
+
+    fn of_extension(method: &str, parts: &Parts, revision: Revision) -> Result<Option<Self>, ErrorObject> {
+        for (place, extension) in parts.extensions.iter().enumerate() {
+            if contained_call("an extension", || extension.owns(method, revision))? {
+                return Ok(Some(Self::Extension(place)));
+            }
+        }
+        Ok(None)
     }
 }

@@ -19,6 +19,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::error::{ProtocolError, internal_error, invalid_params};
 use crate::protocol::reply::{Reply, ReplyStream};
+use crate::register::contained::ContainedStream;
 use crate::register::notices::ExtensionNotice;
 use crate::register::parts::{Identity, Parts};
 use crate::round::request::Request;
@@ -36,7 +37,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
         let told = extension.listen(&wanted, &request.for_extension()).map_err(ProtocolError::into_object)?;
         if let Some(told) = told {
             honoured.task_ids = honoured.task_ids.take().or(told.acknowledged.task_ids);
-            notices = stream::select(notices, told.notices).boxed();
+            notices = stream::select(notices, ContainedStream::new(extension.name(), told.notices)).boxed();
         }
     }
     let subscription = Subscription {
@@ -69,7 +70,7 @@ struct Subscription {
     /// The last message.
     result: String,
     changes: Receiver<Change>,
-    notices: BoxStream<'static, ExtensionNotice>,
+    notices: BoxStream<'static, Result<ExtensionNotice, ErrorObject>>,
 }
 
 impl Subscription {
@@ -82,11 +83,25 @@ impl Subscription {
                     Ok(Change::End) | Err(RecvError::Closed | RecvError::Lagged(_)) => return None,
                     Ok(change) => self.tell(&change),
                 },
-                Some(notice) = self.notices.next() => self.forward(&notice),
+                Some(notice) = self.notices.next() => match notice {
+                    Ok(notice) => self.forward(&notice),
+                    // It would believe to be up to date.
+                    Err(error) => {
+                        self.fail(error);
+                        return None;
+                    }
+                },
             };
             if let Some(text) = told {
                 return Some(text);
             }
+        }
+    }
+
+    /// Ends with an error rather than with a result.
+    fn fail(&mut self, error: ErrorObject) {
+        if let Reply::Message { body, .. } = Reply::error(Some(self.id.clone()), error.into(), self.revision) {
+            self.result = body;
         }
     }
 

@@ -311,7 +311,7 @@ impl ToolCall {
             FailureKind::Unanswered(error) => CallToolResult::unanswered(&error),
             FailureKind::Protocol(error) => return Err(error),
             FailureKind::Internal(error) => match self.host.server() {
-                Ok(server) => internal_failure(&server.shared, &self.tool, &*error),
+                Ok(server) => internal_failure(&server.shared, &self.tool, error),
                 Err(_) => Err(internal_error()),
             },
         };

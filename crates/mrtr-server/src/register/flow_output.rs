@@ -10,9 +10,9 @@ use mrtr_schema::{CallToolResult, ContentBlock, ErrorCode, ErrorObject, Wire};
 use serde_json::json;
 
 use crate::engine::shared::Shared;
-use crate::error::with_causes;
-use crate::error::{FlowError, ProtocolError};
+use crate::error::{FlowError, ProtocolError, internal_error, into_words};
 use crate::support::echo;
+use crate::support::panics::Panicked;
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///
@@ -130,10 +130,14 @@ impl FlowOutput for ReadResourceResult {
 pub(crate) fn internal_failure<R: FlowOutput>(
     shared: &Shared,
     name: &str,
-    error: &(dyn Error + 'static),
+    error: Box<dyn Error + Send + Sync>,
 ) -> Result<R, ErrorObject> {
     let (what, reference) = (R::WHAT, shared.fresh_id());
-    let cause = with_causes(error);
+    let cause = into_words(error).map_err(|Panicked(text)| {
+        let panic = &*echo::logged(&text);
+        tracing::error!(%reference, name, panic, "a {what} failed with an error that panicked");
+        internal_error()
+    })?;
     let cause = echo::logged(&cause);
     tracing::error!(%reference, name, error = &*cause, "a {what} failed");
     #[cfg(feature = "testing")]

@@ -12,6 +12,7 @@ mod completion;
 mod discover;
 mod echoes;
 mod errors;
+mod foreign_panics;
 mod lists;
 mod logs;
 mod metrics;

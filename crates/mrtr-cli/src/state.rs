@@ -119,7 +119,9 @@ fn inside(claims: &StateClaims, with_payload: bool) -> Vec<(&'static str, String
 }
 
 fn moment(moment: Timestamp, now: Timestamp) -> String {
-    let written = humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(moment.as_millis()));
+    let written = humantime::format_rfc3339_seconds(
+        SystemTime::UNIX_EPOCH + Duration::from_millis(moment.as_millis().min(LAST_WRITTEN)),
+    );
     let away = if moment <= now { now.since(moment) } else { moment.since(now) };
     let away = humantime::format_duration(Duration::from_secs(away.as_secs()));
     if moment <= now { format!("{written} ({away} ago)") } else { format!("{written} (in {away})") }
@@ -134,3 +136,6 @@ Examples:
   mrtr state inspect mrtr1x.k1.YHLYVqVG… --keys keys
 
 A state is looked at as it is: whether a server would take it depends on the request that it comes with.";
+
+/// The end of the year 9999, in milliseconds: no later moment can be written.
+const LAST_WRITTEN: u64 = 253_402_300_799_000;

@@ -192,7 +192,10 @@ fn rounded(time: Duration) -> String {
 }
 
 fn written(moment: Timestamp) -> String {
-    humantime::format_rfc3339_seconds(SystemTime::UNIX_EPOCH + Duration::from_millis(moment.as_millis())).to_string()
+    humantime::format_rfc3339_seconds(
+        SystemTime::UNIX_EPOCH + Duration::from_millis(moment.as_millis().min(LAST_WRITTEN)),
+    )
+    .to_string()
 }
 
 const PAGE: usize = 500;
@@ -202,3 +205,6 @@ Examples:
   mrtr tasks list --db tasks.sqlite
   mrtr tasks show 4f1c… --db tasks.sqlite
   mrtr tasks cancel 4f1c… --db tasks.sqlite";
+
+/// The end of the year 9999, in milliseconds: no later moment can be written.
+const LAST_WRITTEN: u64 = 253_402_300_799_000;

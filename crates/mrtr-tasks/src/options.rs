@@ -84,10 +84,10 @@ impl TaskOptions {
         self
     }
 
-    /// Lets others take a task over when its instance has not been heard of for this long.
+    /// Lets others take a task over when its instance has not been heard of for this long, a year at most.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.lease = lease.min(YEAR);
         self
     }
 
@@ -113,17 +113,17 @@ impl TaskOptions {
         self
     }
 
-    /// Asks clients to wait this long between two polls.
+    /// Asks clients to wait this long between two polls, a year at most.
     #[must_use]
     pub fn poll_interval(mut self, interval: Duration) -> Self {
-        self.poll_interval = interval;
+        self.poll_interval = interval.min(YEAR);
         self
     }
 
     /// Looks at least this often for work that another instance left.
     #[must_use]
     pub fn look_interval(mut self, interval: Duration) -> Self {
-        self.look_interval = interval;
+        self.look_interval = interval.min(YEAR);
         self
     }
 
@@ -174,3 +174,6 @@ impl TaskOptions {
         }
     }
 }
+
+/// Timers reach no further: what is added to a moment must not go past the end of time.
+const YEAR: Duration = Duration::from_hours(24 * 365);

@@ -103,6 +103,8 @@ impl ResponseBody {
     }
 
     fn of(source: Source, every: Duration, permits: StreamPermits) -> Self {
+        // A timer neither ticks without a pause nor reaches beyond the end of time: both are what an operator may set.
+        let every = every.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
         Self(Kind::Events(Box::new(Events { source, keep_alive, _permits: permits })))
@@ -179,3 +181,6 @@ impl fmt::Debug for ResponseBody {
         })
     }
 }
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_hours(24 * 365);

@@ -204,7 +204,7 @@ impl ToolRound<'_> {
             let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone, lease));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
             let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);
-            let mut limit = clock.sleep(deadline + LEASE);
+            let mut limit = clock.sleep(deadline.saturating_add(LEASE));
             loop {
                 tokio::select! {
                     // Most rounds are done when they are first polled, and then no timer need be set.

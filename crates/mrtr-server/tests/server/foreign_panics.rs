@@ -222,8 +222,8 @@ fn an_extension_that_panics_anywhere_is_one_internal_error() {
         let server = server(place);
         expect_internal(&reply(&server, method, &params), &format!("{place:?}"));
         // Whatever else it has goes on.
-        let listed = reply(&server, "tools/list", &json!({}));
-        assert!(listed["result"]["tools"].is_array(), "after {place:?}: {listed}");
+        let tools = reply(&server, "tools/list", &json!({}));
+        assert!(tools["result"]["tools"].is_array(), "after {place:?}: {tools}");
     }
     let told = reply(&server(Place::StreamWhenDropped), own().0, &json!({}));
     assert_eq!(told["result"]["it"], "done", "its result was told before the stream was dropped: {told}");

@@ -12,6 +12,7 @@ mod completion;
 mod discover;
 mod echoes;
 mod errors;
+mod extremes;
 mod foreign_panics;
 mod lists;
 mod logs;

@@ -24,7 +24,8 @@ pub(super) async fn serve(server: Server, options: Options) -> io::Result<()> {
     };
     let ended = connection::serve(server.clone(), options, (read, write), stop, at_end).await;
     // What was answered is on its way through the thread. If the client does not read it, the end is not put off for it.
-    let _ = tokio::time::timeout_at(ending + options.shutdown_timeout, written).await;
+    let left = options.shutdown_timeout.saturating_sub(ending.elapsed());
+    let _ = tokio::time::timeout(left, written).await;
     ended
 }
 

@@ -66,6 +66,28 @@ async fn tk_1_a_longest_ttl_of_everything_is_no_trap() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn every_time_of_the_options_may_be_as_long_as_can_be_said() {
+    let longest = Duration::MAX;
+    let rows = [
+        ("lease", TaskOptions::default().lease(longest)),
+        ("ttl", TaskOptions::default().ttl(longest, longest)),
+        ("retention", TaskOptions::default().retention(longest)),
+        ("poll_interval", TaskOptions::default().poll_interval(longest)),
+        ("look_interval", TaskOptions::default().look_interval(longest)),
+        ("grace", TaskOptions::default().grace(longest)),
+    ];
+    for (time, options) in rows {
+        for revision in OLDER {
+            let site = Site::with(memory(), options.clone(), [greeting()]);
+            let task = site.start_wishing(site.older(revision), revision, json!({})).await;
+            task.until_asked(&["name"]).await;
+            task.accept("name", json!({ "name": "Ada" })).await;
+            assert_eq!(task.text().await, "Hello, Ada", "{time}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn tk_1_what_is_no_task_is_refused_and_makes_none() {
     for revision in OLDER {
         let site = Site::of(greeting());

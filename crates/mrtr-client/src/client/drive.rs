@@ -86,6 +86,8 @@ pub(super) struct CallDriver<'a> {
     pub(super) is_by_hand: bool,
     /// How often it was sent in another era than before, or in another session.
     pub(super) era_switches: u32,
+    /// Whether it is under way in a session, and does more than read: it cannot be picked up then.
+    pub(super) is_held: bool,
 }
 
 impl Client {
@@ -309,7 +311,12 @@ impl Client {
             () = stop => None,
             ran = driver.run().instrument(span) => Some(ran),
         };
-        let ran = ran.unwrap_or_else(|| Err(CallError::Interrupted { pending: driver.pending() }));
+        let ran = ran.unwrap_or_else(|| {
+            if driver.is_held {
+                driver.call.hold(1);
+            }
+            Err(CallError::Interrupted { pending: driver.pending() })
+        });
         driver.end(ran)
     }
 }
@@ -330,6 +337,7 @@ impl<'a> CallDriver<'a> {
             became_task: None,
             is_by_hand: false,
             era_switches: 0,
+            is_held: false,
         }
     }
 

@@ -98,8 +98,10 @@ impl CallDriver<'_> {
         }
         let id = RequestId::from(self.client.next_id());
         let written = Written::new(self.client, &outgoing, &id, session.revision);
+        self.is_held = !MethodInfo::of(&outgoing.method).only_reads;
         let Conversed { outcome, asked, has_begun } =
             self.converse(written.request(session.id.as_ref()), session).await;
+        self.is_held = false;
         self.call.hold(asked);
         let reply = match outcome {
             Ok(reply) => reply,

@@ -399,6 +399,21 @@ async fn a_question_that_is_withdrawn_is_stopped_and_not_answered() {
     assert_eq!(server.0.state.lock().unwrap().one_way_sent, 0, "nothing was answered");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_interrupted_in_a_session_is_not_sent_again() {
+    let calls = vec![Sent::Begun(vec![Said::Wait], End::Never)];
+    let plan = Plan { is_forced: true, is_modern: false, calls, one_way: Vec::new() };
+    let server = Hostile::new(&plan);
+    let client = client(&server, true);
+    let call = client.prepare_tool("pay", json!({})).unwrap();
+    let stop = tokio::time::sleep(Duration::from_secs(1));
+    let error = client.resume_until::<Json>(call, stop).await.unwrap_err();
+    assert!(matches!(error, CallError::Interrupted { .. }), "{error}");
+    let again = client.resume(error.into_pending().unwrap()).await.unwrap_err();
+    assert!(matches!(again, CallError::HeldByServer { .. }), "{again}");
+    assert_eq!(server.0.state.lock().unwrap().sent, 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1024) })]
 

@@ -10,7 +10,7 @@ use mrtr_postgres::{ConnectError, PostgresOptions, PostgresStore, migrations};
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
 use mrtr_tasks::record::Refusal;
-use mrtr_tasks::store::{Answer, Changed, KeptQuestion, NewTask, Recorded, Run, StoreError, Wanted};
+use mrtr_tasks::store::{Answer, Changed, KeptQuestion, NewTask, Recorded, Run, StoreError, Trials, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -454,7 +454,7 @@ fn wanted(tool: &str) -> Wanted {
         tools: vec![tool.to_owned()],
         lease: Duration::from_secs(30),
         most: 1,
-        may_have_suspect: true,
+        trials: Trials::Busy,
         running: Vec::new(),
     }
 }

@@ -6,7 +6,7 @@ pub use crate::engine::gate::check_capabilities;
 pub use crate::engine::journal::{Asked, Entries, Entry, EntryKind, Journal, JournalError};
 pub use crate::engine::{JournalSink, Outcome, Question, RunReport, SinkError, StopReason, StopSignal};
 pub use crate::flow::run::run;
-pub use crate::register::extension::{Extension, ExtensionRequest, Host, OfferedCall, ToolCall};
+pub use crate::register::extension::{CallHold, Extension, ExtensionRequest, Host, OfferedCall, ToolCall};
 pub use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
 pub use crate::register::flow_output::FlowOutput;
 pub use crate::register::middleware::{Middleware, RequestInfo};

@@ -278,6 +278,9 @@ impl<'a> Round<'a> {
             return Box::pin(self.run_live(&**live, prepared, handler, arguments, finish)).await;
         }
         let running = LoadGuard::begin(&self.shared.load);
+        if running.is_held {
+            running.wait_for_release().await;
+        }
         // Out of the box go only what the run takes: the rest stays where it is.
         let Prepared { journal, context, .. } = *prepared;
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;

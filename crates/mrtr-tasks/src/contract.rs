@@ -10,6 +10,7 @@
 //! | `create` | a task whose handle a client has is lost, or a call runs twice |
 //! | `acquire` | a task runs twice at once |
 //! | `renew` | a run that was replaced goes on beside the one that replaced it |
+//! | `accompany` | a task is set aside that did nothing |
 //! | `record`, `park` | an effect is repeated, or a question is shown whose answer goes nowhere |
 //! | `finish` | a result is lost, or a client gets one of a task that it was told is cancelled |
 //! | `answer` | what a person answered is lost |
@@ -24,6 +25,7 @@ mod clock;
 mod creating;
 mod ending;
 mod keeping;
+mod losing;
 mod owning;
 mod running;
 mod trial;
@@ -66,12 +68,17 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     acquiring::a_task_is_looked_at_again_when_its_run_said_so(&trial().await).await;
     acquiring::a_lapsed_lease_is_taken_over_with_all_that_was_recorded(&trial().await).await;
     acquiring::a_renewed_lease_does_not_lapse(&trial().await).await;
-    acquiring::lost_runs_are_put_off_and_the_fifth_ends_the_task(&trial().await).await;
-    acquiring::one_suspect_is_taken_at_a_time(&trial().await).await;
     acquiring::a_keeper_renews_many_while_the_runtime_is_blocked(&trial().await).await;
     acquiring::what_runs_in_the_instance_is_left_out(&trial().await).await;
     acquiring::a_retry_forgets_lost_runs(&trial().await).await;
     acquiring::what_is_handed_over_goes_on_after_a_pause(&trial().await).await;
+    losing::a_task_that_ends_its_runners_is_set_aside_with_all_it_holds(&trial().await).await;
+    losing::runs_that_had_company_are_lost_twenty_times(&trial().await).await;
+    losing::a_run_that_recorded_something_is_on_trial_no_more(&trial().await).await;
+    losing::one_on_trial_is_taken_at_a_time_by_a_runner_without_another(&trial().await).await;
+    losing::those_on_trial_and_the_others_come_in_their_turn(&trial().await).await;
+    losing::one_runner_makes_room_for_what_waits_too_long(&trial().await).await;
+    losing::a_task_without_a_ttl_has_its_retention_once_it_is_set_aside(&trial().await).await;
     running::a_run_that_was_replaced_changes_nothing(&trial().await).await;
     running::a_run_that_gave_its_task_up_changes_nothing(&trial().await).await;
     running::a_late_run_that_none_replaced_may_still_say_what_it_did(&trial().await).await;

@@ -5,6 +5,7 @@
 //! | `mrtr_tasks_created_total` | | tasks created |
 //! | `mrtr_task_runs_total` | `outcome` | runs, by how they ended |
 //! | `mrtr_tasks_ended_total` | `end` | tasks that a run ended, by how |
+//! | `mrtr_tasks_set_aside_total` | | tasks that were set aside, since their runs were lost |
 //! | `mrtr_task_answers_total` | `outcome` | answers, by what became of them |
 //! | `mrtr_tasks_expired_total` | | tasks whose time was over |
 //! | `mrtr_tasks_removed_total` | | tasks that were kept no longer |
@@ -24,6 +25,10 @@ pub(crate) fn ran(outcome: &'static str) {
 
 pub(crate) fn ended(end: End) {
     counter!("mrtr_tasks_ended_total", "end" => end.as_str()).increment(1);
+}
+
+pub(crate) fn set_aside() {
+    counter!("mrtr_tasks_set_aside_total").increment(1);
 }
 
 pub(crate) fn answered(outcome: &'static str, answers: usize) {

@@ -40,6 +40,8 @@ pub struct TaskView {
     pub runs: u64,
     /// How many of the last ones were lost.
     pub lost_runs: u32,
+    /// For how long it is set aside, if it is.
+    pub set_aside: Option<Duration>,
     /// Whether this instance serves its tool.
     pub is_served: bool,
 }
@@ -62,6 +64,8 @@ pub enum WaitsFor {
     RunIn(Duration),
     /// Answers to these keys.
     Answers(Vec<String>),
+    /// The operator, since too many of its runs were lost: [`Tasks::retry`].
+    Operator,
 }
 
 impl Tasks {
@@ -84,6 +88,7 @@ impl Tasks {
             let record = listed.record;
             let waits_for = match (record.end(now), record.leased_until, record.due) {
                 (Some(_), ..) => WaitsFor::Nothing,
+                _ if record.set_aside.is_some() => WaitsFor::Operator,
                 (None, Some(_), _) => WaitsFor::Run,
                 (None, None, Some(due)) => WaitsFor::RunIn(due.since(now)),
                 (None, None, None) => WaitsFor::Answers(record.open.clone()),
@@ -97,6 +102,7 @@ impl Tasks {
                 waits_for,
                 runs: record.fence,
                 lost_runs: record.lost_runs,
+                set_aside: record.set_aside.map(|since| now.since(since)),
                 is_served: tools.contains(&record.tool),
                 owner: record.owner.as_str().to_owned(),
                 tool: record.tool,
@@ -110,7 +116,8 @@ impl Tasks {
         self.0.store.cancel(id, None).await
     }
 
-    /// Has a task run now, however many of its runs were lost.
+    /// Has a task run, however many of its runs were lost, also if it is set aside. One that was on trial runs as soon as
+    /// an instance has no other run; any other, now.
     pub async fn retry(&self, id: TaskId) -> Result<(), StoreError> {
         self.0.store.retry(id).await?;
         self.0.work.notify_one();

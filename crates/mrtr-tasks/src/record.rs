@@ -10,7 +10,7 @@ use mrtr_state::{FlowId, Timestamp};
 
 use crate::{Owner, TaskId};
 
-pub use transition::{Change, Event, Refusal};
+pub use transition::{Change, Company, Event, Refusal};
 
 /// A task, without what it holds. Where it stands follows from this alone.
 ///
@@ -71,6 +71,14 @@ pub struct TaskRecord {
     pub progressed: bool,
     /// How many runs in a row were lost: their leases ended, and they had recorded nothing new.
     pub lost_runs: u32,
+    /// How many of those were alone in their process to the end, so that nothing else can have ended it.
+    pub counted_losses: u32,
+    /// Whether the run that has it is on trial, and nothing else has begun in its process since.
+    pub alone: bool,
+    /// Until when an instance makes room for its next run, which is to be alone, unless that instance says so again.
+    pub reserved_until: Option<Timestamp>,
+    /// Since when it is set aside: too many runs were lost, and the next one is the operator's to allow.
+    pub set_aside: Option<Timestamp>,
     /// The keys of the questions that are shown and not answered.
     pub open: Vec<String>,
     /// How it ended, and when.
@@ -97,7 +105,8 @@ pub enum End {
     Failed,
     /// Its time was over.
     Expired,
-    /// Too many runs in a row were lost.
+    /// Too many runs in a row were lost. Versions up to 0.1 ended tasks so; today they are [set
+    /// aside](TaskRecord::set_aside), and what ended stays as it ended.
     Stuck,
     /// It was cancelled.
     Cancelled,
@@ -163,14 +172,19 @@ impl TaskRecord {
             run_again: false,
             progressed: false,
             lost_runs: 0,
+            counted_losses: 0,
+            alone: false,
+            reserved_until: None,
+            set_aside: None,
             open: Vec::new(),
             ended: None,
         }
     }
 
-    /// When its time is over.
+    /// When its time is over. A task without a ttl has its retention once it is set aside: an operator may never come.
     pub fn expires(&self) -> Option<Timestamp> {
-        self.ttl.map(|ttl| self.created + ttl)
+        let ttl = self.ttl.map(|ttl| self.created + ttl);
+        ttl.or_else(|| self.set_aside.map(|since| since + self.retention))
     }
 
     /// How it has ended by now, though no store may have noticed that its time is over.
@@ -188,8 +202,17 @@ impl TaskRecord {
         }
     }
 
-    /// When a runner has to look at it: a run is due, or the lease of one ends.
+    /// When a runner has to look at it: a run is due, or the lease of one ends. One on trial is looked for elsewhere.
     pub fn attention(&self) -> Option<Timestamp> {
+        if self.is_on_trial() { None } else { self.next_look() }
+    }
+
+    /// When a runner that has no other run has to look at it, if it is [on trial](Self::is_on_trial).
+    pub fn trial(&self) -> Option<Timestamp> {
+        if self.is_on_trial() { self.next_look() } else { None }
+    }
+
+    fn next_look(&self) -> Option<Timestamp> {
         if self.ended.is_some() { None } else { self.leased_until.or(self.due) }
     }
 

@@ -1,10 +1,12 @@
 //! The runner: takes tasks whose runs are due, runs them under a lease, and keeps what comes of them.
 
+mod claim;
 mod conclude;
 mod keys;
 pub(crate) mod lease;
 mod progress;
 mod sink;
+mod trial;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,20 +14,22 @@ use std::time::Duration;
 
 use mrtr_schema::meta::ProgressToken;
 use mrtr_server::extend::{Journal, StopSignal, ToolCall};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::Instrument;
 
 use crate::body::{CallBody, QuestionBody};
-use crate::store::{AcquiredTask, Run, Wanted};
+use crate::store::{AcquiredTask, Run};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
 use crate::{TaskRecord, count};
+use claim::Claims;
 use keys::Keys;
 pub(crate) use keys::fresh_key;
 use lease::Lease;
 use progress::Progress;
 use sink::Sink;
+use trial::{Acquitted, OnTrial};
 
 impl Tasks {
     /// Starts the runner, once there is a server and a runtime.
@@ -50,8 +54,7 @@ async fn run_tasks(inner: Arc<Inner>) {
 }
 
 async fn look_for_work(inner: &Arc<Inner>) {
-    let workers = Arc::new(Semaphore::new(inner.options.workers));
-    let suspect = Arc::new(Semaphore::new(1));
+    let mut claims = Claims::new(inner);
     let mut phase = inner.phase.subscribe();
     let mut swept: Option<Instant> = None;
     while let (Some(tools), true) = (inner.tools(), inner.takes_work()) {
@@ -59,33 +62,7 @@ async fn look_for_work(inner: &Arc<Inner>) {
             swept = Some(Instant::now());
             sweep(inner).await;
         }
-        let mut pause = inner.options.look_interval;
-        let free = workers.available_permits();
-        if free > 0 {
-            let may_have_suspect = suspect.available_permits() > 0;
-            let (running, asked) = (inner.running_here(), Instant::now());
-            let wanted = Wanted { tools, lease: inner.options.lease, most: free, may_have_suspect, running };
-            match inner.store.acquire(&wanted).await {
-                // The store was asked before the shutdown, and answered after it: another instance goes on at once.
-                Ok(acquired) if !inner.takes_work() => {
-                    for AcquiredTask { record, .. } in acquired.tasks {
-                        conclude::hand_over(inner, Run { id: record.id, fence: record.fence }, Duration::ZERO).await;
-                    }
-                }
-                Ok(acquired) => {
-                    pause = acquired.next.map_or(pause, |next| next.min(pause));
-                    for task in acquired.tasks {
-                        let Ok(permit) = Arc::clone(&workers).try_acquire_owned() else { break };
-                        let is_suspect = task.record.is_suspect();
-                        let suspect = is_suspect.then(|| Arc::clone(&suspect).try_acquire_owned().ok()).flatten();
-                        tokio::spawn(run(Arc::clone(inner), task, asked, permit, suspect));
-                    }
-                }
-                Err(error) => {
-                    tracing::warn!(error = &error as &dyn std::error::Error, "no task can be acquired");
-                }
-            }
-        }
+        let pause = claims.look(tools).await;
         tokio::select! {
             () = inner.work.notified() => {}
             () = tokio::time::sleep(pause) => {}
@@ -102,14 +79,12 @@ async fn sweep(inner: &Inner) {
 }
 
 /// Runs one task, which this instance has just acquired.
-///
-/// A suspect keeps others away for a lease: what has not ended its process by then may have company.
 async fn run(
     inner: Arc<Inner>,
     task: AcquiredTask,
     asked: Instant,
     permit: OwnedSemaphorePermit,
-    suspect: Option<OwnedSemaphorePermit>,
+    trial: Option<OnTrial>,
 ) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
@@ -125,20 +100,18 @@ async fn run(
     let _permit = permit;
     // From before the handler is first polled, which may block this thread, until what came of it is kept.
     let lease = lease::hold(&inner, run, &signal, asked);
-    let clearing = async {
-        if let Some(suspect) = suspect {
-            tokio::time::sleep(inner.options.lease).await;
-            drop(suspect);
-        }
-        std::future::pending::<()>().await;
-    };
-    tokio::select! {
-        () = run_acquired(&inner, run, task, signal, lease).instrument(span) => {}
-        () = clearing => {}
-    }
+    let acquitted = trial.map(|trial| trial.begin(signal.clone()));
+    run_acquired(&inner, run, task, signal, lease, acquitted).instrument(span).await;
 }
 
-async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: StopSignal, mut lease: Lease) {
+async fn run_acquired(
+    inner: &Arc<Inner>,
+    run: Run,
+    task: AcquiredTask,
+    signal: StopSignal,
+    mut lease: Lease,
+    acquitted: Option<Acquitted>,
+) {
     let expires = remaining(&task.record, inner.options.lease);
     let prepared = match Prepared::open(inner, &task) {
         Ok(prepared) => prepared,
@@ -154,7 +127,8 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
     let Prepared { call, journal, keys } = prepared;
     compact(inner, run, &task, &journal).await;
     let progress = Progress::default();
-    let sink = Arc::new(Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone()));
+    let sink = Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone());
+    let sink = Arc::new(sink.on_trial(acquitted.clone()));
     // Its time is the task's, which its supervisor knows: a question may extend it.
     let lasts = Duration::MAX;
     let limit = inner.options.journal_limit;
@@ -169,6 +143,10 @@ async fn run_acquired(inner: &Arc<Inner>, run: Run, task: AcquiredTask, signal: 
         ran = running => Some(ran),
         () = lease::supervise(inner, run, &signal, &progress, &mut lease, expires) => None,
     };
+    // Nothing of the handler runs any more, whatever the store does with what came of it.
+    if let Some(acquitted) = acquitted {
+        acquitted.tell();
+    }
     conclude::conclude(inner, run, &call, &sink, &signal, ran).await;
 }
 

@@ -3,6 +3,7 @@
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod trials;
 
 use std::error::Error;
 use std::fmt;
@@ -11,16 +12,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_state::{FlowId, Timestamp};
 
-use crate::record::{Event, Refusal};
+use crate::record::Refusal;
 use crate::{End, Owner, TaskId, TaskRecord};
 
 pub use memory::MemoryTaskStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOpenError, SqliteTaskStore};
+pub use trials::{Choice, TRIALS_AT_ONCE, Trials};
 
 /// Keeps tasks.
 ///
-/// A verb reads the record, applies one [`Event`] to it, and writes it back together with the
+/// A verb reads the record, applies one [`Event`](crate::record::Event) to it, and writes it back together with the
 /// bytes that come with the verb: all of it or nothing, and in one order with every other verb on this task. What a
 /// verb acknowledges has been written to where a crash of the process does not reach. Nothing is needed across tasks.
 ///
@@ -53,7 +55,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError>;
 
     /// Takes tasks whose runs are due or were lost: of these tools, at most so many, those that waited longest first.
-    /// Each has a new fence.
+    /// Each has a new fence. Of those on trial it takes one by itself, if at all: [`Wanted::choose`] says when.
     ///
     /// A task given to two runners under one fence runs twice.
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
@@ -65,6 +67,12 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 
     /// What renews leases from a thread that is not a runtime's: it goes on while every runtime of the process is blocked.
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper>;
+
+    /// Something else begins in the process of the run: if the run is lost, that need not be its own doing. No change to
+    /// be told.
+    ///
+    /// A false yes sets a task aside that did nothing.
+    async fn accompany(&self, run: Run) -> Result<(), StoreError>;
 
     /// Keeps entries of the run, the questions that they open, and those that they retire. A key that the task has used
     /// before is refused with [`StoreError::KeyUsed`].
@@ -107,7 +115,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A false yes lets a task go on that a client was told is cancelled.
     async fn cancel(&self, id: TaskId, owner: Option<&Owner>) -> Result<(), StoreError>;
 
-    /// Has the task run now, however many of its runs were lost.
+    /// Has the task run, however many of its runs were lost, also if it is set aside.
     async fn retry(&self, id: TaskId) -> Result<(), StoreError>;
 
     /// A task with its open questions and what came of it. The operator has no owner.
@@ -191,10 +199,10 @@ pub struct Created {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_tasks::store::Wanted;
+/// use mrtr_tasks::store::{Trials, Wanted};
 ///
 /// let lease = Duration::from_secs(30);
-/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true, running: Vec::new() };
+/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Idle, running: Vec::new() };
 /// # drop(wanted);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,29 +215,11 @@ pub struct Wanted {
     pub lease: Duration,
     /// How many at most.
     pub most: usize,
-    /// Whether one of them, and no more, may be a [suspect](TaskRecord::is_suspect): the others are put off.
-    pub may_have_suspect: bool,
+    /// How it stands to tasks on trial.
+    pub trials: Trials,
     /// What runs in this instance: it is left out, though its lease may be over, for a task never runs beside itself in
     /// one process. How soon there may be more leaves it out too.
     pub running: Vec<TaskId>,
-}
-
-impl Wanted {
-    /// For stores: what happens to a task that is due, after these were taken.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use mrtr_tasks::record::Event;
-    /// use mrtr_tasks::store::Wanted;
-    ///
-    /// let lease = Duration::from_secs(30);
-    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, may_have_suspect: true, running: Vec::new() };
-    /// assert_eq!(wanted.event(&[]), Event::Acquire { lease, may_be_suspect: true });
-    /// ```
-    pub fn event(&self, taken: &[AcquiredTask]) -> Event<'static> {
-        let may_be_suspect = self.may_have_suspect && !taken.iter().any(|task| task.record.is_suspect());
-        Event::Acquire { lease: self.lease.max(Duration::from_millis(1)), may_be_suspect }
-    }
 }
 
 /// Work for a runner.
@@ -247,6 +237,11 @@ pub struct Acquired {
     /// How soon there may be more, if nothing changes before: a run is due, or the lease of one ends, also of those that
     /// were just taken. Nothing is known to be due if there is no such time.
     pub next: Option<Duration>,
+    /// Whether a task on trial comes first. A runner that has no run asks for it; another one takes nothing until it has
+    /// none.
+    pub trial_waits: bool,
+    /// Tasks that were set aside: their last runs were lost, and this was noticed now.
+    pub set_aside: Vec<TaskId>,
 }
 
 /// A task that a runner has, with all that it needs to go on.

@@ -33,6 +33,7 @@ pub(crate) fn detailed(
     error: Option<mrtr_schema::ErrorObject>,
 ) -> Result<extension::DetailedTask, ProtocolError> {
     let lost = || internal_error("Internal error");
+    let message = if record.set_aside.is_some() { Some(SET_ASIDE.to_owned()) } else { message };
     Ok(match record.status(now) {
         TaskStatus::Working => extension::WorkingTask::new(facts(record, message)).into(),
         TaskStatus::InputRequired => extension::InputRequiredTask::new(facts(record, message), requests).into(),
@@ -57,6 +58,7 @@ pub(crate) fn core(record: &TaskRecord, now: Timestamp) -> tasks::TaskState {
         _ => record.status(now),
     };
     let text = match (status, end) {
+        (TaskStatus::Working | TaskStatus::InputRequired, _) if record.set_aside.is_some() => SET_ASIDE.to_owned(),
         (TaskStatus::Working, _) => "Task is being worked on".to_owned(),
         (TaskStatus::InputRequired, _) => "Input Required to Proceed call tasks/result".to_owned(),
         (TaskStatus::Completed, _) => "Task has been completed successfully, call tasks/result".to_owned(),
@@ -104,9 +106,15 @@ fn core_state(record: &TaskRecord, status: TaskStatus, message: Option<String>) 
     state
 }
 
+/// A task without a ttl has an end while it is set aside.
 fn lifetime(record: &TaskRecord) -> Lifetime {
-    record.ttl.map_or(Lifetime::Unlimited, |ttl| Lifetime::Milliseconds(millis(ttl)))
+    let lasts = record.expires().map(|end| end.since(record.created));
+    lasts.map_or(Lifetime::Unlimited, |lasts| Lifetime::Milliseconds(millis(lasts)))
 }
+
+/// What a client is told of a task that is set aside.
+const SET_ASIDE: &str = "The task is set aside: its last runs were lost. It goes on when an operator of the server \
+                         retries it, and what it has done is kept until its time is over.";
 
 /// At most what every client can read as a number: what lasts longer is told to last that long.
 fn millis(duration: Duration) -> u64 {

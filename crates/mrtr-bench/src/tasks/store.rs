@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom, Random, Timestamp};
-use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, TaskStore, Wanted};
+use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, TaskStore, Trials, Wanted};
 use mrtr_tasks::{End, Owner, SqliteTaskStore, TaskId, TaskRecord};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -74,7 +74,7 @@ impl Store {
                 tools: vec![self.tool.clone()],
                 lease: LEASE,
                 most: self.at_once,
-                may_have_suspect: true,
+                trials: Trials::Busy,
                 running: Vec::new(),
             };
             let acquired = self.runtime.block_on(self.kept.acquire(&wanted))?.tasks;

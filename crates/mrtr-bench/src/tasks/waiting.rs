@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use mrtr_state::{ProcessRandom, Random};
-use mrtr_tasks::store::{AcquiredTask, Recorded, Run, TaskStore, Wanted};
+use mrtr_tasks::store::{AcquiredTask, Recorded, Run, TaskStore, Trials, Wanted};
 use mrtr_tasks::{SqliteTaskStore, TaskId, Tasks};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -188,7 +188,7 @@ fn on_core() -> Result<Duration> {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: AT_ONCE, may_have_suspect: true, running: Vec::new() }
+    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: AT_ONCE, trials: Trials::Busy, running: Vec::new() }
 }
 
 /// No server here has it, so that no runner takes its tasks.

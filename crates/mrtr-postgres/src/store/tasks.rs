@@ -67,6 +67,14 @@ impl TaskStore for PostgresStore {
         Box::new(Keeper::new(&self.inner))
     }
 
+    async fn accompany(&self, run: Run) -> Result<(), StoreError> {
+        let accompanied = self.inner.change(run.id, None, |record, now| {
+            record.apply(Event::Accompany { fence: run.fence }, now)?;
+            Ok((Write::Silently, ()))
+        });
+        Ok(accompanied.await?)
+    }
+
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {
         self.keep_recorded(run, &recorded, |change| Event::Record { fence: run.fence, change }).await
     }

@@ -13,6 +13,7 @@ use crate::engine::RunReport;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
 use crate::engine::lazy_flow::LazyFlow;
+use crate::engine::shared::Shared;
 use crate::error::{Failure, FailureKind, ProtocolError, internal_error};
 use crate::register::extension_reply::ExtensionReply;
 use crate::register::flow_output::{FlowOutput, internal_failure};
@@ -374,6 +375,14 @@ impl Host {
         Some(server.tools.iter().map(|(name, tool)| (name.clone(), tool.settings.tasks)).collect())
     }
 
+    /// Holds back the handlers of plain calls that begin from now on, for something that must be alone in its process.
+    ///
+    /// `None` if one runs, if they are held back already, or if the server is gone.
+    pub fn hold_calls(&self) -> Option<CallHold> {
+        let shared = Arc::clone(&self.0.upgrade()?.shared);
+        shared.load.hold().then(|| CallHold(shared))
+    }
+
     /// What the server seals with, while there is a server.
     pub fn sealer(&self) -> Option<Sealer> {
         self.0.upgrade().map(|server| server.shared.sealer.clone())
@@ -383,5 +392,40 @@ impl Host {
 impl fmt::Debug for Host {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Host")
+    }
+}
+
+/// Handlers of plain calls are held back until it is dropped.
+///
+/// ```
+/// use mrtr_server::extend::Host;
+///
+/// /// Does something with nothing beside it, for as long as no call comes.
+/// async fn alone(host: &Host, work: impl Future<Output = ()>) {
+///     let Some(hold) = host.hold_calls() else { return };
+///     tokio::select! {
+///         () = work => {}
+///         () = hold.is_wanted() => {}
+///     }
+/// }
+/// ```
+pub struct CallHold(Arc<Shared>);
+
+impl CallHold {
+    /// Waits until a handler is held back.
+    pub async fn is_wanted(&self) {
+        self.0.load.is_wanted().await;
+    }
+}
+
+impl Drop for CallHold {
+    fn drop(&mut self) {
+        self.0.load.release();
+    }
+}
+
+impl fmt::Debug for CallHold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CallHold")
     }
 }

@@ -33,6 +33,9 @@ impl Round<'_> {
             (context.stop, context.journal_limit) = (Some(stop), JournalLimit::of(journal_limit));
             (context.runner, context.goes_on_in_place) = (Runner::Session, goes_on_in_place);
             let running = LoadGuard::begin(&self.shared.load);
+            if running.is_held {
+                running.wait_for_release().await;
+            }
             // In a box, which goes with the run: a call that waits for a person takes little.
             let started = async |flow| match handler.start(flow, arguments.as_raw()) {
                 Ok(RunningHandler(running)) => running.await,

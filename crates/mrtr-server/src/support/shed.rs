@@ -1,10 +1,12 @@
 //! Load shedding: whether a flow is put down at a yield point, and goes on elsewhere or later.
 
 use std::fmt;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr_state::Timestamp;
+use tokio::sync::Notify;
 
 /// Decides, at a yield point, whether a flow is put down: the client gets a state and no question, and retries.
 ///
@@ -85,9 +87,18 @@ impl Shedder for ShedAfterQueueing {
 /// How many times a flow is put down at most.
 pub(crate) const MOST_SHEDS: u32 = 3;
 
-/// Counts the rounds that run.
+/// Counts the rounds that run, and holds back those that begin while an extension wants none beside what it does.
 #[derive(Debug, Default)]
-pub(crate) struct Gauge(AtomicUsize);
+pub(crate) struct Gauge {
+    /// How many there are; the highest bit says that those to come are held back. One word, so that a round that begins
+    /// learns of it by being counted, and none begins unseen.
+    running: AtomicUsize,
+    /// Tells the one who holds rounds back that one waits.
+    wanted: Notify,
+    released: Notify,
+}
+
+const HELD: usize = 1 << (usize::BITS - 1);
 
 impl Gauge {
     /// The load as it is when a round begins.
@@ -97,22 +108,93 @@ impl Gauge {
     }
 
     pub(crate) fn running(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
+        self.running.load(Ordering::Relaxed) & !HELD
+    }
+
+    /// Holds back rounds that begin from now on. Says whether it does: not while one runs, or another holder does.
+    pub(crate) fn hold(&self) -> bool {
+        self.running.compare_exchange(0, HELD, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
+    pub(crate) fn release(&self) {
+        self.running.fetch_and(!HELD, Ordering::AcqRel);
+        self.released.notify_waiters();
+    }
+
+    /// Waits until a round is held back.
+    pub(crate) async fn is_wanted(&self) {
+        loop {
+            let mut wanted = pin!(self.wanted.notified());
+            wanted.as_mut().enable();
+            if self.running() > 0 {
+                return;
+            }
+            wanted.await;
+        }
+    }
+
+    async fn wait_for_release(&self) {
+        loop {
+            let mut released = pin!(self.released.notified());
+            released.as_mut().enable();
+            if self.running.load(Ordering::Acquire) & HELD == 0 {
+                return;
+            }
+            self.wanted.notify_waiters();
+            released.await;
+        }
     }
 }
 
 /// A round that runs, counted while it lives.
-pub(crate) struct LoadGuard<'a>(&'a Gauge);
+pub(crate) struct LoadGuard<'a> {
+    gauge: &'a Gauge,
+    /// Whether it has to [wait](Self::wait_for_release) before its handler is called.
+    pub(crate) is_held: bool,
+}
 
 impl<'a> LoadGuard<'a> {
     pub(crate) fn begin(gauge: &'a Gauge) -> Self {
-        gauge.0.fetch_add(1, Ordering::Relaxed);
-        Self(gauge)
+        let before = gauge.running.fetch_add(1, Ordering::Relaxed);
+        Self { gauge, is_held: before & HELD != 0 }
+    }
+
+    /// Waits until rounds are not held back any more. In a box, since hardly any round does.
+    #[cold]
+    pub(crate) fn wait_for_release(&self) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+        Box::pin(self.gauge.wait_for_release())
     }
 }
 
 impl Drop for LoadGuard<'_> {
     fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
+        self.gauge.running.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_round_that_begins_while_rounds_are_held_back_is_counted_and_waits() {
+        let gauge = Gauge::default();
+        let running = LoadGuard::begin(&gauge);
+        assert!(!running.is_held && !gauge.hold(), "one runs");
+        drop(running);
+        assert!(gauge.hold() && !gauge.hold(), "one holder at a time");
+        assert!(gauge.is_wanted().now_or_never().is_none());
+        let held = LoadGuard::begin(&gauge);
+        assert!(held.is_held);
+        assert_eq!(gauge.running(), 1);
+        let mut waiting = held.wait_for_release();
+        assert!((&mut waiting).now_or_never().is_none());
+        gauge.is_wanted().await;
+        gauge.release();
+        waiting.await;
+        drop(held);
+        assert!(gauge.hold(), "nothing of it is left");
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::{join, join_all};
 use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
 use crate::End;
 use crate::record::Refusal;
-use crate::store::{Recorded, Run, StoreError, Wanted};
+use crate::store::{Recorded, Run, StoreError, Trials, Wanted};
 
 pub(super) async fn those_that_waited_longest_come_first(trial: &Trial) {
     let mut created = Vec::new();
@@ -101,50 +101,6 @@ pub(super) async fn a_renewed_lease_does_not_lapse(trial: &Trial) {
     trial.expect_nothing_due().await;
 }
 
-/// A task that kills its runners must not keep them busy, and must not stay `working` for ever.
-pub(super) async fn lost_runs_are_put_off_and_the_fifth_ends_the_task(trial: &Trial) {
-    let run = trial.running().await;
-    for lost in 1..5_u32 {
-        trial.clock.pass(LEASE);
-        let put_off = trial.acquire(9).await;
-        let pause = Duration::from_secs(1 << (lost - 1));
-        assert_eq!((put_off.tasks.len(), put_off.next), (0, Some(pause)), "after {lost} lost runs the next one waits");
-        trial.clock.pass(pause);
-        let taken = trial.take().await;
-        assert_eq!((taken.record.lost_runs, taken.record.fence), (lost, u64::from(lost) + 1));
-    }
-    trial.clock.pass(LEASE);
-    let nothing = trial.acquire(9).await;
-    assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "it is no work any more");
-    trial.expect_end(run.id, End::Stuck, None).await;
-}
-
-/// Of tasks that died together, the one that did it must not take the others with it until all are stuck.
-pub(super) async fn one_suspect_is_taken_at_a_time(trial: &Trial) {
-    for _ in 0..3 {
-        trial.create(new_task(&ann())).await;
-    }
-    for lost in 1..=2 {
-        assert_eq!(trial.acquire(9).await.tasks.len(), 3, "until two runs of each were lost, all may run together");
-        trial.clock.pass(LEASE);
-        trial.expect_nothing_due().await;
-        trial.clock.pass(Duration::from_secs(lost));
-    }
-    let mut taken = vec![trial.take().await.record];
-    trial.clock.pass(Duration::from_secs(1));
-    let wanted =
-        Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: false, running: Vec::new() };
-    let acquired = trial.store.acquire(&wanted).await.expect("a store that works gives work");
-    assert_eq!(acquired.tasks, [], "a runner that has a suspect gets no other");
-    for _ in 0..2 {
-        trial.clock.pass(Duration::from_secs(1));
-        taken.push(trial.take().await.record);
-    }
-    taken.sort_by_key(|record| record.id);
-    taken.dedup_by_key(|record| record.id);
-    assert_eq!(taken.iter().map(|record| record.lost_runs).collect::<Vec<_>>(), [2; 3], "each has its turn");
-}
-
 pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(trial: &Trial) {
     let (one, two, over) = (trial.running().await, trial.running().await, trial.running().await);
     trial.store.finish(over, End::Completed { is_error: false }, Vec::new()).await.expect("the run has the task");
@@ -185,7 +141,7 @@ pub(super) async fn what_runs_in_the_instance_is_left_out(trial: &Trial) {
     trial.store.hand_over(other, LEASE + soon).await.expect("the run has the task");
     trial.clock.pass(LEASE);
     let wanted =
-        |running| Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, may_have_suspect: true, running };
+        |running| Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, trials: Trials::Busy, running };
     let acquire = async |running| trial.store.acquire(&wanted(running)).await.expect("a store that works gives work");
     let left_out = acquire(vec![late.id]).await;
     assert_eq!(
@@ -226,9 +182,7 @@ pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
     let taken = trial.take().await;
     let found = (taken.record.lost_runs, taken.record.fence, taken.entries.len());
     assert_eq!(found, (0, run.fence + 1, 1), "a run that hands over is not lost, and neither is what it recorded");
-    let wanted =
-        Wanted { tools: vec!["index".into()], lease: LEASE, most: 1, may_have_suspect: true, running: Vec::new() };
     trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
-    let again = trial.store.acquire(&wanted).await.expect("a store that works gives work");
+    let again = trial.acquire(1).await;
     assert_eq!(again.tasks.len(), 1, "without a pause it goes on at once");
 }

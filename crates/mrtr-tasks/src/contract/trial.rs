@@ -11,7 +11,8 @@ use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 use super::clock::SetClock;
 use crate::record::Refusal;
 use crate::store::{
-    Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Wanted,
+    Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Trials,
+    Wanted,
 };
 use crate::{End, Owner, TaskId, TaskRecord};
 
@@ -47,12 +48,25 @@ impl Trial {
         self.acquire_of(&[TOOL], most).await
     }
 
+    /// As a runner that has no run.
     pub(super) async fn acquire_of(&self, tools: &[&str], most: usize) -> Acquired {
+        let acquired = self.ask(tools, most, Trials::Idle).await;
+        if acquired.trial_waits { self.ask(tools, most, Trials::Takes { alone: true }).await } else { acquired }
+    }
+
+    /// What a runner gets that stands so to tasks on trial.
+    pub(super) async fn ask(&self, tools: &[&str], most: usize, trials: Trials) -> Acquired {
         let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
-        self.store
-            .acquire(&Wanted { tools, lease: LEASE, most, may_have_suspect: true, running: Vec::new() })
-            .await
-            .expect("a store that works gives work")
+        let wanted = Wanted { tools, lease: LEASE, most, trials, running: Vec::new() };
+        self.store.acquire(&wanted).await.expect("a store that works gives work")
+    }
+
+    /// Has the run that has this task be lost, and the pause after it be over.
+    pub(super) async fn lose(&self) {
+        self.clock.pass(LEASE);
+        let acquired = self.acquire(usize::MAX).await;
+        assert_eq!(acquired.tasks, [], "a lost run delays the next");
+        self.clock.pass(acquired.next.unwrap_or_default());
     }
 
     /// The one task that is due.

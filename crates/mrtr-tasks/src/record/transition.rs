@@ -10,9 +10,9 @@ use super::{End, TaskRecord};
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_tasks::record::Event;
+/// use mrtr_tasks::record::{Company, Event};
 ///
-/// let begin = Event::Acquire { lease: Duration::from_secs(30), may_be_suspect: true };
+/// let begin = Event::Acquire { lease: Duration::from_secs(30), company: Company::Runs };
 /// assert_ne!(begin, Event::Cancel);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,8 +22,21 @@ pub enum Event<'a> {
     Acquire {
         /// For how long, unless it is renewed.
         lease: Duration,
-        /// Whether the runner takes a [suspect](TaskRecord::is_suspect) now; else one is put off.
-        may_be_suspect: bool,
+        /// What else may run in the runner's process. A task [on trial](TaskRecord::is_on_trial) has no other run beside
+        /// it: a runner that has one leaves it.
+        company: Company,
+    },
+    /// The lease of its run may be over: if it is, that run was lost.
+    Lapse,
+    /// An instance makes room for its next run, which is to be alone.
+    Reserve {
+        /// For how long, unless it says so again.
+        lease: Duration,
+    },
+    /// Something else begins in the process of the run that has it.
+    Accompany {
+        /// Which run.
+        fence: u64,
     },
     /// The run that has it lives.
     Renew {
@@ -80,8 +93,26 @@ pub enum Event<'a> {
     Cancel,
     /// Its time may be over.
     Expire,
-    /// The operator wants a run now, whatever became of the last ones.
+    /// The operator wants a run, whatever became of the last ones.
     Retry,
+}
+
+/// What else runs in the process of a run.
+///
+/// ```
+/// use mrtr_tasks::record::Company;
+///
+/// assert_ne!(Company::Calls, Company::Nothing);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "this is the whole state machine")]
+pub enum Company {
+    /// Other runs, now or soon.
+    Runs,
+    /// No other run, but handlers of plain calls.
+    Calls,
+    /// Nothing.
+    Nothing,
 }
 
 /// What a run changed of what can be seen.
@@ -126,33 +157,34 @@ pub enum Refusal {
     NotDue,
 }
 
-/// After so many lost runs in a row a task ends.
-const MOST_LOST_RUNS: u32 = 5;
+/// After so many lost runs in a row that were alone, a task is set aside: it is what ends its runners.
+const MOST_COUNTED_LOSSES: u32 = 5;
+/// After so many lost runs in a row of any kind it is set aside too: they may have had company each time.
+const MOST_LOST_RUNS: u32 = 20;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_mins(5);
-/// After so many lost runs in a row a task may be what its runners died of.
-const SUSPECT_FROM: u32 = 2;
-/// How long a suspect waits while a runner has another one.
-const PAUSE_OF_A_SUSPECT: Duration = Duration::from_secs(1);
+/// From so many lost runs in a row on a task runs alone. Not from the first, which a process that dies deals to all
+/// that run in it: they would go on one after the other.
+const TRIAL_FROM: u32 = 2;
 
 impl TaskRecord {
     /// What becomes of it. The record is as it was if the event is refused.
     ///
-    /// After `Acquire`, [`leased_until`](Self::leased_until) says whether the runner has it: a lost run may also end it
-    /// or put it off.
+    /// After `Acquire`, [`leased_until`](Self::leased_until) says whether the runner has it: a lost run may also put it
+    /// off, or have it set aside, and one on trial may have to wait.
     ///
     /// ```
     /// # use std::time::Duration;
     /// # use mrtr_schema::Revision;
     /// # use mrtr_state::{FlowId, ProcessRandom, Timestamp};
     /// # use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
-    /// use mrtr_tasks::record::{Event, Refusal};
+    /// use mrtr_tasks::record::{Company, Event, Refusal};
     ///
     /// # let noon = Timestamp::from_millis(1_785_240_000_000);
     /// # let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes([7; 16]));
     /// # let owner = Owner::new("tracker", None, None);
     /// # let mut record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
-    /// record.apply(Event::Acquire { lease: Duration::from_secs(30), may_be_suspect: true }, noon)?;
+    /// record.apply(Event::Acquire { lease: Duration::from_secs(30), company: Company::Runs }, noon)?;
     /// let finish = Event::Finish { fence: record.fence, end: End::Completed { is_error: false } };
     /// record.apply(Event::Cancel, noon)?;
     /// assert_eq!(record.apply(finish, noon), Err(Refusal::Ended), "whichever comes first");
@@ -171,7 +203,14 @@ impl TaskRecord {
             return Ok(());
         }
         match event {
-            Event::Acquire { lease, may_be_suspect } => return self.acquire(lease, may_be_suspect, now),
+            Event::Acquire { lease, company } => return self.acquire(lease, company, now),
+            Event::Lapse => return self.lapse(now),
+            Event::Reserve { lease } => return self.reserve(lease, now),
+            Event::Accompany { fence } => {
+                self.check(fence)?;
+                self.alone = false;
+                return Ok(());
+            }
             Event::Renew { fence, lease } => {
                 self.check(fence)?;
                 self.leased_until = self.leased_until.max(Some(now + lease));
@@ -211,51 +250,76 @@ impl TaskRecord {
             Event::Wake => self.wake(now),
             Event::Cancel => self.finish(End::Cancelled, now),
             Event::Expire => return Err(Refusal::NotDue),
-            Event::Retry => {
-                self.lost_runs = 0;
-                self.wake(now);
-            }
+            Event::Retry => self.retry(now),
         }
         self.updated = self.updated.max(now);
         Ok(())
     }
 
-    fn acquire(&mut self, lease: Duration, may_be_suspect: bool, now: Timestamp) -> Result<(), Refusal> {
-        if let Some(until) = self.leased_until {
-            if until > now {
-                return Err(Refusal::NotDue);
-            }
-            self.lost_runs = if self.progressed { 0 } else { self.lost_runs + 1 };
-            if self.lost_runs >= MOST_LOST_RUNS {
-                self.finish(End::Stuck, now);
-                return Ok(());
-            }
-            // Another run follows, so what came while this one had it needs no note.
-            (self.leased_until, self.run_again, self.progressed) = (None, false, false);
-            self.due = Some(until + pause_after(self.lost_runs));
-            if self.due > Some(now) {
-                // It is put off: that is to be kept, though the runner does not have it.
+    fn acquire(&mut self, lease: Duration, company: Company, now: Timestamp) -> Result<(), Refusal> {
+        if self.leased_until.is_some() {
+            self.lapse(now)?;
+            if self.due.is_none_or(|due| due > now) {
+                // It is put off or set aside: that is to be kept, though the runner does not have it.
                 return Ok(());
             }
         }
         if self.due.is_none_or(|due| due > now) {
             return Err(Refusal::NotDue);
         }
-        if self.is_suspect() && !may_be_suspect {
-            self.due = Some(now + PAUSE_OF_A_SUSPECT);
+        if self.is_on_trial() && company == Company::Runs {
+            // It waits for a runner that has no other run, and is due until then.
             return Ok(());
         }
         self.fence += 1;
         (self.leased_until, self.due) = (Some(now + lease), None);
+        (self.alone, self.reserved_until) = (self.is_on_trial() && company == Company::Nothing, None);
         Ok(())
+    }
+
+    /// The run that had it was lost, if its lease is over and it has recorded nothing new.
+    fn lapse(&mut self, now: Timestamp) -> Result<(), Refusal> {
+        let Some(until) = self.leased_until.filter(|until| *until <= now) else { return Err(Refusal::NotDue) };
+        let (was_alone, has_progressed) = (self.alone, self.progressed);
+        // Another run follows, so what came while this one had it needs no note.
+        (self.leased_until, self.run_again, self.progressed, self.alone) = (None, false, false, false);
+        if has_progressed {
+            (self.lost_runs, self.counted_losses) = (0, 0);
+        } else {
+            self.lost_runs += 1;
+            self.counted_losses += u32::from(was_alone);
+        }
+        if self.counted_losses >= MOST_COUNTED_LOSSES || self.lost_runs >= MOST_LOST_RUNS {
+            self.updated = self.updated.max(now);
+            (self.set_aside, self.due) = (Some(now), None);
+        } else {
+            self.due = Some(until + pause_after(self.lost_runs));
+        }
+        Ok(())
+    }
+
+    fn reserve(&mut self, lease: Duration, now: Timestamp) -> Result<(), Refusal> {
+        if !self.is_on_trial() || self.due.is_none_or(|due| due > now) {
+            return Err(Refusal::NotDue);
+        }
+        self.reserved_until = Some(now + lease);
+        Ok(())
+    }
+
+    /// What it has lost does not count any more. One that was on trial stays so: if it ends its process again, then no
+    /// other task with it.
+    fn retry(&mut self, now: Timestamp) {
+        self.lost_runs = if self.is_on_trial() { TRIAL_FROM } else { 0 };
+        (self.counted_losses, self.set_aside) = (0, None);
+        self.wake(now);
     }
 
     /// Whether its last runs were lost one after the other, so that its handler may be what ends the processes it runs in.
     ///
-    /// A process that dies takes all its runs with it, and each of their tasks has lost one. An instance has one suspect
-    /// at a time: so a task that was merely there twice is not there a third time, and goes on by itself.
-    pub fn is_suspect(&self) -> bool {
-        self.lost_runs >= SUSPECT_FROM
+    /// A process that dies takes all its runs with it, and each of their tasks has lost one. So such a task runs alone:
+    /// if it was merely there, it goes on now; and if not, no other task is lost with it.
+    pub fn is_on_trial(&self) -> bool {
+        self.lost_runs >= TRIAL_FROM
     }
 
     /// Whether this run has it. One whose lease is over has it until another takes it.
@@ -267,6 +331,8 @@ impl TaskRecord {
         self.open.retain(|open| !change.retired.contains(open));
         self.open.extend(change.opened.iter().cloned());
         self.progressed |= change.progressed;
+        // It is not lost any more, so it makes no difference what begins beside it.
+        self.alone &= !self.progressed;
         if let (Some(ttl), Some(lasts)) = (&mut self.ttl, change.lasts) {
             *ttl = (*ttl).max((now + lasts).since(self.created));
         }
@@ -274,14 +340,15 @@ impl TaskRecord {
 
     /// The run that had it is over, and it was not lost.
     fn give_up(&mut self, due: Option<Timestamp>) {
-        (self.leased_until, self.due, self.lost_runs) = (None, due, 0);
-        (self.run_again, self.progressed) = (false, false);
+        (self.leased_until, self.due, self.lost_runs, self.counted_losses) = (None, due, 0, 0);
+        (self.run_again, self.progressed, self.alone) = (false, false, false);
     }
 
     fn wake(&mut self, now: Timestamp) {
         if self.leased_until.is_some() {
             self.run_again = true;
-        } else {
+        } else if self.set_aside.is_none() {
+            // What is set aside keeps what came, for the run that the operator allows.
             self.due = Some(self.due.map_or(now, |due| due.min(now)));
         }
     }
@@ -289,8 +356,8 @@ impl TaskRecord {
     fn finish(&mut self, end: End, now: Timestamp) {
         self.updated = self.updated.max(now);
         self.ended = Some((end, self.updated));
-        (self.leased_until, self.due) = (None, None);
-        (self.run_again, self.progressed) = (false, false);
+        (self.leased_until, self.due, self.reserved_until, self.set_aside) = (None, None, None, None);
+        (self.run_again, self.progressed, self.alone) = (false, false, false);
         self.open.clear();
     }
 }

@@ -140,9 +140,12 @@ pub(super) async fn hand_over(inner: &Inner, run: Run, pause: Duration) -> &'sta
     if kept { "handed_over" } else { "lost" }
 }
 
-/// Has something kept, though the store may fail for a while: as long as the lease may last. Says whether it was.
+/// Has something kept, though the store may fail for a while. Says whether it was.
+///
+/// However long the store fails, the run was not lost: no other has the task until the store says so. An instance that
+/// shuts down waits for as long as a lease may last.
 async fn persist<F: Future<Output = Result<(), StoreError>>>(inner: &Inner, verb: impl Fn() -> F) -> bool {
-    let deadline = tokio::time::Instant::now() + inner.options.lease * 2 / 3;
+    let began = tokio::time::Instant::now();
     let mut was_unsure = false;
     loop {
         match verb().await {
@@ -150,12 +153,14 @@ async fn persist<F: Future<Output = Result<(), StoreError>>>(inner: &Inner, verb
             // It was kept the time before, though the store could not say so.
             Err(StoreError::Refused(Refusal::Ended | Refusal::Lost)) if was_unsure => return true,
             Err(StoreError::Refused(_) | StoreError::NotFound | StoreError::KeyUsed(_)) => return false,
-            Err(error) => {
+            // Once is enough for the log: an outage may be long, and there may be many runs.
+            Err(error) if !was_unsure => {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the end of a run was not kept");
                 was_unsure = true;
             }
+            Err(_) => {}
         }
-        if tokio::time::Instant::now() + RETRY >= deadline {
+        if inner.is_shutting_down() && began.elapsed() + RETRY >= inner.options.lease * 2 / 3 {
             return false;
         }
         tokio::time::sleep(RETRY).await;

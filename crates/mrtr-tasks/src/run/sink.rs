@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use super::ENTRIES_OF_A_RUN;
 use super::keys::{Asked, Keys};
 use super::progress::Progress;
+use super::trial::Acquitted;
 use crate::body::QuestionBody;
 use crate::record::Refusal;
 use crate::store::{KeptQuestion, Recorded, Run, StoreError};
@@ -32,6 +33,8 @@ pub(super) struct Sink {
     progress: Progress,
     /// Stops the run, for another to go on.
     signal: StopSignal,
+    /// Is told of the first new entry, if the run is on trial.
+    acquitted: Option<Acquitted>,
     state: Mutex<State>,
 }
 
@@ -75,8 +78,13 @@ impl Sink {
             capabilities: call.capabilities.clone(),
             progress,
             signal,
+            acquitted: None,
             state: Mutex::new(state),
         }
+    }
+
+    pub(super) fn on_trial(self, acquitted: Option<Acquitted>) -> Self {
+        Self { acquitted, ..self }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -212,6 +220,10 @@ impl Sink {
     }
 
     fn kept(&self, entries: &Entries, prepared: Prepared) {
+        // The store has cleared it with this entry: a run that recorded something new is not lost.
+        if let Some(acquitted) = self.acquitted.as_ref().filter(|_| prepared.recorded.progressed) {
+            acquitted.tell();
+        }
         let mut state = self.state();
         state.kept += 1;
         if state.kept >= ENTRIES_OF_A_RUN {

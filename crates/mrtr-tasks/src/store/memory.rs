@@ -1,5 +1,6 @@
 //! Tasks in memory: for tests, and for servers whose tasks may end with the process.
 
+mod due;
 mod indexes;
 mod row;
 mod tasks;
@@ -15,8 +16,8 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
-    Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Choice, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place,
+    Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::{Change, Event};
 use crate::{End, Owner, TaskId};
@@ -130,19 +131,25 @@ impl TaskStore for MemoryTaskStore {
         let mut tasks = self.tasks();
         let now = self.clock.now();
         let tools: BTreeSet<_> = wanted.tools.iter().map(String::as_str).collect();
-        let mut acquired = Acquired::default();
-        while let Some((attention, place)) = tasks.first_attention(&tools, &wanted.running, now) {
-            if attention > now || acquired.tasks.len() == wanted.most {
-                acquired.next = Some(attention.since(now));
-                break;
+        let running = &wanted.running;
+        let mut set_aside = tasks.settle_lapsed_trials(&tools, running, now)?;
+        let trials = tasks.on_trial(&tools, running, now);
+        let (trial, others) = (trials.first().copied(), tasks.first_attention(&tools, running, now));
+        let others = others.map(|(attention, _)| attention).filter(|attention| *attention <= now);
+        let choice = wanted.choose(trial.map(|(due, _)| due), others, tasks.is_one_reserved(now), now);
+        let mut acquired = match (choice, trial) {
+            (Choice::Others, _) => tasks.acquire_others(wanted, &tools, now)?,
+            (Choice::Trial, Some((_, place))) => tasks.acquire_trial(wanted, place, now)?,
+            (Choice::Reserve, Some((_, place))) => {
+                tasks.change_at(place, |row| Ok(row.apply(wanted.reserve_event(), now)?))?;
+                Acquired::default()
             }
-            let id = tasks.change_at(place, |row| {
-                row.apply(wanted.event(&acquired.tasks), now)?;
-                acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
-                Ok(row.record.id)
-            })?;
-            tasks.note(id);
-        }
+            _ => Acquired::default(),
+        };
+        acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
+        set_aside.append(&mut acquired.set_aside);
+        acquired.set_aside = set_aside;
+        acquired.next = tasks.next_look(&tools, running, now).map(|next| next.since(now));
         self.announce(&tasks);
         Ok(acquired)
     }
@@ -165,6 +172,12 @@ impl TaskStore for MemoryTaskStore {
 
     fn lease_keeper(&self) -> Box<dyn LeaseKeeper> {
         Box::new(MemoryKeeper { clock: Arc::clone(&self.clock), tasks: Arc::clone(&self.tasks) })
+    }
+
+    async fn accompany(&self, run: Run) -> Result<(), StoreError> {
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        tasks.change(run.id, |row| Ok(row.apply(Event::Accompany { fence: run.fence }, now)?))
     }
 
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {

@@ -136,6 +136,10 @@ impl TaskStore for SqliteTaskStore {
         Box::new(SqliteKeeper { jobs: Arc::downgrade(&self.jobs) })
     }
 
+    async fn accompany(&self, run: Run) -> Result<(), StoreError> {
+        self.ask(move |tables| tables.accompany(run)).await
+    }
+
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {
         self.ask(move |tables| tables.record(run, recorded, |change| Event::Record { fence: run.fence, change })).await
     }

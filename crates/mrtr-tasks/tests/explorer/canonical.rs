@@ -39,7 +39,9 @@ fn record(record: TaskRecord, now: Timestamp) -> TaskRecord {
         fence: record.fence.min(1),
         leased_until: record.leased_until.map(lease),
         due: record.due.map(ahead),
+        set_aside: record.set_aside.map(|_| NOW),
         lost_runs: if record.ended.is_some() { 0 } else { record.lost_runs },
+        counted_losses: if record.ended.is_some() { 0 } else { record.counted_losses },
         ended: record.ended.map(|(end, _)| (end, NOW)),
         ..record
     }

@@ -39,3 +39,18 @@ pub(crate) fn finishes_what_is_cancelled(
         _ => record.apply(event, now),
     }
 }
+
+/// A run that is lost counts, whatever ran beside it.
+pub(crate) fn counts_company(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+    let lost = record.lost_runs;
+    record.apply(event, now)?;
+    record.counted_losses += u32::from(record.lost_runs > lost && record.counted_losses == 0);
+    Ok(())
+}
+
+/// One lost run puts a task on trial.
+pub(crate) fn tries_after_one_loss(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+    record.apply(event, now)?;
+    record.lost_runs += u32::from(record.lost_runs == 1);
+    Ok(())
+}

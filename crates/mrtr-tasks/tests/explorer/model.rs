@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, Refusal};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 use crate::canonical::canonical;
@@ -14,7 +14,7 @@ use crate::search::{Model, Step};
 use crate::world::{Client, Journal, KEYS, Next, Runner, STEPS, Sent, World};
 
 /// By this much time goes on: longer than any pause, and as long as a lease.
-pub(crate) const TICK: Duration = Duration::from_secs(10);
+pub(crate) const TICK: Duration = Duration::from_mins(10);
 
 /// A world in which a task runs.
 pub(crate) struct Tasks {
@@ -61,6 +61,8 @@ enum Deed {
     Restart(usize),
     Answer(usize, bool),
     Cancel,
+    /// The operator has a task run that is set aside.
+    Retry,
 }
 
 /// What a run writes.
@@ -87,7 +89,12 @@ impl Model for Tasks {
         let record = TaskRecord::new(id, owner, FlowId::from_bytes([7; 16]), "", Revision::Published, noon);
         World {
             now: noon,
-            record: TaskRecord { ttl: self.ttl_ticks.map(|ticks| TICK * ticks), ..record },
+            // The operator comes before a task that is set aside has been kept for too long.
+            record: TaskRecord {
+                ttl: self.ttl_ticks.map(|ticks| TICK * ticks),
+                retention: Duration::from_hours(1_000_000),
+                ..record
+            },
             journal: Journal::default(),
             runners: vec![Runner::Idle; self.runners],
             client: Client { answers: [Sent::No; 3], cancel: Sent::No },
@@ -97,6 +104,7 @@ impl Model for Tasks {
     fn steps(&self, world: &World) -> Vec<Step<Self>> {
         let mut deeds = vec![Deed::Tick, Deed::Cancel];
         deeds.extend(self.ttl_ticks.map(|_| Deed::Sweep));
+        deeds.extend(world.record.set_aside.map(|_| Deed::Retry));
         self.add_answers(world, &mut deeds);
         world.runners.iter().enumerate().for_each(|(index, runner)| add_deeds(index, runner, &mut deeds));
         let heard = deeds.iter().map(|&deed| self.step(world, deed, true));
@@ -149,6 +157,7 @@ impl Tasks {
             Deed::Restart(runner) => next.runners[runner] = Runner::Idle,
             Deed::Answer(key, is_refused) => result = self.answer(&mut next, key, is_refused, is_heard),
             Deed::Cancel => result = self.cancel(&mut next, is_heard),
+            Deed::Retry => result = (self.transition)(&mut next.record, Event::Retry, next.now),
         }
         let (fence, begun) = match deed {
             Deed::Write(_, fence, Write::Begin(step)) if result.is_ok() => (Some(fence), Some(step)),
@@ -160,7 +169,7 @@ impl Tasks {
     }
 
     fn acquire(&self, world: &mut World, runner: usize, is_heard: bool) -> Result<(), Refusal> {
-        (self.transition)(&mut world.record, Event::Acquire { lease: TICK, may_be_suspect: true }, world.now)?;
+        (self.transition)(&mut world.record, Event::Acquire { lease: TICK, company: Company::Nothing }, world.now)?;
         if is_heard && world.record.leased_until.is_some() {
             world.runners[runner] = Runner::Running { fence: world.record.fence, view: world.journal, begun: None };
         }
@@ -275,7 +284,7 @@ impl Deed {
             Self::Acquire(_) | Self::Answer(..) | Self::Cancel => true,
             // A renewal that is not confirmed is sent again.
             Self::Write(_, _, write) => !matches!(write, Write::Renew),
-            Self::Tick | Self::Sweep | Self::Die(_) | Self::Restart(_) => false,
+            Self::Tick | Self::Sweep | Self::Die(_) | Self::Restart(_) | Self::Retry => false,
         }
     }
 }
@@ -302,6 +311,7 @@ impl fmt::Display for Deed {
             Self::Answer(key, false) => write!(f, "the client answers {}", KEYS[key]),
             Self::Answer(key, true) => write!(f, "the client answers {} with what will be refused", KEYS[key]),
             Self::Cancel => write!(f, "the client cancels"),
+            Self::Retry => write!(f, "the operator retries"),
         }
     }
 }

@@ -23,6 +23,9 @@ pub(crate) enum Rule {
     KeyOnce,
     NotForgotten,
     EndInReach,
+    InnocentNotCounted,
+    TrialIsAlone,
+    FirstLossIsNoTrial,
 }
 
 impl fmt::Display for Rule {
@@ -38,8 +41,13 @@ impl fmt::Display for Rule {
             Self::CompleteIsWhole => "a task that completes has all answers and all outcomes",
             Self::StatusFollows => "input_required if and only if a question is unanswered",
             Self::KeyOnce => "a key stands for one question",
-            Self::NotForgotten => "a task that has not ended waits for the client, is due, or a run has it",
+            Self::NotForgotten => {
+                "a task that has not ended waits for the client or the operator, is due, or a run has it"
+            }
             Self::EndInReach => "if all goes well from there on, it ends",
+            Self::InnocentNotCounted => "no loss counts of a task that ends no process",
+            Self::TrialIsAlone => "nothing runs beside a run that the store has for alone",
+            Self::FirstLossIsNoTrial => "what lost one run goes on beside the others",
         })
     }
 }
@@ -49,7 +57,8 @@ pub(crate) fn broken_by_state(world: &World) -> Vec<Rule> {
     let World { now, record, journal, client, .. } = world;
     let is_unanswered = (0..3).any(|key| journal.opened[key] > 0 && journal.answers[key] == 0);
     let asks = record.end(*now).is_none() && is_unanswered;
-    let is_idle = record.open.is_empty() && record.attention().is_none();
+    let is_idle = record.open.is_empty() && record.attention().or(record.trial()).is_none();
+    let is_forgotten = record.ended.is_none() && is_idle && record.set_aside.is_none();
     let is_complete = matches!(record.end(*now), Some(End::Completed { .. }));
     let missing = |key: usize| client.answers[key] == Sent::Acknowledged && journal.answers[key] == 0;
     let rules = [
@@ -58,7 +67,7 @@ pub(crate) fn broken_by_state(world: &World) -> Vec<Rule> {
         (is_complete && (journal.outcomes.contains(&0) || is_unanswered), Rule::CompleteIsWhole),
         ((record.status(*now) == TaskStatus::InputRequired) != asks, Rule::StatusFollows),
         (journal.opened.iter().any(|&times| times > 1), Rule::KeyOnce),
-        (record.ended.is_none() && is_idle, Rule::NotForgotten),
+        (is_forgotten, Rule::NotForgotten),
     ];
     let broken = rules.into_iter().filter_map(|(is_broken, rule)| is_broken.then_some(rule));
     broken.chain(invariants::broken(record, *now).map(Rule::Record)).collect()

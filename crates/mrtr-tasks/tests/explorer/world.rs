@@ -97,6 +97,7 @@ impl Hash for World {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let TaskRecord { fence, leased_until, due, run_again, progressed, lost_runs, open, ended, .. } = &self.record;
         (fence, leased_until, due, run_again, progressed, lost_runs, open.len(), ended).hash(state);
+        (self.record.counted_losses, self.record.alone, self.record.set_aside).hash(state);
         (self.record.created, self.now, self.journal, &self.runners, self.client).hash(state);
     }
 }

@@ -7,7 +7,8 @@ use mrtr_schema::Revision;
 use mrtr_server::extend::Clock;
 use mrtr_state::FlowId;
 use mrtr_tasks::store::{
-    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteOpenError, SqliteTaskStore, TaskStore, Wanted,
+    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteOpenError, SqliteTaskStore, TaskStore, Trials,
+    Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use rusqlite::Connection;
@@ -139,7 +140,7 @@ fn wanted() -> Wanted {
         tools: vec!["index".into()],
         lease: Duration::from_secs(30),
         most: 1,
-        may_have_suspect: true,
+        trials: Trials::Busy,
         running: Vec::new(),
     }
 }

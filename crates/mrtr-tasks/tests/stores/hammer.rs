@@ -7,7 +7,7 @@ use std::time::Duration;
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
 use mrtr_tasks::record::Refusal;
-use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, StoreError, TaskStore, Wanted};
+use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, StoreError, TaskStore, Trials, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Barrier;
 
@@ -35,8 +35,7 @@ pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
         tokio::spawn(async move {
             let tool = TaskId::random(&ProcessRandom::new()).to_string();
             let id = create(&*store, &tool).await;
-            let wanted =
-                Wanted { tools: vec![tool], lease: LEASE, most: 9, may_have_suspect: true, running: Vec::new() };
+            let wanted = Wanted { tools: vec![tool], lease: LEASE, most: 9, trials: Trials::Busy, running: Vec::new() };
             let run = Run { id, fence: store.acquire(&wanted).await.unwrap().tasks[0].record.fence };
             let stale = store.record(Run { fence: 9, ..run }, recorded("stale", &["name"])).await;
             assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "{stale:?}");
@@ -157,7 +156,7 @@ fn recorded(entry: &str, keys: &[&str]) -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, may_have_suspect: true, running: Vec::new() }
+    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, trials: Trials::Busy, running: Vec::new() }
 }
 
 fn owner() -> Owner {

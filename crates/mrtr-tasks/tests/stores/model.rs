@@ -5,7 +5,8 @@ use std::time::Duration;
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::{Change, Event};
 use mrtr_tasks::store::{
-    Acquired, AcquiredTask, Answer, Created, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, Swept, Wanted,
+    Acquired, AcquiredTask, Answer, Choice, Created, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, Swept,
+    Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
@@ -42,30 +43,49 @@ impl Model {
     }
 
     pub(crate) fn acquire(&mut self, wanted: &Wanted, now: Timestamp) -> Acquired {
-        let mut tasks = Vec::new();
-        loop {
-            let waits = |row: &&mut Row| {
-                row.record.end(now).is_none()
-                    && wanted.tools.contains(&row.record.tool)
-                    && !wanted.running.contains(&row.record.id)
-            };
+        let mut acquired = Acquired::default();
+        let lives = |row: &Row| row.is_free(wanted, now);
+        for row in self.rows.iter_mut().filter(|row| lives(row) && row.record.trial().is_some()) {
+            if row.apply(Event::Lapse, now).is_ok() && row.record.set_aside.is_some() {
+                acquired.set_aside.push(row.record.id);
+            }
+        }
+        let is_reserved = self.rows.iter().any(|row| row.record.reserved_until.is_some_and(|until| until > now));
+        let trials = self.rows.iter().enumerate().filter(|(_, row)| lives(row));
+        let trials = trials.filter_map(|(at, row)| row.record.trial().filter(|due| *due <= now).map(|due| (due, at)));
+        let trial = trials.min();
+        let others = self.rows.iter().filter(|row| lives(row)).filter_map(|row| row.record.attention()).min();
+        let others = others.filter(|attention| *attention <= now);
+        let choice = wanted.choose(trial.map(|(due, _)| due), others, is_reserved, now);
+        match (choice, trial) {
+            (Choice::Others, _) => self.acquire_others(wanted, &mut acquired, now),
+            (Choice::Trial, Some((_, at))) => {
+                self.rows[at].apply(wanted.trial_event(), now).unwrap();
+                acquired.tasks.push(self.rows[at].acquired());
+            }
+            (Choice::Reserve, Some((_, at))) => self.rows[at].apply(wanted.reserve_event(), now).unwrap(),
+            _ => {}
+        }
+        acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
+        let looks = self
+            .rows
+            .iter()
+            .filter(|row| lives(row))
+            .filter_map(|row| row.record.attention().or_else(|| row.record.trial().filter(|moment| *moment > now)));
+        acquired.next = looks.min().map(|moment| moment.since(now));
+        acquired
+    }
+
+    fn acquire_others(&mut self, wanted: &Wanted, acquired: &mut Acquired, now: Timestamp) {
+        while acquired.tasks.len() < wanted.most {
+            let waits = |row: &&mut Row| row.is_free(wanted, now);
             let waiting = self.rows.iter_mut().filter(waits);
+            let is_due = |row: &&mut Row| row.record.attention().is_some_and(|attention| attention <= now);
             // The first of those that waited for equally long.
-            let first = waiting.filter(|row| row.record.attention().is_some()).min_by_key(|row| row.record.attention());
-            let Some((row, attention)) = first.and_then(|row| row.record.attention().map(|moment| (row, moment)))
-            else {
-                return Acquired { tasks, next: None };
-            };
-            if attention > now || tasks.len() == wanted.most {
-                return Acquired { tasks, next: Some(attention.since(now)) };
-            }
-            let may_be_suspect =
-                wanted.may_have_suspect && !tasks.iter().any(|task: &AcquiredTask| task.record.lost_runs >= 2);
-            let lease = wanted.lease.max(Duration::from_millis(1));
-            row.apply(Event::Acquire { lease, may_be_suspect }, now).unwrap();
-            if row.record.leased_until.is_some() {
-                tasks.push(row.acquired());
-            }
+            let Some(row) = waiting.filter(is_due).min_by_key(|row| row.record.attention()) else { return };
+            row.apply(wanted.event(), now).unwrap();
+            acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
+            acquired.set_aside.extend(row.record.set_aside.map(|_| row.record.id));
         }
     }
 
@@ -215,6 +235,13 @@ impl Model {
 }
 
 impl Row {
+    /// Whether the runner may have it, some time.
+    fn is_free(&self, wanted: &Wanted, now: Timestamp) -> bool {
+        let (is_wanted, runs_there) =
+            (wanted.tools.contains(&self.record.tool), wanted.running.contains(&self.record.id));
+        self.record.end(now).is_none() && is_wanted && !runs_there
+    }
+
     fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), StoreError> {
         self.record.apply(event, now)?;
         if self.record.ended.is_some() {

@@ -9,7 +9,8 @@ use mrtr_server::extend::Clock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{
-    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Wanted,
+    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Trials,
+    Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use proptest::collection::vec;
@@ -44,6 +45,7 @@ pub(crate) enum Verb {
 #[derive(Debug, Clone)]
 pub(crate) enum RunVerb {
     Renew(Duration, Option<Vec<u8>>),
+    Accompany,
     Record(Recorded),
     Compact(usize, Vec<u8>),
     Park(Recorded, Option<Duration>),
@@ -65,12 +67,12 @@ pub(crate) fn verb() -> impl Strategy<Value = Verb> {
         |(owner, flow, tool, ttl, retention, most_open)| Verb::Create { owner, flow, tool, ttl, retention, most_open },
     );
     let running = option::of(any::<Index>());
-    let acquire =
-        (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, prop::bool::weighted(0.7), running)
-            .prop_map(|(tools, lease, most, may_have_suspect, running)| {
-                let tools = tools.into_iter().map(ToOwned::to_owned).collect();
-                Verb::Acquire(Wanted { tools, lease, most, may_have_suspect, running: Vec::new() }, running)
-            });
+    let acquire = (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, trials(), running).prop_map(
+        |(tools, lease, most, trials, running)| {
+            let tools = tools.into_iter().map(ToOwned::to_owned).collect();
+            Verb::Acquire(Wanted { tools, lease, most, trials, running: Vec::new() }, running)
+        },
+    );
     prop_oneof![
         3 => create,
         4 => acquire,
@@ -85,9 +87,19 @@ pub(crate) fn verb() -> impl Strategy<Value = Verb> {
     ]
 }
 
+fn trials() -> impl Strategy<Value = Trials> {
+    prop_oneof![
+        3 => Just(Trials::Busy),
+        1 => Just(Trials::MakesRoom),
+        2 => Just(Trials::Idle),
+        3 => any::<bool>().prop_map(|alone| Trials::Takes { alone }),
+    ]
+}
+
 fn run_verb() -> impl Strategy<Value = RunVerb> {
     prop_oneof![
         1 => (duration(), option::of(bytes())).prop_map(|(lease, message)| RunVerb::Renew(lease, message)),
+        1 => Just(RunVerb::Accompany),
         4 => recorded().prop_map(RunVerb::Record),
         1 => (0..4_usize, bytes()).prop_map(|(first, entries)| RunVerb::Compact(first, entries)),
         3 => (recorded(), option::of(duration())).prop_map(|(recorded, again)| RunVerb::Park(recorded, again)),
@@ -254,6 +266,7 @@ impl Player {
     async fn of_run(&self, run: Run, verb: RunVerb) -> Result<(), StoreError> {
         match verb {
             RunVerb::Renew(lease, message) => self.store.renew(run, lease, message).await,
+            RunVerb::Accompany => self.store.accompany(run).await,
             RunVerb::Record(recorded) => self.store.record(run, recorded).await,
             RunVerb::Compact(first, entries) => self.store.compact(run, first, entries).await,
             RunVerb::Park(recorded, look_again) => self.store.park(run, recorded, look_again).await,
@@ -295,6 +308,7 @@ impl Player {
 fn of_run(model: &mut Model, run: Run, verb: RunVerb, now: Timestamp) -> Result<(), StoreError> {
     match verb {
         RunVerb::Renew(lease, message) => model.renew(run, lease, message, now),
+        RunVerb::Accompany => model.apply(run.id, None, Event::Accompany { fence: run.fence }, now),
         RunVerb::Record(recorded) => model.record(run, recorded, now),
         RunVerb::Compact(first, entries) => model.compact(run, first, entries, now),
         RunVerb::Park(recorded, look_again) => model.park(run, recorded, look_again, now),
@@ -325,6 +339,7 @@ fn of_task(
 
 /// Used keys have no order.
 fn sorted(mut acquired: Acquired) -> Acquired {
+    acquired.set_aside.sort_unstable();
     acquired.tasks.iter_mut().for_each(|task| task.used.sort_unstable());
     acquired
 }

@@ -13,6 +13,17 @@ pub(crate) fn broken(record: &TaskRecord, now: Timestamp) -> Option<&'static str
         (!is_leased && (record.run_again || record.progressed), "no run has it, and something is noted of the run"),
         (is_ended && (is_leased || record.due.is_some()), "it has ended, and a run has it or is due"),
         (is_ended && !record.open.is_empty(), "it has ended, and asks"),
+        (record.alone && !(is_leased && record.is_on_trial()), "it is alone, and not on trial"),
+        (record.alone && record.progressed, "it is alone, and has recorded something"),
+        (record.counted_losses > record.lost_runs, "more losses count than there were"),
+        (
+            record.counted_losses >= 5 && !(is_ended || record.set_aside.is_some()),
+            "five losses counted, and it goes on",
+        ),
+        (record.lost_runs >= 20 && !(is_ended || record.set_aside.is_some()), "twenty runs were lost, and it goes on"),
+        (record.set_aside.is_some() && (is_leased || is_ended || record.due.is_some()), "it is set aside, and goes on"),
+        (record.reserved_until.is_some() && (is_leased || is_ended), "room is made for it, and no run is due"),
+        (record.attention().is_some() && record.is_on_trial(), "it is on trial, and anyone takes it"),
         (record.updated < record.created, "it changed before it was created"),
         (record.ended.is_some_and(|(_, ended)| ended != record.updated), "something happened after its end"),
         (record.status(now) != status(record, now), "its status does not follow from the record"),
@@ -36,7 +47,10 @@ pub(crate) fn broken_step(before: &TaskRecord, after: &TaskRecord) -> Option<&'s
 
 /// Where a task stands, told from the record in the words of the rule.
 fn status(record: &TaskRecord, now: Timestamp) -> TaskStatus {
-    let is_over = record.ttl.is_some_and(|ttl| now >= record.created + ttl);
+    let is_over = record.ttl.map_or_else(
+        || record.set_aside.is_some_and(|since| now >= since + record.retention),
+        |ttl| now >= record.created + ttl,
+    );
     match record.ended {
         Some((end, _)) => end.status(),
         None if is_over => TaskStatus::Failed,

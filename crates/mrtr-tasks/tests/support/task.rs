@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
-use mrtr_tasks::record::{Change, Event};
+use mrtr_tasks::record::{Change, Company, Event};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 pub(crate) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(crate) const LEASE: Duration = Duration::from_secs(30);
-pub(crate) const ACQUIRE: Event<'static> = Event::Acquire { lease: LEASE, may_be_suspect: true };
+/// A runner that has no other run takes it.
+pub(crate) const ACQUIRE: Event<'static> = Event::Acquire { lease: LEASE, company: Company::Nothing };
 pub(crate) const DONE: End = End::Completed { is_error: false };
 
 /// A task that was created at noon.

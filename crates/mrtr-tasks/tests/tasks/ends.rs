@@ -6,7 +6,7 @@ use mrtr_schema::{ErrorCode, Revision};
 use mrtr_server::extend::StopReason;
 use mrtr_server::{ProtocolError, ToolError};
 use mrtr_tasks::record::{Event, Refusal};
-use mrtr_tasks::store::{StoreError, Wanted};
+use mrtr_tasks::store::{StoreError, Trials, Wanted};
 use mrtr_tasks::{End, TaskOptions};
 use serde_json::{Value, json};
 
@@ -127,50 +127,6 @@ async fn time_over_ends_a_task_that_waits_and_one_that_works() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_whose_runs_are_lost_five_times_ends_as_stuck() {
-    for revision in Revision::MODERN {
-        let store = memory();
-        let options = TaskOptions::default().lease(Duration::from_secs(3));
-        let site = Site::with(std::sync::Arc::clone(&store), options.clone(), []);
-        let creating = Site::with(std::sync::Arc::clone(&store), options, [greeting()]);
-        creating.tasks.shut_down().await;
-        let task = creating.start_in(revision).await;
-        let wanted = Wanted {
-            tools: vec!["tool".into()],
-            lease: Duration::from_secs(3),
-            most: 1,
-            may_have_suspect: true,
-            running: Vec::new(),
-        };
-        let mut pauses = Vec::new();
-        let mut last = tokio::time::Instant::now();
-        for _ in 0..5 {
-            // A process that takes it and dies.
-            loop {
-                let acquired = store.acquire(&wanted).await.unwrap();
-                if !acquired.tasks.is_empty() {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(500)).await;
-            }
-            pauses.push(last.elapsed().as_secs());
-            last = tokio::time::Instant::now();
-        }
-        assert_eq!(pauses, [0, 4, 5, 7, 11], "the lease, and a pause that doubles");
-        tokio::time::sleep(Duration::from_secs(3)).await;
-        assert!(store.acquire(&wanted).await.unwrap().tasks.is_empty());
-        let failed = task.get().await;
-        assert_eq!(failed["status"], "failed");
-        let error = match revision {
-            Revision::Published => failed["error"].clone(),
-            _ => task.result().await["error"].clone(),
-        };
-        assert_eq!(error, json!({ "code": -32603, "message": "The task could not be run" }));
-        assert_eq!(site.tasks.view(None, 1).await.unwrap()[0].end, Some(End::Stuck));
-    }
-}
-
-#[tokio::test(start_paused = true)]
 async fn cancel_stops_a_running_step_and_what_it_finishes_changes_nothing() {
     for revision in Revision::MODERN {
         let outside = Outside::default();
@@ -203,7 +159,7 @@ async fn of_cancel_and_finish_the_first_counts() {
         tools: vec!["tool".into()],
         lease: Duration::from_secs(30),
         most: 1,
-        may_have_suspect: true,
+        trials: Trials::Busy,
         running: Vec::new(),
     };
     let site = Site::with(std::sync::Arc::clone(&store), TaskOptions::default(), [greeting()]);
@@ -365,44 +321,4 @@ async fn declining_a_visit_reaches_the_flow_and_its_key_stays_used() {
     assert_eq!(task.asked().await, ["why"]);
     task.accept("why", json!({ "name": "later" })).await;
     assert_eq!(task.text().await, "true later");
-}
-
-#[tokio::test(start_paused = true)]
-async fn tasks_that_died_together_twice_run_one_at_a_time_until_each_has_lived_for_a_lease() {
-    let (lease, store) = (Duration::from_secs(3), memory());
-    let options = TaskOptions::default().lease(lease);
-    let begun = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let slow = || {
-        let begun = std::sync::Arc::clone(&begun);
-        tool(&Outside::default(), move |_, _| {
-            begun.lock().unwrap().push(tokio::time::Instant::now());
-            async {
-                tokio::time::sleep(Duration::from_mins(1)).await;
-                Ok("done".into())
-            }
-        })
-    };
-    let creating = Site::with(std::sync::Arc::clone(&store), options.clone(), [slow()]);
-    creating.tasks.shut_down().await;
-    let tasks = [creating.start().await, creating.start().await, creating.start().await];
-    let wanted = Wanted { tools: vec!["tool".into()], lease, most: 9, may_have_suspect: true, running: Vec::new() };
-    for _ in 0..2 {
-        // A process that takes all of them and dies.
-        while store.acquire(&wanted).await.unwrap().tasks.is_empty() {
-            tokio::time::sleep(Duration::from_millis(500)).await;
-        }
-    }
-    let site = Site::with(std::sync::Arc::clone(&store), options, [slow()]);
-    for task in tasks {
-        let task = task.by(&site.client());
-        while task.status().await != "completed" {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    }
-    let begun = begun.lock().unwrap();
-    assert_eq!(begun.len(), 3, "each is run once more");
-    for pair in begun.windows(2) {
-        let apart = pair[1] - pair[0];
-        assert!(apart >= lease && apart < lease * 2, "{apart:?}: a lease apart, and not a run of a minute");
-    }
 }

@@ -108,6 +108,10 @@ impl TaskStore for Faulty {
         self.inner.lease_keeper()
     }
 
+    async fn accompany(&self, run: Run) -> Result<(), StoreError> {
+        self.through("accompany", self.inner.accompany(run)).await
+    }
+
     async fn record(&self, run: Run, recorded: Recorded) -> Result<(), StoreError> {
         self.through("record", self.inner.record(run, recorded)).await
     }

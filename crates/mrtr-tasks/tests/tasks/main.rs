@@ -20,4 +20,5 @@ mod sessions;
 mod shutdown;
 mod support;
 mod transcripts;
+mod trials;
 mod two_instances;

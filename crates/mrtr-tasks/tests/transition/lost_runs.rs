@@ -1,10 +1,10 @@
-//! Lost runs: a lease that ends without an entry, the pause after it, and the end of a task that kills its runners.
+//! Lost runs: a lease that ends without an entry, the pause after it, trials, and how a task is set aside.
 
 use std::time::Duration;
 
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_state::Timestamp;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, Refusal};
 use mrtr_tasks::{End, TaskRecord};
 
 use crate::task::{ACQUIRE, LEASE, NOON, after, leased, task, texts};
@@ -38,13 +38,122 @@ fn the_pause_after_a_lost_run_is_a_second_and_doubles() {
 }
 
 #[test]
-fn the_fifth_lost_run_in_a_row_ends_it_as_stuck() {
-    let (mut record, now) = after_lost(4);
-    assert_eq!(record.end(now), None);
+fn the_pause_grows_to_five_minutes() {
+    let mut record = leased();
+    let pauses: Vec<_> = (0..19)
+        .map(|_| {
+            record.apply(Event::Accompany { fence: record.fence }, NOON).unwrap();
+            lose(&mut record).as_secs()
+        })
+        .collect();
+    assert_eq!(pauses[7..], [[128, 256].as_slice(), &[300; 10]].concat());
+}
+
+#[test]
+fn from_the_second_lost_run_on_it_is_on_trial_and_runs_alone() {
+    let mut record = leased();
+    assert!(!record.alone, "a run that is not on trial is not alone");
+    lose(&mut record);
+    assert!(!record.is_on_trial() && record.attention().is_some(), "one loss puts nothing on trial");
+    let lapsed = record.leased_until.unwrap();
+    record.apply(ACQUIRE, lapsed).unwrap();
+    let due = lapsed + Duration::from_secs(2);
+    assert_eq!((record.is_on_trial(), record.attention(), record.trial()), (true, None, Some(due)));
+    let beside = Event::Acquire { lease: LEASE, company: Company::Runs };
+    record.apply(beside, due).unwrap();
+    assert_eq!(
+        (record.leased_until, record.due),
+        (None, Some(due)),
+        "a runner with other runs leaves it, due as it was"
+    );
+    let mut with_calls = record.clone();
+    with_calls.apply(Event::Acquire { lease: LEASE, company: Company::Calls }, due).unwrap();
+    assert_eq!((with_calls.leased_until, with_calls.alone), (Some(due + LEASE), false));
+    record.apply(ACQUIRE, due).unwrap();
+    assert_eq!((record.leased_until, record.alone, record.trial()), (Some(due + LEASE), true, Some(due + LEASE)));
+}
+
+#[test]
+fn only_a_loss_that_was_alone_to_its_end_counts() {
+    let (record, now) = after_lost(2);
+    let mut alone = record.clone();
+    alone.apply(Event::Lapse, now).unwrap();
+    assert_eq!((alone.lost_runs, alone.counted_losses), (3, 1));
+    let mut accompanied = record.clone();
+    accompanied.apply(Event::Accompany { fence: record.fence }, now).unwrap();
+    assert_eq!(accompanied.updated, record.updated, "the client sees nothing of it");
+    accompanied.apply(Event::Lapse, now).unwrap();
+    assert_eq!((accompanied.lost_runs, accompanied.counted_losses), (3, 0));
+    let mut lost = record;
+    assert_eq!(lost.apply(Event::Accompany { fence: lost.fence + 1 }, now), Err(Refusal::Lost));
+}
+
+#[test]
+fn the_fifth_loss_that_counts_sets_it_aside_and_it_has_not_ended() {
+    let (mut record, now) = after_lost(6);
+    record.retention = Duration::from_hours(9);
+    assert_eq!((record.counted_losses, record.set_aside), (4, None));
     record.apply(ACQUIRE, now).unwrap();
-    assert_eq!((record.ended, record.leased_until), (Some((End::Stuck, now)), None));
-    assert_eq!((record.status(now), record.lost_runs), (TaskStatus::Failed, 5));
-    assert_eq!(record.apply(Event::Retry, now), Err(Refusal::Ended));
+    assert_eq!((record.set_aside, record.leased_until, record.due, record.ended), (Some(now), None, None, None));
+    assert_eq!((record.status(now), record.updated), (TaskStatus::Working, now), "its client is told");
+    assert_eq!(record.attention().or(record.trial()), None);
+    assert_eq!(record.apply(ACQUIRE, now + LEASE * 100), Err(Refusal::NotDue));
+    record.apply(Event::Wake, now).unwrap();
+    assert_eq!(record.due, None, "only the operator has it run");
+    record.apply(Event::Retry, now).unwrap();
+    assert_eq!((record.due, record.set_aside), (Some(now), None));
+    assert_eq!((record.is_on_trial(), record.counted_losses), (true, 0), "it is still on trial");
+    for _ in 0..5 {
+        record.apply(ACQUIRE, record.due.unwrap()).unwrap();
+        record.apply(Event::Lapse, record.leased_until.unwrap()).unwrap();
+    }
+    assert!(record.set_aside.is_some(), "five more, and it is set aside again");
+}
+
+#[test]
+fn twenty_lost_runs_of_any_kind_set_it_aside() {
+    let mut record = leased();
+    for _ in 0..19 {
+        lose(&mut record);
+        record.apply(Event::Accompany { fence: record.fence }, NOON).unwrap();
+    }
+    assert_eq!((record.lost_runs, record.counted_losses, record.set_aside), (19, 0, None));
+    let now = record.leased_until.unwrap();
+    record.apply(Event::Lapse, now).unwrap();
+    assert_eq!(record.set_aside, Some(now));
+}
+
+#[test]
+fn what_is_set_aside_ends_with_its_ttl_or_without_one_with_its_retention() {
+    let (mut record, now) = after_lost(6);
+    record.retention = Duration::from_hours(1);
+    record.apply(ACQUIRE, now).unwrap();
+    assert_eq!(record.expires(), Some(now + record.retention));
+    let mut retried = record.clone();
+    retried.apply(Event::Retry, now).unwrap();
+    assert_eq!(retried.expires(), None, "it has no ttl again");
+    let over = now + record.retention;
+    assert_eq!((record.end(over), record.status(over)), (Some(End::Expired), TaskStatus::Failed));
+    assert_eq!(record.apply(Event::Retry, over), Err(Refusal::Ended));
+    record.apply(Event::Expire, over).unwrap();
+    assert_eq!((record.ended, record.set_aside), (Some((End::Expired, over)), None));
+    let with_ttl = TaskRecord { ttl: Some(Duration::from_hours(9)), set_aside: Some(now), ..task() };
+    assert_eq!(with_ttl.expires(), Some(NOON + Duration::from_hours(9)));
+}
+
+#[test]
+fn room_is_made_for_one_on_trial_that_is_due() {
+    let (mut record, now) = after_lost(2);
+    let reserve = Event::Reserve { lease: LEASE };
+    assert_eq!(record.apply(reserve, now), Err(Refusal::NotDue), "a run has it");
+    assert_eq!(task().apply(reserve, now), Err(Refusal::NotDue), "it is not on trial");
+    record.apply(Event::Lapse, now).unwrap();
+    assert_eq!(record.apply(reserve, now), Err(Refusal::NotDue), "it is put off");
+    let due = record.due.unwrap();
+    record.apply(reserve, due).unwrap();
+    assert_eq!((record.reserved_until, record.due), (Some(due + LEASE), Some(due)));
+    record.apply(ACQUIRE, due).unwrap();
+    assert_eq!(record.reserved_until, None);
 }
 
 #[test]
@@ -76,7 +185,7 @@ fn what_came_while_a_run_was_lost_is_not_noted_of_no_run() {
 
 #[test]
 fn a_run_that_recorded_something_new_is_not_lost() {
-    for runs in 0..5 {
+    for runs in 0..7 {
         let (mut record, now) = after_lost(runs);
         record.apply(Event::Record { fence: record.fence, change: PROGRESS }, now).unwrap();
         record.apply(ACQUIRE, now).unwrap();
@@ -109,14 +218,14 @@ fn a_park_a_hand_over_and_a_retry_reset_the_count() {
     let (record, now) = after_lost(4);
     let fence = record.fence;
     let events = [
-        Event::Park { fence, change: Change::default(), look_again: None },
-        Event::HandOver { fence, pause: Duration::ZERO },
-        Event::Retry,
+        (Event::Park { fence, change: Change::default(), look_again: None }, 0),
+        (Event::HandOver { fence, pause: Duration::ZERO }, 0),
+        (Event::Retry, 2),
     ];
-    for event in events {
+    for (event, lost) in events {
         let mut record = record.clone();
         record.apply(event, now).unwrap();
-        assert_eq!(record.lost_runs, 0, "{event:?}");
+        assert_eq!((record.lost_runs, record.counted_losses), (lost, 0), "{event:?}");
     }
 }
 

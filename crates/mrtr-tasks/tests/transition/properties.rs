@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_state::Timestamp;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, Refusal};
 use mrtr_tasks::{End, TaskRecord};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -50,7 +50,9 @@ impl AnyChange {
 
 #[derive(Debug, Clone)]
 enum AnyEvent {
-    Acquire(Duration, bool),
+    Acquire(Duration, Company),
+    Accompany(Writer),
+    Reserve(Duration),
     Renew(Writer, Duration),
     Record(Writer, AnyChange),
     Park(Writer, AnyChange, Option<Duration>),
@@ -63,7 +65,9 @@ enum AnyEvent {
 impl AnyEvent {
     fn as_event(&self, newest: u64) -> Event<'_> {
         match self {
-            &Self::Acquire(lease, may_be_suspect) => Event::Acquire { lease, may_be_suspect },
+            &Self::Acquire(lease, company) => Event::Acquire { lease, company },
+            &Self::Accompany(writer) => Event::Accompany { fence: writer.fence(newest) },
+            &Self::Reserve(lease) => Event::Reserve { lease },
             &Self::Renew(writer, lease) => Event::Renew { fence: writer.fence(newest), lease },
             Self::Record(writer, change) => Event::Record { fence: writer.fence(newest), change: change.as_change() },
             Self::Park(writer, change, look_again) => {
@@ -97,7 +101,9 @@ impl When {
         match self {
             Self::Later(pause) => last + pause,
             Self::Earlier(pause) => near(last, -i64::try_from(pause.as_millis()).unwrap()),
-            Self::Attention(millis) => record.attention().map_or(last, |moment| near(moment, millis)),
+            Self::Attention(millis) => {
+                record.attention().or(record.trial()).map_or(last, |moment| near(moment, millis))
+            }
             Self::Expiry(millis) => record.expires().map_or(last, |moment| near(moment, millis)),
         }
     }
@@ -136,7 +142,10 @@ fn any_change() -> impl Strategy<Value = AnyChange> {
 
 fn any_event() -> impl Strategy<Value = AnyEvent> {
     prop_oneof![
-        8 => (any_pause(), prop::bool::weighted(0.8)).prop_map(|(lease, suspects)| AnyEvent::Acquire(lease, suspects)),
+        8 => (any_pause(), select(&[Company::Runs, Company::Calls, Company::Nothing, Company::Nothing][..]))
+            .prop_map(|(lease, company)| AnyEvent::Acquire(lease, company)),
+        1 => any_writer().prop_map(AnyEvent::Accompany),
+        1 => any_pause().prop_map(AnyEvent::Reserve),
         2 => (any_writer(), any_pause()).prop_map(|(writer, lease)| AnyEvent::Renew(writer, lease)),
         4 => (any_writer(), any_change()).prop_map(|(writer, change)| AnyEvent::Record(writer, change)),
         3 => (any_writer(), any_change(), proptest::option::of(any_pause()))
@@ -144,7 +153,7 @@ fn any_event() -> impl Strategy<Value = AnyEvent> {
         2 => (any_writer(), any_pause()).prop_map(|(writer, pause)| AnyEvent::HandOver(writer, pause)),
         1 => (any_writer(), select(&End::ALL[..])).prop_map(|(writer, end)| AnyEvent::Finish(writer, end)),
         4 => any_keys().prop_map(AnyEvent::Answer),
-        3 => select(&[Event::Wake, Event::Retry, Event::Expire][..]).prop_map(AnyEvent::Plain),
+        3 => select(&[Event::Wake, Event::Retry, Event::Expire, Event::Lapse][..]).prop_map(AnyEvent::Plain),
         1 => Just(AnyEvent::Plain(Event::Cancel)),
     ]
 }
@@ -162,6 +171,7 @@ fn any_events() -> impl Strategy<Value = Vec<(AnyEvent, When)>> {
 fn fence_of(event: Event<'_>) -> Option<u64> {
     match event {
         Event::Renew { fence, .. }
+        | Event::Accompany { fence }
         | Event::Record { fence, .. }
         | Event::Park { fence, .. }
         | Event::HandOver { fence, .. }
@@ -186,7 +196,8 @@ fn broken(
         (is_over && event != Event::Expire && result != Err(Refusal::Ended), "its time was over"),
         (before.end(now).is_some_and(|end| after.end(now) != Some(end)), "its end became another"),
         (event == Event::Cancel && result.is_ok() && after.end(now) != Some(End::Cancelled), "it was not cancelled"),
-        (after.lost_runs > 5, "it is stuck, and went on"),
+        (after.counted_losses > before.counted_losses && !before.alone, "a loss counted that had company"),
+        (event == Event::Retry && result.is_ok() && after.attention().or(after.trial()).is_none(), "a retry was lost"),
     ];
     let broken = rules.into_iter().find_map(|(is_broken, rule)| is_broken.then_some(rule));
     broken.or_else(|| invariants::broken_step(before, after)).or_else(|| invariants::broken(after, now))
@@ -205,6 +216,8 @@ fn shifted(record: &TaskRecord, later: Duration, runs: u64) -> TaskRecord {
         updated: record.updated + later,
         leased_until: record.leased_until.map(|moment| moment + later),
         due: record.due.map(|moment| moment + later),
+        reserved_until: record.reserved_until.map(|moment| moment + later),
+        set_aside: record.set_aside.map(|moment| moment + later),
         ended: record.ended.map(|(end, moment)| (end, moment + later)),
         fence: record.fence + runs,
         ..record.clone()

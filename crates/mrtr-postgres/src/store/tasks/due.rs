@@ -6,16 +6,17 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use futures_util::future::{join, join5};
+use futures_util::future::{join, join3, join5};
+use mrtr_state::Timestamp;
 use mrtr_tasks::TaskRecord;
 use mrtr_tasks::record::Event;
-use mrtr_tasks::store::{Acquired, AcquiredTask, KeptQuestion, Run, Swept, Wanted};
+use mrtr_tasks::store::{Acquired, AcquiredTask, Choice, KeptQuestion, Run, Swept, TRIALS_AT_ONCE, Wanted};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 use super::super::Inner;
-use super::head::{Columns, Head, value};
+use super::head::{COLUMNS, Columns, Head, value};
 use super::sort_as_opened;
 use super::write::Write;
 use crate::database::{Attempts, Connection, Params};
@@ -63,32 +64,59 @@ impl Inner {
         tools.dedup();
         let sql = &self.tasks;
         let connection = self.database.connection().await?;
-        connection.prepare(&[&sql.due, &sql.keep_many, &sql.entries, &sql.questions, &sql.next]).await?;
+        connection.prepare(&[&sql.due, &sql.trials, &sql.keep_many, &sql.entries, &sql.questions, &sql.next]).await?;
         let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
         let running: Vec<_> = wanted.running.iter().map(|id| Id(*id.as_bytes())).collect();
-        let (mut places, mut tasks) = (Vec::new(), Vec::new());
-        // More than once only if some that were due are put off or ended by that: those are not due any more.
-        loop {
-            let missing = limit(wanted.most - tasks.len());
-            let mut heads = work.lock(&sql.due, &[&tools, &self.told_now(), &missing, &running]).await?;
-            for head in &mut heads {
-                head.record.apply(wanted.event(&tasks), self.now_or(head.now))?;
-                if head.record.leased_until.is_some() {
-                    runs.push(Run { id: head.record.id, fence: head.record.fence });
-                    places.push(head.place);
-                    tasks.push(bare(head.record.clone()));
-                }
+        let (mut others, trials) = work.lock_due(&tools, &running, wanted.most).await?;
+        let Trials { mut settled, mut first, is_reserved, now } = trials;
+        let freed = settled.iter().filter_map(|head| head.record.attention()).filter(|due| *due <= now).min();
+        let waits = others.first().and_then(|head| head.record.leased_until.or(head.record.due));
+        let waits = waits.into_iter().chain(freed).min();
+        let choice = wanted.choose(first.as_ref().and_then(|trial| trial.head.record.due), waits, is_reserved, now);
+        let mut taken = Taken::default();
+        match (choice, &mut first) {
+            (Choice::Trial, Some(trial)) => {
+                trial.apply(wanted.trial_event(), now)?;
+                taken.add(&trial.head, runs);
             }
-            if heads.is_empty() || tasks.len() == wanted.most {
-                let mut acquired = work.commit(&heads, &places, tasks, (&tools, &running)).await?;
-                if acquired.tasks.len() < wanted.most {
-                    // What is due and was not given is locked by another session, and may be for long.
-                    acquired.next = acquired.next.map(|next| if next.is_zero() { PAUSE_BEFORE_LOCKED } else { next });
-                }
-                return Ok(acquired);
-            }
-            work.keep(&heads).await?;
+            (Choice::Reserve, Some(trial)) => trial.apply(wanted.reserve_event(), now)?,
+            _ => {}
         }
+        settled.extend(first.filter(|trial| trial.is_changed).map(|trial| trial.head));
+        let aside = |head: &Head| head.record.set_aside.map(|_| head.record.id);
+        let mut set_aside: Vec<_> = settled.iter().filter_map(aside).collect();
+        if choice != Choice::Others {
+            others.clear();
+        } else if freed.is_some() {
+            work.keep(&settled).await?;
+            settled.clear();
+            others = work.lock(&sql.due, &[&tools, &self.told_now(), &limit(wanted.most), &running]).await?;
+        }
+        // More than once only if some that were due are put off by that, or on trial: those are not among these any more.
+        while !others.is_empty() {
+            for head in &mut others {
+                head.record.apply(wanted.event(), self.now_or(head.now))?;
+                if head.record.leased_until.is_some() {
+                    taken.add(head, runs);
+                }
+            }
+            let missing = limit(wanted.most - taken.tasks.len());
+            set_aside.extend(others.iter().filter_map(aside));
+            settled.append(&mut others);
+            if missing == 0 {
+                break;
+            }
+            work.keep(&settled).await?;
+            settled.clear();
+            others = work.lock(&sql.due, &[&tools, &self.told_now(), &missing, &running]).await?;
+        }
+        let trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
+        let mut acquired = work.commit(&settled, &taken.places, taken.tasks, (&tools, &running)).await?;
+        if choice == Choice::Others && acquired.tasks.len() < wanted.most {
+            // What is due and was not given is locked by another session, and may be for long.
+            acquired.next = acquired.next.map(|next| if next.is_zero() { PAUSE_BEFORE_LOCKED } else { next });
+        }
+        Ok(Acquired { trial_waits, set_aside, ..acquired })
     }
 
     pub(crate) async fn sweep(&self, most: usize) -> Result<Swept, VerbFailure> {
@@ -160,6 +188,24 @@ impl Work<'_> {
         rows.iter().map(Head::read).collect()
     }
 
+    /// Begins, and reads what is due and what is on trial, all in one trip.
+    async fn lock_due(&mut self, tools: &[&str], running: &[Id], most: usize) -> Result<(Vec<Head>, Trials), Failure> {
+        let (connection, sql, now) = (self.connection, &self.inner.tasks, self.inner.told_now());
+        connection.begins();
+        self.has_begun = true;
+        let (most, most_trials) = (limit(most), limit(TRIALS_AT_ONCE));
+        let (due, trials): ([&(dyn ToSql + Sync); 4], [&(dyn ToSql + Sync); 4]) =
+            ([&tools, &now, &most, &running], [&tools, &now, &most_trials, &running]);
+        let (begun, due, trials) =
+            join3(connection.batch(BEGIN), connection.query(&sql.due, &due), connection.query(&sql.trials, &trials))
+                .await;
+        begun?;
+        let due: Vec<_> = due?.iter().map(Head::read).collect::<Result<_, _>>()?;
+        let first = due.first().map(|head| head.now);
+        let trials = Trials::read(&trials?, |now| self.inner.now_or(now), first)?;
+        Ok((due, trials))
+    }
+
     /// Writes records of rows that it has locked. What a task holds that has ended is erased.
     async fn keep(&self, heads: &[Head]) -> Result<(), Failure> {
         if heads.is_empty() {
@@ -173,7 +219,7 @@ impl Work<'_> {
         let columns: Vec<_> = heads.iter().map(|head| Columns::of(&head.record)).collect();
         let places: Vec<_> = heads.iter().map(|head| head.place).collect();
         let ids: Vec<_> = heads.iter().map(|head| Id(*head.record.id.as_bytes())).collect();
-        let params: [&(dyn ToSql + Sync); 15] = [
+        let params: [&(dyn ToSql + Sync); 20] = [
             &places,
             &each(&columns, |row| row.updated),
             &each(&columns, |row| row.fence),
@@ -189,6 +235,11 @@ impl Work<'_> {
             &each(&columns, |row| row.removable),
             &self.stamp,
             &ids,
+            &each(&columns, |row| row.counted_losses),
+            &each(&columns, |row| row.alone_fence),
+            &each(&columns, |row| row.reserved_until),
+            &each(&columns, |row| row.set_aside),
+            &each(&columns, |row| row.trial),
         ];
         self.connection.execute(&self.inner.tasks.keep_many, &params).await?;
         Ok(())
@@ -247,7 +298,72 @@ impl Work<'_> {
             fill(task, questions.remove(place).unwrap_or_default());
         }
         let next: Option<i64> = next.first().map(|row| value(row, 0)).transpose()?.flatten();
-        Ok(Acquired { tasks, next: next.map(duration) })
+        Ok(Acquired { tasks, next: next.map(duration), ..Acquired::default() })
+    }
+}
+
+/// Tasks on trial that are locked.
+struct Trials {
+    /// Those whose runs were lost, and those that are not on trial any more.
+    settled: Vec<Head>,
+    /// The one that waited longest.
+    first: Option<Trial>,
+    /// Whether an instance makes room for one.
+    is_reserved: bool,
+    now: Timestamp,
+}
+
+struct Trial {
+    head: Head,
+    /// Whether it is to be written.
+    is_changed: bool,
+}
+
+impl Trials {
+    /// Counts runs that were lost: their tasks are put off or set aside whether or not a runner can have them. The time
+    /// is that of the rows, or of others that were read with them.
+    fn read(rows: &[Row], now_or: impl Fn(Timestamp) -> Timestamp, other: Option<Timestamp>) -> Result<Self, Failure> {
+        let heads: Vec<_> = rows.iter().map(Head::read).collect::<Result<_, _>>()?;
+        let is_reserved = rows.first().map(|row| value(row, COLUMNS)).transpose()?.unwrap_or(false);
+        let read = heads.first().map(|head| head.now).or(other).unwrap_or(Timestamp::from_millis(0));
+        let now = now_or(read);
+        let mut all: Vec<_> = heads.into_iter().map(|head| Trial::settled(head, now)).collect();
+        let waits = |trial: &Trial| trial.head.record.trial().is_some_and(|due| due <= now);
+        let by_due = |&at: &usize| (all[at].head.record.due, all[at].head.place);
+        let first = (0..all.len()).filter(|&at| waits(&all[at])).min_by_key(by_due);
+        let first = first.map(|at| all.remove(at));
+        let settled = all.into_iter().filter(|trial| trial.is_changed).map(|trial| trial.head).collect();
+        Ok(Self { settled, first, is_reserved, now })
+    }
+}
+
+impl Trial {
+    fn settled(mut head: Head, now: Timestamp) -> Self {
+        let is_lapsed = head.record.apply(Event::Lapse, now).is_ok();
+        // One that is not on trial was parked by an instance of the version before, which left it among these.
+        let is_changed = is_lapsed || !head.record.is_on_trial();
+        Self { head, is_changed }
+    }
+
+    fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), VerbFailure> {
+        self.head.record.apply(event, now)?;
+        self.is_changed = true;
+        Ok(())
+    }
+}
+
+/// Tasks that were taken.
+#[derive(Default)]
+struct Taken {
+    places: Vec<i64>,
+    tasks: Vec<AcquiredTask>,
+}
+
+impl Taken {
+    fn add(&mut self, head: &Head, runs: &mut Vec<Run>) {
+        runs.push(Run { id: head.record.id, fence: head.record.fence });
+        self.places.push(head.place);
+        self.tasks.push(bare(head.record.clone()));
     }
 }
 

@@ -25,6 +25,11 @@ impl Head {
     /// From the columns that `record!` names, in their order.
     pub(crate) fn read(row: &Row) -> Result<Self, Failure> {
         let moment_at = |column| Ok::<_, Failure>(value::<Option<i64>>(row, column)?.map(moment));
+        let (fence, lost_runs) = (value::<i64>(row, 14)?, value::<i32>(row, 19)?.cast_unsigned());
+        let (leased_until, due) = (moment_at(15)?, moment_at(16)?);
+        // An instance of the version before leaves what it does not know as it was, though it takes the task or wakes it.
+        let alone = leased_until.is_some() && value::<Option<i64>>(row, 25)? == Some(fence);
+        let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(27)? };
         let revision = u8::try_from(value::<i32>(row, 5)?).ok().and_then(Revision::from_number);
         let record = TaskRecord {
             id: TaskId::from_bytes(value::<Id>(row, 1)?.0),
@@ -37,14 +42,18 @@ impl Head {
             retention: duration(value(row, 8)?),
             updated: moment(value(row, 12)?),
             ttl: value::<Option<i64>>(row, 13)?.map(duration),
-            fence: value::<i64>(row, 14)?.cast_unsigned(),
-            leased_until: moment_at(15)?,
-            due: moment_at(16)?,
+            fence: fence.cast_unsigned(),
+            leased_until,
+            due,
             run_again: value(row, 17)?,
             progressed: value(row, 18)?,
-            lost_runs: value::<i32>(row, 19)?.cast_unsigned(),
+            lost_runs,
             open: value(row, 20)?,
             ended: ended(row)?,
+            counted_losses: value::<i32>(row, 24)?.cast_unsigned().min(lost_runs),
+            alone,
+            reserved_until: moment_at(26)?,
+            set_aside,
         };
         Ok(Self {
             place: value(row, 0)?,
@@ -53,7 +62,7 @@ impl Head {
             shard: value(row, 11)?,
             last_entry: value(row, 23)?,
             record,
-            now: moment(value(row, 24)?),
+            now: moment(value(row, 28)?),
         })
     }
 }
@@ -65,7 +74,7 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
 }
 
 /// How many columns a record and the time have, before those that stand beside them.
-pub(crate) const COLUMNS: usize = 25;
+pub(crate) const COLUMNS: usize = 29;
 
 /// A value of a row.
 pub(crate) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
@@ -92,6 +101,11 @@ pub(crate) struct Columns<'a> {
     pub(crate) attention: Option<i64>,
     pub(crate) expires: Option<i64>,
     pub(crate) removable: Option<i64>,
+    pub(crate) counted_losses: i32,
+    pub(crate) alone_fence: Option<i64>,
+    pub(crate) reserved_until: Option<i64>,
+    pub(crate) set_aside: Option<i64>,
+    pub(crate) trial: Option<i64>,
 }
 
 impl<'a> Columns<'a> {
@@ -113,6 +127,11 @@ impl<'a> Columns<'a> {
             attention: record.attention().map(millis),
             expires: expires.map(millis),
             removable: record.removable().map(millis),
+            counted_losses: record.counted_losses.cast_signed(),
+            alone_fence: record.alone.then(|| record.fence.cast_signed()),
+            reserved_until: record.reserved_until.map(millis),
+            set_aside: record.set_aside.map(millis),
+            trial: record.trial().map(millis),
         }
     }
 
@@ -137,6 +156,11 @@ impl<'a> Columns<'a> {
             &self.attention,
             &self.expires,
             &self.removable,
+            &self.counted_losses,
+            &self.alone_fence,
+            &self.reserved_until,
+            &self.set_aside,
+            &self.trial,
         ]
     }
 }

@@ -9,7 +9,8 @@ macro_rules! record {
             "task.place, task.id, task.owner, task.flow, task.tool, task.revision, task.created, task.poll_interval, \
              task.retention, state.version, state.stamp, state.shard, state.updated, state.ttl, state.fence, \
              state.leased_until, state.due, state.run_again, state.progressed, state.lost_runs, state.open, \
-             state.ended_as, state.ended, state.last_entry, ",
+             state.ended_as, state.ended, state.last_entry, state.counted_losses, state.alone_fence, \
+             state.reserved_until, state.set_aside, ",
             clock!()
         )
     };
@@ -20,7 +21,8 @@ macro_rules! keep {
     () => {
         "UPDATE @state SET version = version + 1, stamp = $3, updated = $4, ttl = $5, fence = $6, leased_until = $7, \
          due = $8, run_again = $9, progressed = $10, lost_runs = $11, open = $12, ended_as = $13, ended = $14, \
-         last_entry = $15, attention = $16, expires = $17, removable = $18 WHERE place = $1 AND version = $2"
+         last_entry = $15, attention = $16, expires = $17, removable = $18, counted_losses = $19, alone_fence = $20, \
+         reserved_until = $21, set_aside = $22, trial = $23 WHERE place = $1 AND version = $2"
     };
 }
 
@@ -34,10 +36,10 @@ macro_rules! time {
 macro_rules! add_entries {
     () => {
         "added AS (INSERT INTO @entry (task, number, bytes) \
-         SELECT $1, $21 + entry.number, entry.bytes FROM unnest($20) WITH ORDINALITY AS entry (bytes, number) \
+         SELECT $1, $26 + entry.number, entry.bytes FROM unnest($25) WITH ORDINALITY AS entry (bytes, number) \
          WHERE EXISTS (SELECT FROM kept)), \
          closed AS (UPDATE @question SET body = NULL \
-         WHERE task = $1 AND key = ANY ($22) AND EXISTS (SELECT FROM kept))"
+         WHERE task = $1 AND key = ANY ($27) AND EXISTS (SELECT FROM kept))"
     };
 }
 
@@ -70,34 +72,34 @@ statements! { TaskStatements:
         SELECT time.now, EXISTS (SELECT FROM added), EXISTS (SELECT FROM same), taken.open FROM time, taken";
 
     keep(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8) = keep!();
+        INT8, INT4, INT8, INT8, INT8, INT8) = keep!();
     /// And notes that the task has changed.
     tell(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $19 FROM kept";
+        INT8, INT4, INT8, INT8, INT8, INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $24 FROM kept";
     /// And adds entries, and closes questions.
     journal(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
-        " INSERT INTO @change (task) SELECT $19 FROM kept";
+        INT8, INT4, INT8, INT8, INT8, INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
+        " INSERT INTO @change (task) SELECT $24 FROM kept";
     /// And opens questions, and says something of the progress.
     record(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA) =
+        INT8, INT4, INT8, INT8, INT8, INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA) =
         "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
         ", opened AS (INSERT INTO @question (task, key, body) \
-            SELECT $1, opened.key, opened.body FROM unnest($23, $24) AS opened (key, body) \
+            SELECT $1, opened.key, opened.body FROM unnest($28, $29) AS opened (key, body) \
             WHERE EXISTS (SELECT FROM kept)), \
-        said AS (INSERT INTO @shown (task, message) SELECT $1, $25 WHERE $25 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+        said AS (INSERT INTO @shown (task, message) SELECT $1, $30 WHERE $30 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET message = excluded.message) \
-        INSERT INTO @change (task) SELECT $19 FROM kept";
+        INSERT INTO @change (task) SELECT $24 FROM kept";
     /// The task has ended: what it holds is erased, and what came of it is kept.
     end(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
+        INT8, INT4, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
         entries AS (DELETE FROM @entry WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
         questions AS (DELETE FROM @question WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
         counted AS (UPDATE @open_count SET open = open - 1 \
-            WHERE owner_key = $20 AND shard = $21 AND EXISTS (SELECT FROM kept)), \
-        came AS (INSERT INTO @shown (task, result) SELECT $1, $22 WHERE $22 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+            WHERE owner_key = $25 AND shard = $26 AND EXISTS (SELECT FROM kept)), \
+        came AS (INSERT INTO @shown (task, result) SELECT $1, $27 WHERE $27 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
-        INSERT INTO @change (task) SELECT $19 FROM kept";
+        INSERT INTO @change (task) SELECT $24 FROM kept";
     /// The record stays as it is but for its version: of two that fold, or of one that is sent twice, one does.
     compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH kept AS (UPDATE @state SET version = version + 1, stamp = $3 \
             WHERE place = $1 AND version = $2 RETURNING place), \
@@ -118,7 +120,10 @@ statements! { TaskStatements:
             ORDER BY place FOR UPDATE SKIP LOCKED), \
         renewed AS (UPDATE @state AS state SET version = version + 1, stamp = $5, \
             leased_until = greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3), \
-            attention = greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3) \
+            attention = CASE WHEN state.trial IS NULL \
+                THEN greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3) END, \
+            trial = CASE WHEN state.trial IS NOT NULL \
+                THEN greatest(state.leased_until, least(time.now, 9223372036854775807 - $3) + $3) END \
             FROM run, time WHERE state.place = ANY (ARRAY(SELECT place FROM locked)) AND state.place = run.place \
                 AND state.fence = run.fence AND state.leased_until IS NOT NULL AND state.ended IS NULL \
                 AND (state.expires IS NULL OR state.expires > time.now) RETURNING run.number) \
@@ -139,22 +144,43 @@ statements! { TaskStatements:
             ORDER BY state.attention, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
         ORDER BY state.attention, state.place LIMIT $3";
-    next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT min(first.attention) - (SELECT now FROM time) \
+    /// Of those on trial, and whether an instance makes room for one.
+    trials(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), ", \
+        EXISTS (SELECT FROM @state AS other WHERE other.reserved_until > (SELECT now FROM time)) \
         FROM unnest($1) AS wanted (tool) \
-        CROSS JOIN LATERAL (SELECT attention FROM @state AS state WHERE state.tool = wanted.tool \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.tool = wanted.tool \
+            AND state.trial <= (SELECT now FROM time) \
+            AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4))) \
+            ORDER BY state.trial, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
+        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
+        ORDER BY state.trial, state.place LIMIT $3";
+    /// Those on trial that are due already wait for something else than time.
+    next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT least(min(first.attention), min(later.trial)) \
+        - (SELECT now FROM time) FROM unnest($1) AS wanted (tool) \
+        LEFT JOIN LATERAL (SELECT attention FROM @state AS state WHERE state.tool = wanted.tool \
             AND state.attention IS NOT NULL AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
             AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3))) \
-            ORDER BY state.attention LIMIT 1) AS first";
+            ORDER BY state.attention LIMIT 1) AS first ON true \
+        LEFT JOIN LATERAL (SELECT trial FROM @state AS state WHERE state.tool = wanted.tool \
+            AND state.trial > (SELECT now FROM time) \
+            AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
+            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3))) \
+            ORDER BY state.trial LIMIT 1) AS later ON true";
     /// Of tasks that are locked.
     keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,
-        TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY) = "WITH kept AS (\
+        TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY, INT4_ARRAY, INT8_ARRAY,
+        INT8_ARRAY, INT8_ARRAY, INT8_ARRAY) = "WITH kept AS (\
         UPDATE @state AS state SET version = version + 1, stamp = $14, updated = next.updated, fence = next.fence, \
             leased_until = next.leased_until, due = next.due, run_again = next.run_again, \
             progressed = next.progressed, lost_runs = next.lost_runs, \
             open = CASE WHEN next.ended IS NULL THEN state.open ELSE '{}' END, ended_as = next.ended_as, \
-            ended = next.ended, attention = next.attention, expires = next.expires, removable = next.removable \
-        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13) AS next (place, updated, fence, \
-            leased_until, due, run_again, progressed, lost_runs, ended_as, ended, attention, expires, removable) \
+            ended = next.ended, attention = next.attention, expires = next.expires, removable = next.removable, \
+            counted_losses = next.counted_losses, alone_fence = next.alone_fence, \
+            reserved_until = next.reserved_until, set_aside = next.set_aside, trial = next.trial \
+        FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $16, $17, $18, $19, $20) AS next (place, \
+            updated, fence, leased_until, due, run_again, progressed, lost_runs, ended_as, ended, attention, expires, \
+            removable, counted_losses, alone_fence, reserved_until, set_aside, trial) \
         WHERE state.place = next.place) \
         INSERT INTO @change (task) SELECT unnest($15)";
     erase_many(INT8_ARRAY, UUID_ARRAY, INT2_ARRAY) = "WITH entries AS (DELETE FROM @entry WHERE task = ANY ($1)), \

@@ -14,8 +14,36 @@ pub(super) struct Indexes {
     /// Those that have ended, by when they may be removed.
     pub(super) removal: BTreeSet<(Timestamp, u64)>,
     /// By tool, those that a runner has to look at, and when.
-    attention: HashMap<String, BTreeSet<(Timestamp, u64)>>,
+    attention: ByTool,
+    /// By tool, those on trial that a runner has to look at, and when.
+    trial: ByTool,
+    /// Those for whose runs an instance makes room, by until when.
+    reserved: BTreeSet<(Timestamp, u64)>,
     owners: HashMap<Owner, OwnerTasks>,
+}
+
+/// Tasks by their tool and a moment.
+#[derive(Default)]
+struct ByTool(HashMap<String, BTreeSet<(Timestamp, u64)>>);
+
+impl ByTool {
+    fn of(&self, tool: &str) -> impl Iterator<Item = (Timestamp, u64)> {
+        self.0.get(tool).into_iter().flatten().copied()
+    }
+
+    fn insert(&mut self, tool: &str, moment: Option<Timestamp>, place: u64) {
+        let Some(moment) = moment else { return };
+        match self.0.get_mut(tool) {
+            Some(tool) => drop(tool.insert((moment, place))),
+            None => drop(self.0.insert(tool.to_owned(), BTreeSet::from([(moment, place)]))),
+        }
+    }
+
+    fn remove(&mut self, tool: &str, moment: Option<Timestamp>, place: u64) {
+        if let (Some(moment), Some(tool)) = (moment, self.0.get_mut(tool)) {
+            tool.remove(&(moment, place));
+        }
+    }
 }
 
 #[derive(Default)]
@@ -37,16 +65,23 @@ impl Indexes {
 
     /// The tasks of a tool that a runner has to look at, the earliest first.
     pub(super) fn of_tool(&self, tool: &str) -> impl Iterator<Item = (Timestamp, u64)> {
-        self.attention.get(tool).into_iter().flatten().copied()
+        self.attention.of(tool)
+    }
+
+    /// The tasks of a tool on trial that a runner has to look at, the earliest first.
+    pub(super) fn on_trial(&self, tool: &str) -> impl Iterator<Item = (Timestamp, u64)> {
+        self.trial.of(tool)
+    }
+
+    /// Whether an instance makes room for a task on trial.
+    pub(super) fn is_one_reserved(&self, now: Timestamp) -> bool {
+        self.reserved.last().is_some_and(|(until, _)| *until > now)
     }
 
     pub(super) fn insert(&mut self, place: u64, record: &TaskRecord) {
-        if let Some(attention) = record.attention() {
-            match self.attention.get_mut(&record.tool) {
-                Some(tool) => drop(tool.insert((attention, place))),
-                None => drop(self.attention.insert(record.tool.clone(), BTreeSet::from([(attention, place)]))),
-            }
-        }
+        self.attention.insert(&record.tool, record.attention(), place);
+        self.trial.insert(&record.tool, record.trial(), place);
+        self.reserved.extend(record.reserved_until.map(|moment| (moment, place)));
         self.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
         self.removal.extend(record.removable().map(|moment| (moment, place)));
         let tasks = match self.owners.get_mut(&record.owner) {
@@ -59,9 +94,9 @@ impl Indexes {
 
     /// Takes a task out as it was inserted. What it leaves empty goes with it.
     pub(super) fn remove(&mut self, place: u64, record: &TaskRecord) {
-        if let (Some(attention), Some(tool)) = (record.attention(), self.attention.get_mut(&record.tool)) {
-            tool.remove(&(attention, place));
-        }
+        self.attention.remove(&record.tool, record.attention(), place);
+        self.trial.remove(&record.tool, record.trial(), place);
+        record.reserved_until.map(|moment| self.reserved.remove(&(moment, place)));
         end_of_time(record).map(|moment| self.expiry.remove(&(moment, place)));
         record.removable().map(|moment| self.removal.remove(&(moment, place)));
         if let Some(tasks) = self.owners.get_mut(&record.owner) {

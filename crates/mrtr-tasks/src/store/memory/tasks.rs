@@ -99,10 +99,25 @@ impl Tasks {
         running: &[TaskId],
         now: Timestamp,
     ) -> Option<(Timestamp, u64)> {
-        let is_free = |row: &Row| row.record.end(now).is_none() && !running.contains(&row.record.id);
-        let lives = |place: &u64| self.by_place.get(place).is_some_and(is_free);
-        let first = |tool: &&str| self.indexes.of_tool(tool).find(|(_, place)| lives(place));
+        let first = |tool: &&str| self.indexes.of_tool(tool).find(|(_, place)| self.is_free(*place, running, now));
         tools.iter().filter_map(first).min()
+    }
+
+    /// Tasks of these tools on trial, those that a runner has to look at first before the others.
+    pub(super) fn on_trial(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Vec<(Timestamp, u64)> {
+        let trials = tools.iter().flat_map(|tool| self.indexes.on_trial(tool));
+        let mut trials: Vec<_> = trials.filter(|(_, place)| self.is_free(*place, running, now)).collect();
+        trials.sort_unstable();
+        trials
+    }
+
+    fn is_free(&self, place: u64, running: &[TaskId], now: Timestamp) -> bool {
+        let is_free = |row: &Row| row.record.end(now).is_none() && !running.contains(&row.record.id);
+        self.by_place.get(&place).is_some_and(is_free)
+    }
+
+    pub(super) fn is_one_reserved(&self, now: Timestamp) -> bool {
+        self.indexes.is_one_reserved(now)
     }
 
     pub(super) fn expired(&self, most: usize, now: Timestamp) -> Vec<u64> {

@@ -24,6 +24,8 @@ pub(super) struct Head {
 #[derive(PartialEq, Eq)]
 struct Searched {
     attention: Option<i64>,
+    trial: Option<i64>,
+    reserved_until: Option<i64>,
     expires: Option<i64>,
     removable: Option<i64>,
 }
@@ -32,6 +34,11 @@ impl Head {
     /// From the columns that `record!` names, in their order.
     pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
         let moment_at = |column| Ok::<_, rusqlite::Error>(row.get::<_, Option<i64>>(column)?.map(moment));
+        let (fence, leased_until, due) = (row.get::<_, i64>(12)?, moment_at(13)?, moment_at(14)?);
+        let lost_runs = row.get(17)?;
+        // A process of the version before leaves what it does not know as it was, though it takes the task or wakes it.
+        let alone = leased_until.is_some() && row.get::<_, Option<i64>>(22)? == Some(fence);
+        let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(24)? };
         let record = TaskRecord {
             owner: Owner::from_kept(row.get::<_, String>(2)?),
             id: TaskId::from_bytes(row.get(3)?),
@@ -43,22 +50,28 @@ impl Head {
             ttl: row.get::<_, Option<i64>>(9)?.map(duration),
             poll_interval: duration(row.get(10)?),
             retention: duration(row.get(11)?),
-            fence: row.get::<_, i64>(12)?.cast_unsigned(),
-            leased_until: moment_at(13)?,
-            due: moment_at(14)?,
+            fence: fence.cast_unsigned(),
+            leased_until,
+            due,
             run_again: row.get(15)?,
             progressed: row.get(16)?,
-            lost_runs: row.get(17)?,
+            lost_runs,
             open: keys(row.get_ref(18)?.as_str()?).ok_or_else(|| unreadable(18, Type::Text))?,
             ended: ended(row)?,
+            counted_losses: row.get::<_, u32>(21)?.min(lost_runs),
+            alone,
+            reserved_until: moment_at(23)?,
+            set_aside,
         };
-        let searched = Searched::of(&record);
+        // What a process of the version before wrote may not follow from the record as it is read here.
+        let (attention, trial, expires) = (row.get(25)?, row.get(26)?, row.get(27)?);
+        let searched = Searched { attention, trial, expires, ..Searched::of(&record) };
         Ok(Self { place: row.get(0)?, owner: row.get(1)?, record, searched })
     }
 
     /// Adds a task that is new.
     pub(super) fn add(place: i64, owner: i64, record: &TaskRecord, connection: &Connection) -> rusqlite::Result<()> {
-        let Searched { attention, expires, removable } = Searched::of(record);
+        let Searched { attention, trial, reserved_until, expires, removable } = Searched::of(record);
         let (ended_as, ended) = record.ended.map(|(end, at)| (end.as_str(), millis(at))).unzip();
         connection.prepare_cached(ADD)?.execute(params![
             place,
@@ -81,7 +94,12 @@ impl Head {
             as_json(&record.open),
             ended_as,
             ended,
+            record.counted_losses,
+            alone_fence(record),
+            reserved_until,
+            record.set_aside.map(millis),
             attention,
+            trial,
             expires,
             removable,
         ])?;
@@ -107,10 +125,15 @@ impl Head {
         statement.raw_bind_parameter(10, as_json(&record.open))?;
         statement.raw_bind_parameter(11, ended_as)?;
         statement.raw_bind_parameter(12, ended)?;
+        statement.raw_bind_parameter(13, record.counted_losses)?;
+        statement.raw_bind_parameter(14, alone_fence(record))?;
+        statement.raw_bind_parameter(15, record.set_aside.map(millis))?;
         if !is_indexed {
-            statement.raw_bind_parameter(13, searched.attention)?;
-            statement.raw_bind_parameter(14, searched.expires)?;
-            statement.raw_bind_parameter(15, searched.removable)?;
+            statement.raw_bind_parameter(16, searched.attention)?;
+            statement.raw_bind_parameter(17, searched.trial)?;
+            statement.raw_bind_parameter(18, searched.expires)?;
+            statement.raw_bind_parameter(19, searched.removable)?;
+            statement.raw_bind_parameter(20, searched.reserved_until)?;
         }
         statement.raw_execute()?;
         Ok(())
@@ -122,10 +145,16 @@ impl Searched {
         let expires = if record.ended.is_some() { None } else { record.expires() };
         Self {
             attention: record.attention().map(millis),
+            trial: record.trial().map(millis),
+            reserved_until: record.reserved_until.map(millis),
             expires: expires.map(millis),
             removable: record.removable().map(millis),
         }
     }
+}
+
+fn alone_fence(record: &TaskRecord) -> Option<i64> {
+    record.alone.then(|| record.fence.cast_signed())
 }
 
 fn ended(row: &Row<'_>) -> rusqlite::Result<Option<(End, Timestamp)>> {

@@ -5,7 +5,7 @@ pub(super) const APPLICATION: i64 = 0x6d72_7474;
 
 /// What brings a file from each version to the next, an empty one being version 0. A step that was released stays as
 /// it is: files have been through it.
-pub(super) const MIGRATIONS: [&str; 1] = [FIRST];
+pub(super) const MIGRATIONS: [&str; 2] = [FIRST, TRIALS];
 
 const FIRST: &str = "
     -- What changed, the newest last. The last row is never removed, so no number is given twice.
@@ -79,4 +79,17 @@ const FIRST: &str = "
         message BLOB,
         result BLOB
     ) STRICT;
+";
+
+/// Processes of the version before may have the file open meanwhile, and go on: they do not write these columns.
+const TRIALS: &str = "
+    ALTER TABLE task ADD COLUMN counted_losses INTEGER NOT NULL DEFAULT 0;
+    -- The fence of the run that was alone: one that another process has acquired since is not.
+    ALTER TABLE task ADD COLUMN alone_fence INTEGER;
+    ALTER TABLE task ADD COLUMN reserved_until INTEGER;
+    ALTER TABLE task ADD COLUMN set_aside INTEGER;
+    -- As attention, of a task on trial, which has no attention.
+    ALTER TABLE task ADD COLUMN trial INTEGER;
+    CREATE INDEX task_by_trial ON task (tool, trial, place, expires) WHERE trial IS NOT NULL;
+    CREATE INDEX task_by_reservation ON task (reserved_until) WHERE reserved_until IS NOT NULL;
 ";

@@ -12,7 +12,8 @@ macro_rules! statements {
 macro_rules! record {
     () => {
         "task.place, task.owner, owner.name, task.id, flow, tool, revision, created, updated, ttl, poll_interval, \
-         retention, fence, leased_until, due, run_again, progressed, lost_runs, task.open, ended_as, ended"
+         retention, fence, leased_until, due, run_again, progressed, lost_runs, task.open, ended_as, ended, \
+         counted_losses, alone_fence, reserved_until, set_aside, attention, trial, expires"
     };
 }
 
@@ -29,16 +30,19 @@ statements! {
 
     ADD = "INSERT INTO task (place, owner, id, flow, tool, revision, created, poll_interval, retention,
                              updated, ttl, fence, leased_until, due, run_again, progressed, lost_runs, open,
-                             ended_as, ended, attention, expires, removable)
+                             ended_as, ended, counted_losses, alone_fence, reserved_until, set_aside,
+                             attention, trial, expires, removable)
            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                   ?23)";
+                   ?23, ?24, ?25, ?26, ?27, ?28)";
     /// Writes no index, since SQLite writes each one that has a column in the statement.
     KEEP = "UPDATE task SET updated = ?2, ttl = ?3, fence = ?4, leased_until = ?5, due = ?6, run_again = ?7,
-                            progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12
+                            progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12,
+                            counted_losses = ?13, alone_fence = ?14, set_aside = ?15
             WHERE place = ?1";
     KEEP_AND_INDEX = "UPDATE task SET updated = ?2, ttl = ?3, fence = ?4, leased_until = ?5, due = ?6, run_again = ?7,
                                       progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12,
-                                      attention = ?13, expires = ?14, removable = ?15
+                                      counted_losses = ?13, alone_fence = ?14, set_aside = ?15, attention = ?16,
+                                      trial = ?17, expires = ?18, removable = ?19, reserved_until = ?20
                       WHERE place = ?1";
     REMOVE = "DELETE FROM task WHERE place = ?1";
 
@@ -48,6 +52,13 @@ statements! {
     NEXT_DUE = "SELECT attention, id FROM task
                 WHERE tool = ?1 AND attention IS NOT NULL AND (expires IS NULL OR expires > ?2)
                 ORDER BY attention LIMIT ?3";
+    TRIALS = "SELECT trial, place, id FROM task
+              WHERE tool = ?1 AND trial <= ?2 AND (expires IS NULL OR expires > ?2)
+              ORDER BY trial, place LIMIT ?3";
+    NEXT_TRIAL = "SELECT trial, id FROM task
+                  WHERE tool = ?1 AND trial > ?2 AND (expires IS NULL OR expires > ?2)
+                  ORDER BY trial LIMIT ?3";
+    RESERVED = "SELECT 1 FROM task WHERE reserved_until > ?1 LIMIT 1";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
     REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
 
@@ -116,9 +127,16 @@ mod tests {
     fn due_work_is_found_in_the_index_that_waiting_tasks_are_not_in() {
         let folder = tempfile::tempdir().unwrap();
         let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
-        for sql in [DUE, NEXT_DUE] {
+        let indexes = [
+            (DUE, "COVERING INDEX task_by_attention"),
+            (NEXT_DUE, "COVERING INDEX task_by_attention"),
+            (TRIALS, "COVERING INDEX task_by_trial"),
+            (NEXT_TRIAL, "COVERING INDEX task_by_trial"),
+            (RESERVED, "COVERING INDEX task_by_reservation"),
+        ];
+        for (sql, index) in indexes {
             let plan = plan(&connection, sql);
-            assert!(plan[0].contains("COVERING INDEX task_by_attention"), "{sql}: {plan:?}");
+            assert!(plan[0].contains(index), "{sql}: {plan:?}");
         }
         for (sql, index) in [(EXPIRED, "task_by_expiry"), (REMOVABLE, "task_by_removal")] {
             let plan = plan(&connection, sql);

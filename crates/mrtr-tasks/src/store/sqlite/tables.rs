@@ -90,6 +90,13 @@ impl Tables<'_> {
         Ok(renewed)
     }
 
+    /// No caller waits for it.
+    pub(super) fn accompany(&mut self, run: Run) -> Result<(), Failure> {
+        let mut head = self.head(run.id)?;
+        head.record.apply(Event::Accompany { fence: run.fence }, self.clock.now())?;
+        Ok(head.keep(self.connection)?)
+    }
+
     pub(super) fn record(
         &mut self,
         run: Run,

@@ -1,0 +1,122 @@
+//! What an instance claims: tasks that are due, or one on trial when it has no other run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_server::extend::CallHold;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use super::conclude;
+use super::run;
+use super::trial::OnTrial;
+use crate::count;
+use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Wanted};
+use crate::tasks::Inner;
+
+/// The places of an instance's runs, and what it is about to claim for them.
+pub(super) struct Claims<'a> {
+    inner: &'a Arc<Inner>,
+    workers: Arc<Semaphore>,
+    /// The one place of a run on trial.
+    trial: Arc<Semaphore>,
+    /// Whether it claims nothing until it has no run, for one on trial that has waited too long.
+    makes_room: bool,
+    has_failed: bool,
+}
+
+impl<'a> Claims<'a> {
+    pub(super) fn new(inner: &'a Arc<Inner>) -> Self {
+        let workers = Arc::new(Semaphore::new(inner.options.workers));
+        Self { inner, workers, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
+    }
+
+    /// Claims what there is, as far as there is room, and starts its runs. Says when to look again at the latest.
+    pub(super) async fn look(&mut self, tools: Vec<String>) -> Duration {
+        let usual = self.inner.options.look_interval;
+        let free = self.workers.available_permits();
+        let has_room = free > 0 || self.makes_room;
+        if self.trial.available_permits() == 0 || !has_room {
+            return usual;
+        }
+        if self.has_failed && !self.is_back().await {
+            return usual.max(PAUSE_AFTER_OUTAGE);
+        }
+        let is_idle = free == self.inner.options.workers;
+        let claimed = match (is_idle, self.makes_room) {
+            (true, true) => self.claim_trial(tools).await,
+            (true, false) => self.claim(tools, free, Trials::Idle).await,
+            (false, true) => self.claim(tools, free, Trials::MakesRoom).await,
+            (false, false) => self.claim(tools, free, Trials::Busy).await,
+        };
+        match claimed {
+            Ok(next) => next.map_or(usual, |next| next.min(usual)),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "no task can be acquired");
+                self.has_failed = !matches!(error, StoreError::Busy(_));
+                usual
+            }
+        }
+    }
+
+    /// Whether the store answers again. Nothing is claimed at once then: runs whose leases ended meanwhile were not
+    /// lost, and their instances are about to say so.
+    async fn is_back(&mut self) -> bool {
+        if self.inner.store.cursor().await.is_ok() {
+            self.has_failed = false;
+        }
+        false
+    }
+
+    async fn claim(&mut self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Option<Duration>, StoreError> {
+        let asked = Instant::now();
+        let acquired = self.acquire(tools.clone(), most, trials).await?;
+        let Acquired { tasks, next, trial_waits, .. } = acquired;
+        self.makes_room = trial_waits && trials != Trials::Idle;
+        for task in tasks {
+            self.start(task, asked, None).await;
+        }
+        if trial_waits && trials == Trials::Idle { self.claim_trial(tools).await } else { Ok(next) }
+    }
+
+    /// Claims one on trial, which is alone unless a handler of a plain call runs here.
+    async fn claim_trial(&mut self, tools: Vec<String>) -> Result<Option<Duration>, StoreError> {
+        self.makes_room = false;
+        let hold = self.inner.attached().and_then(|attached| attached.host.hold_calls());
+        let (trials, asked) = (Trials::Takes { alone: hold.is_some() }, Instant::now());
+        let Acquired { mut tasks, .. } = self.acquire(tools, 1, trials).await?;
+        // Another instance may have been quicker: there may be something else.
+        let Some(task) = tasks.pop() else { return Ok(Some(PAUSE_AFTER_NOTHING)) };
+        self.start(task, asked, Some(hold)).await;
+        Ok(None)
+    }
+
+    async fn acquire(&self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Acquired, StoreError> {
+        let wanted =
+            Wanted { tools, lease: self.inner.options.lease, most, trials, running: self.inner.running_here() };
+        let acquired = self.inner.store.acquire(&wanted).await?;
+        for id in &acquired.set_aside {
+            tracing::error!(%id, "a task is set aside: its last runs were lost, and an operator has to retry it");
+            count::set_aside();
+        }
+        Ok(acquired)
+    }
+
+    async fn start(&self, task: AcquiredTask, asked: Instant, hold: Option<Option<CallHold>>) {
+        let inner = self.inner;
+        let claimed = Run { id: task.record.id, fence: task.record.fence };
+        let permit = Arc::clone(&self.workers).try_acquire_owned().ok().filter(|_| inner.takes_work());
+        let Some(permit) = permit else {
+            // The store was asked before the shutdown, and answered after it: another instance goes on at once.
+            conclude::hand_over(inner, claimed, Duration::ZERO).await;
+            return;
+        };
+        let trial = hold.zip(Arc::clone(&self.trial).try_acquire_owned().ok());
+        let trial = trial.map(|(hold, place)| OnTrial::new(inner, claimed, place, hold));
+        tokio::spawn(run(Arc::clone(inner), task, asked, permit, trial));
+    }
+}
+
+/// Longer than an instance needs to hand over what it could not while the store failed.
+const PAUSE_AFTER_OUTAGE: Duration = Duration::from_secs(2);
+const PAUSE_AFTER_NOTHING: Duration = Duration::from_millis(50);

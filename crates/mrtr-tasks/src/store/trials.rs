@@ -1,0 +1,117 @@
+//! Tasks on trial: which run comes next where one of them is due, and what a runner does about it.
+
+use std::time::Duration;
+
+use mrtr_state::Timestamp;
+
+use super::Wanted;
+use crate::record::{Company, Event};
+
+/// How a runner that asks for work stands to tasks [on trial](crate::TaskRecord::is_on_trial), which run alone.
+///
+/// ```
+/// use mrtr_tasks::store::Trials;
+///
+/// assert_ne!(Trials::Busy, Trials::Idle);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "what a store is asked")]
+pub enum Trials {
+    /// It has other runs: it takes none of them, and makes room for one that has waited too long.
+    Busy,
+    /// It makes room for one: until it has no other run it takes nothing.
+    MakesRoom,
+    /// It has no run: if one of them waited longest it takes nothing yet, and asks again for that one.
+    Idle,
+    /// It has no run, and takes one of them.
+    Takes {
+        /// Whether no handler of a plain call runs in its process either.
+        alone: bool,
+    },
+}
+
+/// What a store gives a runner.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::Timestamp;
+/// use mrtr_tasks::store::{Choice, Trials, Wanted};
+///
+/// let lease = Duration::from_secs(30);
+/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Idle, running: Vec::new() };
+/// let noon = Timestamp::from_millis(1_785_240_000_000);
+/// assert_eq!(wanted.choose(Some(noon), None, false, noon), Choice::Tell);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::exhaustive_enums, reason = "what a store does")]
+pub enum Choice {
+    /// Tasks that are not on trial.
+    Others,
+    /// The task on trial that waited longest.
+    Trial,
+    /// Nothing: the task on trial that waited longest is [reserved](Event::Reserve), and the runner is told.
+    Reserve,
+    /// Nothing: the runner is told that one on trial waits.
+    Tell,
+    /// Nothing.
+    Nothing,
+}
+
+impl Wanted {
+    /// For stores: what the runner gets, by since when the first task on trial is due, and the first of the others, and
+    /// whether an instance makes room for one already.
+    pub fn choose(
+        &self,
+        trial: Option<Timestamp>,
+        others: Option<Timestamp>,
+        is_reserved: bool,
+        now: Timestamp,
+    ) -> Choice {
+        let trial = trial.filter(|due| *due <= now);
+        let is_overdue = trial.is_some_and(|due| due + LONGEST_WAIT <= now);
+        match self.trials {
+            Trials::Takes { .. } if trial.is_some() => Choice::Trial,
+            Trials::Takes { .. } => Choice::Nothing,
+            // Those that waited longest come first, so neither kind keeps the other waiting for ever.
+            Trials::Idle if trial.is_some_and(|due| others.is_none_or(|other| due <= other)) => Choice::Tell,
+            Trials::Busy if is_overdue && !is_reserved => Choice::Reserve,
+            Trials::MakesRoom if is_overdue => Choice::Reserve,
+            Trials::Idle | Trials::Busy | Trials::MakesRoom => Choice::Others,
+        }
+    }
+
+    /// For stores: what happens to a task that is due and not on trial.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_tasks::record::{Company, Event};
+    /// use mrtr_tasks::store::{Trials, Wanted};
+    ///
+    /// let lease = Duration::from_secs(30);
+    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Busy, running: Vec::new() };
+    /// assert_eq!(wanted.event(), Event::Acquire { lease, company: Company::Runs });
+    /// ```
+    pub fn event(&self) -> Event<'static> {
+        Event::Acquire { lease: self.least_lease(), company: Company::Runs }
+    }
+
+    /// For stores: what happens to a task on trial that is taken.
+    pub fn trial_event(&self) -> Event<'static> {
+        let company = if self.trials == (Trials::Takes { alone: true }) { Company::Nothing } else { Company::Calls };
+        Event::Acquire { lease: self.least_lease(), company }
+    }
+
+    /// For stores: what happens to a task on trial for which an instance makes room.
+    pub fn reserve_event(&self) -> Event<'static> {
+        Event::Reserve { lease: self.least_lease() }
+    }
+
+    fn least_lease(&self) -> Duration {
+        self.lease.max(Duration::from_millis(1))
+    }
+}
+
+/// How long a task on trial waits for an instance that has no other run, before one makes room for it.
+const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// For stores: how many tasks on trial are looked at at once.
+pub const TRIALS_AT_ONCE: usize = 16;

@@ -5,16 +5,15 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use mrtr_tasks::End;
 use mrtr_tasks::store::Listed;
 
-use crate::figures;
 use crate::ledger::{Entry, Outcome};
-use crate::tools::{INTERRUPTED, ONCE, Receipts};
+use crate::tools::{CRASH, INTERRUPTED, ONCE, Receipts};
 use crate::trace::Event;
 
 /// All that does not hold.
 pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
     let flows = Flows::of(events);
     let mut found = flows.violations();
-    found.extend(stuck(ledger, events, kept));
+    found.extend(set_aside(kept));
     for entry in ledger {
         let what =
             |why: String| format!("order {} (task {}): {why}", entry.order, entry.task.as_deref().unwrap_or("?"));
@@ -28,7 +27,6 @@ pub(crate) fn violations(ledger: &[Entry], events: &[Event], kept: &[Listed]) ->
 fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     let receipts = match &entry.outcome {
         Some(Outcome::Completed(receipts)) => receipts,
-        Some(Outcome::Stuck) => return Vec::new(),
         Some(Outcome::Wrong(why)) => return vec![why.clone()],
         None => return vec!["nothing came of it".to_owned()],
     };
@@ -43,33 +41,29 @@ fn told(entry: &Entry, flows: &Flows<'_>) -> Vec<String> {
     found
 }
 
-/// A task ends as stuck only where it has lost five runs, which a process that lives so short may bring about. A process
-/// may also be killed between a lease and the first line of the handler: such a run is in the store's count alone.
-fn stuck(ledger: &[Entry], events: &[Event], kept: &[Listed]) -> Vec<String> {
-    let is_stuck = |entry: &&Entry| matches!(entry.outcome, Some(Outcome::Stuck));
-    let lost = figures::lost_runs(events);
-    let has_lost = |entry: &Entry| {
-        let is_of = |event: &&Event| matches!(event, Event::Began { order, .. } if *order == entry.order);
-        let traced = events.iter().filter(is_of).count();
-        let record = kept.iter().find(|task| entry.task.as_ref().is_some_and(|id| *id == task.record.id.to_string()));
-        let leased = record.and_then(|task| usize::try_from(task.record.fence).ok()).unwrap_or(traced);
-        lost.get(&entry.order).copied().unwrap_or(0) + leased.saturating_sub(traced)
+/// At the end only tasks whose tool ends its process are set aside; and those have not ended.
+fn set_aside(kept: &[Listed]) -> Vec<String> {
+    let told = |task: &Listed| {
+        let record = &task.record;
+        match (record.tool == CRASH, record.set_aside.is_some(), record.ended) {
+            (false, true, _) => Some(format!("task {} is set aside, and ends no process", record.id)),
+            (true, _, Some((end, _))) => Some(format!("task {} ends its process, and ended as {end:?}", record.id)),
+            _ => None,
+        }
     };
-    let unlucky = ledger.iter().filter(is_stuck).filter(|entry| has_lost(entry) < MOST_LOST_RUNS);
-    unlucky.map(|entry| format!("order {}: it is stuck, and has not lost {MOST_LOST_RUNS} runs", entry.order)).collect()
+    kept.iter().filter_map(told).collect()
 }
-
-const MOST_LOST_RUNS: usize = 5;
 
 /// The store has every task that a client was told of, completed, and others only for calls that had no reply.
 fn stored(ledger: &[Entry], kept: &[Listed]) -> Vec<String> {
     let mut found = Vec::new();
-    let ends: HashMap<String, _> = kept.iter().map(|task| (task.record.id.to_string(), task.record.ended)).collect();
+    let orders = kept.iter().filter(|task| task.record.tool != CRASH);
+    let ends: HashMap<String, _> = orders.map(|task| (task.record.id.to_string(), task.record.ended)).collect();
     let acknowledged: HashSet<_> = ledger.iter().filter_map(|entry| entry.task.as_deref()).collect();
     for id in &acknowledged {
         match ends.get(*id) {
             None => found.push(format!("task {id} was acknowledged, and is missing")),
-            Some(Some((End::Completed { is_error: false } | End::Stuck, _))) => {}
+            Some(Some((End::Completed { is_error: false }, _))) => {}
             Some(end) => found.push(format!("task {id} is not completed: {end:?}")),
         }
     }
@@ -190,6 +184,11 @@ impl StepHistory<'_> {
 
 #[cfg(test)]
 mod tests {
+    use mrtr_schema::Revision;
+    use mrtr_state::{FlowId, Timestamp};
+    use mrtr_tasks::store::Place;
+    use mrtr_tasks::{Owner, TaskId, TaskRecord};
+
     use super::*;
 
     fn began(run: &str) -> Event {
@@ -250,12 +249,18 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_stuck_after_five_lost_runs_only() {
-        let entry = Entry { order: 1, outcome: Some(Outcome::Stuck), ..Entry::default() };
-        let lost = ["1", "2", "3", "4", "5"].map(began);
-        assert_eq!(violations(std::slice::from_ref(&entry), &lost, &[]), Vec::<String>::new());
-        let left = [&lost[..], &[Event::Left { run: "5".into() }]].concat();
-        assert_eq!(violations(&[entry], &left, &[]), ["order 1: it is stuck, and has not lost 5 runs"]);
+    fn only_a_task_that_ends_its_process_is_set_aside_and_it_has_not_ended() {
+        let task = |tool: &str, change: fn(&mut TaskRecord)| {
+            let (id, flow, now) = (TaskId::from_bytes([7; 16]), FlowId::from_bytes([7; 16]), Timestamp::from_millis(7));
+            let mut record = TaskRecord::new(id, Owner::from_kept("ann"), flow, tool, Revision::Published, now);
+            change(&mut record);
+            Listed { place: Place(1), record }
+        };
+        let aside: fn(&mut TaskRecord) = |record| record.set_aside = Some(record.created);
+        assert_eq!(set_aside(&[task(CRASH, aside)]), Vec::<String>::new());
+        assert!(set_aside(&[task("order", aside)])[0].contains("is set aside, and ends no process"));
+        let ended: fn(&mut TaskRecord) = |record| record.ended = Some((End::Failed, record.created));
+        assert!(set_aside(&[task(CRASH, ended)])[0].contains("and ended as Failed"));
     }
 
     #[test]

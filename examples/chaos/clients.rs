@@ -10,12 +10,14 @@ use anyhow::{Context, Result};
 use mrtr_client::{Client, FormRequest, Limits};
 use mrtr_http::HttpTransport;
 use mrtr_tasks::store::Listed;
+use serde_json::json;
 
 use crate::customer::{Customer, Habits};
 use crate::figures::Figures;
 use crate::ledger::Entry;
 use crate::random::Random;
 use crate::store::StoreAt;
+use crate::tools::CRASH;
 use crate::{check, trace};
 
 #[derive(clap::Args)]
@@ -51,7 +53,11 @@ pub(crate) struct Options {
 
 /// Fails if anything that a client was told does not hold.
 pub(crate) async fn run(options: Options) -> Result<ExitCode> {
-    let ledger = trade(&options).await?;
+    let ledger = tokio::select! {
+        ledger = trade(&options) => ledger?,
+        failed = operate(&options) => failed?,
+        failed = crash(&options) => failed?,
+    };
     let events = trace::read(&options.trace)?;
     let kept = kept(&options).await?;
     let violations = check::violations(&ledger, &events, &kept);
@@ -60,6 +66,37 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         eprintln!("violation: {violation}");
     }
     Ok(if violations.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Retries what is set aside though its tool ends no process, as an operator does: a kill that meets a task alone, five
+/// times in a row, looks like its own doing. Ends only where the store does not open.
+async fn operate<T>(options: &Options) -> Result<T> {
+    let store = options.store.open(None).await?;
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        // The database may be down: the next look is soon.
+        for task in store.list(None, None, 100_000).await.unwrap_or_default() {
+            if task.record.tool != CRASH && task.record.set_aside.is_some() && task.record.ended.is_none() {
+                println!("retried: {}", task.record.id);
+                drop(store.retry(task.record.id).await);
+            }
+        }
+    }
+}
+
+/// Calls the tool that ends its process, now and then. Ends only where there is no worker to call.
+async fn crash<T>(options: &Options) -> Result<T> {
+    let workers: Vec<_> = options.urls.iter().map(|url| client(url)).collect::<Result<_>>()?;
+    let closing = Instant::now() + Duration::from_secs(options.seconds);
+    for worker in workers.iter().cycle() {
+        tokio::time::sleep(BETWEEN_CRASHES).await;
+        if Instant::now() >= closing {
+            break;
+        }
+        // Its worker may be dead.
+        drop(worker.call_tool_once(CRASH, json!({})).await);
+    }
+    std::future::pending().await
 }
 
 async fn trade(options: &Options) -> Result<Vec<Entry>> {
@@ -96,6 +133,8 @@ fn client(url: &str) -> Result<Client> {
     let client = Client::builder(HttpTransport::new(url)?).limits(limits);
     Ok(client.on_elicit(|form: FormRequest| async move { form.decline() }).build())
 }
+
+const BETWEEN_CRASHES: Duration = Duration::from_secs(5);
 
 /// All tasks that the store has.
 async fn kept(options: &Options) -> Result<Vec<Listed>> {

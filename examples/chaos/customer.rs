@@ -67,7 +67,6 @@ impl<'a> Customer<'a> {
                 Ok(RoundOutcome::BackOff(_, pause)) => tokio::time::sleep(pause).await,
                 Ok(_) => return Outcome::Wrong("a round ended in no way that there is".to_owned()),
                 Err(error) if passes(&error) => self.lost(&pending, &error).await,
-                Err(error) if is_stuck(&error) => return Outcome::Stuck,
                 Err(error) => return Outcome::Wrong(told(&error)),
             }
         }
@@ -132,10 +131,6 @@ fn passes(error: &CallError) -> bool {
         CallError::Server { error, .. } => error.code == ErrorCode::INTERNAL_ERROR && error.message == "Internal error",
         _ => false,
     }
-}
-
-fn is_stuck(error: &CallError) -> bool {
-    matches!(error, CallError::Server { error, .. } if error.message == "The task could not be run")
 }
 
 fn told(error: &CallError) -> String {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use mrtr_tasks::store::Listed;
 
 use crate::check::Flows;
-use crate::ledger::{Entry, Outcome};
-use crate::tools::INTERRUPTED;
+use crate::ledger::Entry;
+use crate::tools::{CRASH, INTERRUPTED};
 use crate::trace::Event;
 
 pub(crate) struct Figures(Vec<(&'static str, String)>);
@@ -22,14 +22,20 @@ impl Figures {
         times.sort_unstable();
         let time =
             |time: Option<&Duration>| time.map_or_else(String::new, |time| format!("{:.1} s", time.as_secs_f64()));
-        let stuck = ledger.iter().filter(|entry| matches!(entry.outcome, Some(Outcome::Stuck))).count();
+        let crashing = || kept.iter().filter(|task| task.record.tool == CRASH);
+        let aside = crashing().filter(|task| task.record.set_aside.is_some()).count();
         let interrupted = |event: &&Event| matches!(event, Event::Recorded { receipt, .. } if receipt == INTERRUPTED);
         Self(vec![
             ("tasks", ledger.len().to_string()),
-            ("tasks of calls that had no reply", kept.len().saturating_sub(ledger.len()).to_string()),
+            (
+                "tasks of calls that had no reply",
+                (kept.len() - crashing().count()).saturating_sub(ledger.len()).to_string(),
+            ),
             ("runs", runs.to_string()),
             ("lost runs", lost_runs(events).values().sum::<usize>().to_string()),
-            ("tasks that ended as stuck", stuck.to_string()),
+            ("calls that end their process", crashing().count().to_string()),
+            ("processes that they ended", lost_runs(events).get(&0).copied().unwrap_or(0).to_string()),
+            ("of those calls, set aside", aside.to_string()),
             ("answers", sum(|entry| entry.answers.len() as u64)),
             ("answers sent again otherwise", sum(|entry| entry.contradictions)),
             ("requests without a reply", sum(|entry| entry.lost_replies)),

@@ -28,8 +28,6 @@ pub(crate) struct Entry {
 #[derive(Debug, Clone)]
 pub(crate) enum Outcome {
     Completed(Receipts),
-    /// Five of its runs in a row were lost.
-    Stuck,
     /// Its client was told something that it must not be told.
     Wrong(String),
 }

@@ -9,11 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::trace::{Trace, TracedRun};
 
-/// Offers these tools: `order` and others that do the same, and `crash`.
+/// Offers these tools: `order` and others that do the same, `quick` and `crash`.
 pub(crate) fn offer(builder: Builder, names: &[String]) -> Builder {
     names.iter().fold(builder, |builder, name| {
         let tool = match name.as_str() {
-            "crash" => Tool::new("crash", crash),
+            CRASH => Tool::new(CRASH, crash),
+            "quick" => Tool::new("quick", quick),
             name => Tool::new(name, order),
         };
         builder.tool(tool.tasks(TaskPolicy::Required))
@@ -46,6 +47,8 @@ pub(crate) struct Receipts {
 
 /// The outcome of a step that may not be repeated, and that was interrupted.
 pub(crate) const INTERRUPTED: &str = "interrupted";
+/// The tool whose calls end their process.
+pub(crate) const CRASH: &str = "crash";
 /// The step that may not be repeated.
 pub(crate) const ONCE: &str = "charge";
 
@@ -110,11 +113,19 @@ impl Receipts {
     }
 }
 
+/// One step, and nothing is asked.
+async fn quick(flow: Flow, order: Order) -> Result<String, Failure> {
+    let run = flow.state::<Trace>().begin(order.order, flow.interaction_id("order"))?;
+    let key = flow.idempotency_key("pack").await;
+    let step = take(&run, "pack", &key, Duration::from_millis(order.step_ms));
+    Ok(flow.step("pack", step).idempotent().await?)
+}
+
 /// Takes its process down with it.
 async fn crash(flow: Flow) -> Result<String, Failure> {
-    let _run = flow.state::<Trace>().begin(CRASH, flow.interaction_id("order"))?;
+    let _run = flow.state::<Trace>().begin(CRASH_ORDER, flow.interaction_id("order"))?;
     std::process::abort()
 }
 
 /// The number under which a crash is in the trace.
-const CRASH: u64 = 0;
+const CRASH_ORDER: u64 = 0;

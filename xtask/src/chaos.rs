@@ -104,6 +104,7 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
             if let Some(status) = clients.0.try_wait()? {
                 return Ok((status.success(), kills, freezes));
             }
+            fleet.restart_crashed()?;
             thread::sleep(GLANCE);
         }
         next += BETWEEN_KILLS;

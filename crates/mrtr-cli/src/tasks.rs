@@ -36,6 +36,9 @@ enum Command {
         /// Also those that have ended
         #[arg(long)]
         all: bool,
+        /// Only those that are set aside: their runs were lost, and they wait for `retry`
+        #[arg(long, conflicts_with = "all")]
+        set_aside: bool,
     },
     /// Shows a task: what is known of it, and nothing of what it holds
     Show {
@@ -47,7 +50,7 @@ enum Command {
         /// Its id
         id: String,
     },
-    /// Has a task run now, however many of its runs were lost
+    /// Runs a task again, however many of its runs were lost, also if it is set aside
     Retry {
         /// Its id
         id: String,
@@ -60,7 +63,10 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     };
     let store = open(path)?;
     match &options.command {
-        Command::List { all } => list(&store, *all, options.json).await?,
+        Command::List { set_aside: true, .. } => list(&store, Listing::SetAside, options.json).await?,
+        Command::List { all, .. } => {
+            list(&store, if *all { Listing::All } else { Listing::Open }, options.json).await?;
+        }
         Command::Show { id } => {
             let task = store.get(id_of(id)?, None).await.map_err(|error| refused(error, id))?;
             let members = described(&task.record, task.now);
@@ -114,20 +120,46 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
     }
 }
 
-async fn list(store: &SqliteTaskStore, all: bool, as_json: bool) -> Result<()> {
+/// Which tasks are listed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listing {
+    Open,
+    All,
+    SetAside,
+}
+
+impl Listing {
+    fn has(self, record: &TaskRecord, now: Timestamp) -> bool {
+        match self {
+            Self::All => true,
+            Self::Open => record.end(now).is_none(),
+            Self::SetAside => record.end(now).is_none() && record.set_aside.is_some(),
+        }
+    }
+
+    /// What there is to say if there are none.
+    const fn none(self) -> &'static str {
+        match self {
+            Self::All => "There are no tasks.",
+            Self::Open => "There are no open tasks (--all lists those that have ended).",
+            Self::SetAside => "No task is set aside.",
+        }
+    }
+}
+
+async fn list(store: &SqliteTaskStore, listing: Listing, as_json: bool) -> Result<()> {
     let now = store.now().await?;
     let (mut tasks, mut after) = (Vec::new(), None::<Place>);
     loop {
         let page = store.list(None, after, PAGE).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.place);
-        let listed = page.into_iter().map(|listed| listed.record).filter(|record| all || record.end(now).is_none());
+        let listed = page.into_iter().map(|listed| listed.record).filter(|record| listing.has(record, now));
         tasks.extend(listed.map(|record| described(&record, now)));
     }
     let text = match (as_json, tasks.is_empty()) {
         (true, _) => pretty(&Value::Array(tasks)),
-        (false, true) if all => "There are no tasks.".to_owned(),
-        (false, true) => "There are no open tasks (--all lists those that have ended).".to_owned(),
+        (false, true) => listing.none().to_owned(),
         (false, false) => table(&tasks),
     };
     print(&format!("{text}\n"))
@@ -138,6 +170,7 @@ fn described(record: &TaskRecord, now: Timestamp) -> Value {
     let status = record.end(now).map_or_else(|| status_of(record, now), |end| end.as_str().to_owned());
     let waits_for = match (record.end(now), record.leased_until, record.due) {
         (Some(_), ..) => "nothing".to_owned(),
+        _ if record.set_aside.is_some() => "an operator: mrtr tasks retry".to_owned(),
         (None, Some(_), _) => "its run".to_owned(),
         (None, None, Some(due)) => format!("a run in {}", rounded(due.since(now))),
         (None, None, None) => format!("answers to {}", record.open.join(", ")),
@@ -155,6 +188,7 @@ fn described(record: &TaskRecord, now: Timestamp) -> Value {
         "revision": record.revision.to_string(),
         "runs": record.fence,
         "lostRuns": record.lost_runs,
+        "setAside": record.set_aside.map(written),
     })
 }
 
@@ -203,7 +237,9 @@ const PAGE: usize = 500;
 const EXAMPLES: &str = "\
 Examples:
   mrtr tasks list --db tasks.sqlite
+  mrtr tasks list --set-aside --db tasks.sqlite
   mrtr tasks show 4f1c… --db tasks.sqlite
+  mrtr tasks retry 4f1c… --db tasks.sqlite
   mrtr tasks cancel 4f1c… --db tasks.sqlite";
 
 /// The end of the year 9999, in milliseconds: no later moment can be written.

@@ -23,6 +23,7 @@ pub struct TaskOptions {
     pub(crate) poll_interval: Duration,
     pub(crate) look_interval: Duration,
     pub(crate) grace: Duration,
+    pub(crate) run_deadline: Duration,
     pub(crate) entry_limit: usize,
     pub(crate) journal_limit: usize,
     pub(crate) most_open: usize,
@@ -42,6 +43,7 @@ impl Default for TaskOptions {
             poll_interval: Self::DEFAULT_POLL_INTERVAL,
             look_interval: Self::DEFAULT_LOOK_INTERVAL,
             grace: Self::DEFAULT_GRACE,
+            run_deadline: Self::DEFAULT_RUN_DEADLINE,
             entry_limit: Self::DEFAULT_ENTRY_LIMIT,
             journal_limit: Self::DEFAULT_JOURNAL_LIMIT,
             most_open: Self::DEFAULT_MOST_OPEN,
@@ -68,6 +70,8 @@ impl TaskOptions {
     pub const DEFAULT_LOOK_INTERVAL: Duration = Duration::from_secs(1);
     /// How long the steps of a run that is stopped may take: 10 seconds.
     pub const DEFAULT_GRACE: Duration = Duration::from_secs(10);
+    /// How long a run of a task may take, from one question or yield point to the next: an hour.
+    pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_hours(1);
     /// The size of an entry: 256 KiB.
     pub const DEFAULT_ENTRY_LIMIT: usize = 256 * 1024;
     /// The size of a journal: 4 MiB.
@@ -131,6 +135,15 @@ impl TaskOptions {
     #[must_use]
     pub fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
+        self
+    }
+
+    /// Ends a run that takes longer than this, with an error that names the deadline and what the run waited for. A tool
+    /// that takes longer says so itself ([`Tool::run_deadline`](mrtr_server::Tool::run_deadline)). Time in which the
+    /// task waits for a client does not count.
+    #[must_use]
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.run_deadline = limit;
         self
     }
 

@@ -129,8 +129,8 @@ async fn run_acquired(
     let progress = Progress::default();
     let sink = Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone());
     let sink = Arc::new(sink.on_trial(acquitted.clone()));
-    // Its time is the task's, which its supervisor knows: a question may extend it.
-    let lasts = Duration::MAX;
+    // The task's own time is its supervisor's to know: a question may extend it.
+    let lasts = inner.options.run_deadline;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
         context.as_task(limit).deadline(lasts).stop(signal.clone()).sink(Arc::clone(&sink) as _).notifications(

@@ -116,6 +116,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_tasks::TaskOptions::DEFAULT_POLL_INTERVAL", time(TaskOptions::DEFAULT_POLL_INTERVAL), &[]),
         row("mrtr_tasks::TaskOptions::DEFAULT_LOOK_INTERVAL", time(TaskOptions::DEFAULT_LOOK_INTERVAL), &[]),
         row("mrtr_tasks::TaskOptions::DEFAULT_GRACE", time(TaskOptions::DEFAULT_GRACE), &[(TASKS, "is stopped may take: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_RUN_DEADLINE", time(TaskOptions::DEFAULT_RUN_DEADLINE), &[]),
         row("mrtr_tasks::TaskOptions::DEFAULT_ENTRY_LIMIT", bytes(TaskOptions::DEFAULT_ENTRY_LIMIT), &[(TASKS, "size of an entry: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_JOURNAL_LIMIT", bytes(TaskOptions::DEFAULT_JOURNAL_LIMIT), &[(TASKS, "size of a journal: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_OPEN", count(TaskOptions::DEFAULT_MOST_OPEN), &[(TASKS, "a caller may have: {}.")]),

@@ -6,9 +6,9 @@ mod worker;
 
 use std::time::{Duration, Instant};
 
-use mrtr_client::CallError;
+use mrtr_tasks::{End, TaskRecord};
 use serde_json::Value;
-use worker::{LEASE, Place};
+use worker::{LEASE, Place, Worker};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_worker_goes_on_with_a_task_whose_worker_was_killed_within_two_leases() {
@@ -66,7 +66,7 @@ async fn in_postgres_another_worker_goes_on_at_once_with_a_task_whose_worker_was
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handler_that_aborts_its_process_ends_its_own_task_only() {
+async fn a_handler_that_aborts_its_process_has_its_own_task_set_aside_and_a_retry_runs_it() {
     let place = Place::new();
     let tools = "order,crash";
     let mut worker = place.worker(tools);
@@ -79,20 +79,91 @@ async fn a_handler_that_aborts_its_process_ends_its_own_task_only() {
     waiting.push(worker.create("order", 4, 3_000).await);
     place.wait_for_events("Began", 4).await;
     let crash = worker.create("crash", 0, 0).await;
-    for lost in 1..=5 {
+    let is_crash = |task: &TaskRecord| task.tool == "crash";
+    for died in 1..=7 {
         assert!(!worker.gone().await.success());
-        assert_eq!(crashes(&place), lost);
+        assert_eq!(crashes(&place), died);
         // Its lease and the pause after it are over at once: the next worker runs it again.
-        place.set_clock_ahead(Duration::from_mins(10) * u32::try_from(lost).unwrap());
+        place.set_clock_ahead(Duration::from_mins(10) * u32::try_from(died).unwrap());
         worker = place.worker(tools);
     }
-    let error = worker.follow(crash).await.unwrap_err();
-    let CallError::Server { error, .. } = error else { panic!("it fails: {error}") };
-    assert_eq!((error.code.as_i64(), error.message.as_str()), (-32603, "The task could not be run"));
+    let aside = place.wait_for_task(|task| is_crash(task) && task.set_aside.is_some()).await;
+    assert_eq!((aside.ended, aside.lost_runs, aside.counted_losses), (None, 7, 5), "it has not ended");
     for (order, task) in (1..).zip(waiting) {
         assert_eq!(worker.follow(task).await.unwrap()["order"], order);
     }
-    assert_eq!(crashes(&place), 5);
+    assert_eq!(crashes(&place), 7);
+    place.retry(aside.id).await;
+    assert!(!worker.gone().await.success(), "the operator has it run again");
+    assert_eq!(crashes(&place), 8);
+    drop(crash);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_crashing_calls_beside_fifty_tasks_keep_none_of_them_from_completing() {
+    thirty_beside_fifty(Place::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_postgres_too_thirty_crashing_calls_keep_none_of_fifty_tasks_from_completing() {
+    let Some(place) = Place::in_postgres() else { return };
+    thirty_beside_fifty(place).await;
+}
+
+async fn thirty_beside_fifty(place: Place) {
+    let place = place.lease(Duration::from_millis(700));
+    let mut fleet = Supervised::start(&place, "quick,crash");
+    for number in 0..80 {
+        let tool = if number % 8 < 3 { "crash" } else { "quick" };
+        while fleet.worker(number).try_create(tool, number, 20).await.is_none() {
+            fleet.restart();
+        }
+    }
+    let patience = Instant::now() + Duration::from_mins(5);
+    let is_open = |task: &&TaskRecord| task.tool == "quick" && task.ended.is_none();
+    let records = loop {
+        fleet.restart();
+        let records = place.records().await;
+        if !records.iter().any(|task| is_open(&task)) {
+            break records;
+        }
+        let open = || records.iter().filter(is_open).map(|task| (task.lost_runs, task.counted_losses));
+        assert!(Instant::now() < patience, "{} deaths; open are {:?}", fleet.deaths, open().collect::<Vec<_>>());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    let (quick, crash): (Vec<_>, Vec<_>) = records.into_iter().partition(|task| task.tool == "quick");
+    // A call whose process died before it could reply may have made one more.
+    assert!(quick.len() >= 50 && crash.len() >= 30, "{} and {}", quick.len(), crash.len());
+    assert!(quick.iter().all(|task| matches!(task.ended, Some((End::Completed { is_error: false }, _)))), "{quick:?}");
+    assert!(crash.iter().all(|task| task.ended.is_none()), "none ended: {crash:?}");
+    assert!(fleet.deaths >= 2, "{}", fleet.deaths);
+}
+
+/// Two workers that are started again when they die.
+struct Supervised<'a> {
+    place: &'a Place,
+    tools: &'static str,
+    workers: [Worker; 2],
+    deaths: usize,
+}
+
+impl<'a> Supervised<'a> {
+    fn start(place: &'a Place, tools: &'static str) -> Self {
+        Self { place, tools, workers: [place.worker(tools), place.worker(tools)], deaths: 0 }
+    }
+
+    fn worker(&self, number: u64) -> &Worker {
+        &self.workers[usize::from(number % 2 == 0)]
+    }
+
+    fn restart(&mut self) {
+        for worker in &mut self.workers {
+            if worker.is_gone() {
+                self.deaths += 1;
+                *worker = self.place.worker(self.tools);
+            }
+        }
+    }
 }
 
 fn crashes(place: &Place) -> usize {

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use mrtr_client::{CallError, Client, FormRequest, Limits, PendingCall, RoundOutcome};
 use mrtr_http::HttpTransport;
+use mrtr_postgres::PostgresStore;
 use mrtr_postgres::testing::Cluster;
+use mrtr_tasks::store::SqliteTaskStore;
+use mrtr_tasks::{TaskId, TaskRecord, TaskStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -88,6 +91,35 @@ impl Place {
         }
     }
 
+    /// The records of all tasks, as the operator sees them.
+    pub(crate) async fn records(&self) -> Vec<TaskRecord> {
+        let listed = self.store().await.list(None, None, 1_000).await.unwrap();
+        listed.into_iter().map(|listed| listed.record).collect()
+    }
+
+    /// Waits until a task is as it is wanted.
+    pub(crate) async fn wait_for_task(&self, is_it: impl Fn(&TaskRecord) -> bool) -> TaskRecord {
+        let patience = Instant::now() + PATIENCE;
+        loop {
+            if let Some(task) = self.records().await.into_iter().find(&is_it) {
+                return task;
+            }
+            assert!(Instant::now() < patience, "no task is so");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    pub(crate) async fn retry(&self, id: TaskId) {
+        self.store().await.retry(id).await.unwrap();
+    }
+
+    async fn store(&self) -> Box<dyn TaskStore> {
+        match &self.database {
+            Some(address) => Box::new(PostgresStore::connect(address).await.unwrap()),
+            None => Box::new(SqliteTaskStore::open(self.file("tasks.sqlite")).unwrap()),
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -109,6 +141,10 @@ impl Worker {
     pub(crate) fn end(mut self) {
         drop(self.process.stdin.take());
         assert!(self.process.wait().unwrap().success());
+    }
+
+    pub(crate) fn is_gone(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_some()
     }
 
     /// Waits until it is gone by itself.
@@ -133,6 +169,15 @@ impl Worker {
         let arguments = json!({ "order": order, "step_ms": step_ms });
         match self.client.call_tool_once(tool, arguments).await.unwrap() {
             RoundOutcome::Task(pending, _) => pending,
+            other => panic!("no task: {other:?}"),
+        }
+    }
+
+    /// Creates a task, unless the worker is gone before it can say so.
+    pub(crate) async fn try_create(&self, tool: &str, order: u64, step_ms: u64) -> Option<PendingCall> {
+        let arguments = json!({ "order": order, "step_ms": step_ms });
+        match self.client.call_tool_once(tool, arguments).await.ok()? {
+            RoundOutcome::Task(pending, _) => Some(pending),
             other => panic!("no task: {other:?}"),
         }
     }

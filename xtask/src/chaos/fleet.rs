@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -70,7 +71,7 @@ impl Fleet {
         let mut command = Command::new(program);
         command.arg("worker").arg("--port").arg(port.to_string()).arg("--keys").arg(KEYS);
         command.arg("--lease-ms").arg(LEASE.as_millis().to_string());
-        command.arg("--store").arg(store).arg("--trace").arg(trace);
+        command.arg("--store").arg(store).arg("--trace").arg(trace).arg("--tools").arg("order,crash");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log.try_clone()?);
         let mut process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
         let mut line = String::new();
@@ -81,12 +82,26 @@ impl Fleet {
         Ok(process)
     }
 
+    /// Starts workers again that a call has ended. One that ends in another way fails the run.
+    pub(super) fn restart_crashed(&mut self) -> Result<()> {
+        for index in 0..self.workers.len() {
+            let Worker { process, port } = &mut self.workers[index];
+            let port = *port;
+            match process.try_wait()? {
+                None => continue,
+                Some(status) if status.signal() == Some(ABORTED) => {}
+                Some(status) => bail!("a worker ended by itself: {status}"),
+            }
+            let process = self.spawn(port)?;
+            self.workers[index] = Worker { process, port };
+        }
+        Ok(())
+    }
+
     /// Kills a worker with -9, and starts another in its place.
     pub(super) fn kill(&mut self, index: usize) -> Result<()> {
         let worker = &mut self.workers[index];
-        if let Some(status) = worker.process.try_wait()? {
-            bail!("a worker ended by itself: {status}");
-        }
+        // A call may have ended it in the meantime.
         worker.process.kill()?;
         worker.process.wait()?;
         let port = worker.port;
@@ -131,6 +146,8 @@ fn free_ports() -> Result<[u16; WORKERS]> {
 }
 
 const WORKERS: usize = 3;
+/// The signal of a process that aborts.
+const ABORTED: i32 = 6;
 /// Short, so that workers often take over from each other.
 const LEASE: Duration = Duration::from_millis(1_500);
 /// Longer than a lease.

@@ -105,6 +105,17 @@ impl Runner {
     pub(crate) fn waits(self) -> bool {
         self != Self::Round
     }
+
+    /// What the author can do about a run that takes too long, where that is not plain.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Round | Self::Session => "",
+            Self::Task => {
+                "; this is the deadline of a run of a task (`TaskOptions::run_deadline`, or `Tool::run_deadline` for one \
+                 tool): raise it, or divide the work into shorter runs with `yield_point`"
+            }
+        }
+    }
 }
 
 /// How long a run may take, unless the server or the tool says otherwise: ten minutes.

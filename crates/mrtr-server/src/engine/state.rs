@@ -340,8 +340,9 @@ impl Run {
         let failure = match state.given_up.first() {
             Some(step) if state.in_flight == 0 => FlowError::Interrupted { step: step.clone() }.into(),
             _ => {
-                let waited_for = state.waited_for();
-                ToolError::new(format!("It was not done after {limit:?}, when it was waiting for {waited_for}")).into()
+                let (waited_for, remedy) = (state.waited_for(), self.context.runner.remedy());
+                let text = format!("It was not done after {limit:?}, when it was waiting for {waited_for}{remedy}");
+                ToolError::new(text).into()
             }
         };
         tracing::error!(

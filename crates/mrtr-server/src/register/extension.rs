@@ -302,7 +302,10 @@ impl ToolCall {
         let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, flow, capabilities);
         context.caller = self.caller.clone();
         context.strict = tool.settings.strict;
-        Ok(tool.run(&self.arguments, journal, adjust(context)).await.resolve_manual_questions(&server.shared.inputs))
+        let mut context = adjust(context);
+        // What the author says of one tool counts more than what is said of all.
+        context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
+        Ok(tool.run(&self.arguments, journal, context).await.resolve_manual_questions(&server.shared.inputs))
     }
 
     /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.

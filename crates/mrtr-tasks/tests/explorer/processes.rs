@@ -137,7 +137,9 @@ impl Model for Processes {
         };
         let alone = (0..world.tasks.len()).filter(|&at| world.tasks[at].alone);
         let mut alone = alone.flat_map(|at| world.processes.iter().map(move |process| (at, process)));
-        let is_tried = |task: &TaskRecord| task.is_on_trial() && task.fence < 2;
+        // While its second run goes on, it has lost one at most.
+        let is_tried =
+            |task: &TaskRecord| task.is_on_trial() && task.fence < 2 + u64::from(task.leased_until.is_some());
         let rules = [
             (innocent.iter().any(|task| task.counted_losses > 0), Rule::InnocentNotCounted),
             (alone.any(|(at, process)| is_beside(at, process)), Rule::TrialIsAlone),
@@ -153,14 +155,14 @@ impl Model for Processes {
         let now = world.now;
         let ahead = |moment: Timestamp| if moment <= now { NOON } else { NOON + TICK * 2 };
         for process in &mut world.processes {
-            process.runs.iter_mut().for_each(|(_, fence)| *fence = (*fence).min(2));
+            process.runs.iter_mut().for_each(|(_, fence)| *fence = (*fence).min(3));
             process.runs.sort_unstable();
         }
         for task in &mut world.tasks {
             *task = TaskRecord {
                 created: NOON,
                 updated: NOON,
-                fence: task.fence.min(2),
+                fence: task.fence.min(3),
                 leased_until: task.leased_until.map(ahead),
                 due: task.due.map(ahead),
                 reserved_until: task.reserved_until.map(ahead),

@@ -379,3 +379,40 @@ async fn a_task_of_a_tool_that_this_instance_lacks_waits_and_is_shown() {
     assert!(!view.is_served);
     assert_eq!((view.runs, view.waits_for), (0, WaitsFor::RunIn(Duration::ZERO)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_run_has_a_deadline_of_its_own_and_what_hits_it_says_so() {
+    let slow = || {
+        tool(&Outside::default(), async |flow, _| {
+            flow.elicit::<Name>("name", "Who?").await?;
+            let wait = async {
+                tokio::time::sleep(Duration::from_hours(2)).await;
+                Ok::<_, Failure>("waited".to_owned())
+            };
+            Ok(flow.step("wait", wait).await?)
+        })
+    };
+    let answered = async |site: &Site| {
+        let task = site.start().await;
+        task.until_asked(&["name"]).await;
+        tokio::time::sleep(Duration::from_hours(3)).await;
+        task.accept("name", json!({ "name": "Ada" })).await;
+        let began = tokio::time::Instant::now();
+        while task.status().await == "working" {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        (task.get().await["result"].clone(), began.elapsed())
+    };
+    let (failed, after) = answered(&Site::of(slow())).await;
+    assert!(after >= Duration::from_mins(60) && after < Duration::from_mins(61), "not while it waits: {after:?}");
+    let text = failed["content"][0]["text"].as_str().unwrap();
+    assert_eq!(failed["isError"], true, "{failed}");
+    for part in ["not done after 3600s", "step `wait`", "`TaskOptions::run_deadline`", "raise it", "`yield_point`"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let patient = TaskOptions::default().run_deadline(Duration::from_hours(3));
+    let (done, _) = answered(&Site::with(memory(), patient, [slow()])).await;
+    assert_eq!(done["content"][0]["text"], "waited");
+    let (done, _) = answered(&Site::of(slow().run_deadline(Duration::from_hours(3)))).await;
+    assert_eq!(done["content"][0]["text"], "waited", "one tool may say otherwise");
+}

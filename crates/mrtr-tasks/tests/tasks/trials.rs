@@ -275,42 +275,6 @@ async fn a_trial_that_begins_beside_a_plain_call_is_not_alone_and_no_call_costs_
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_that_is_never_idle_makes_room_after_five_minutes() {
-    let (store, outside) = (memory(), Outside::default());
-    let working = || {
-        tool(&outside, async |flow, outside: Outside| {
-            outside.note("begun");
-            flow.step("one", async { Ok::<_, Failure>(()) }).await?;
-            tokio::time::sleep(Duration::from_mins(4)).await;
-            Ok("done".into())
-        })
-    };
-    let site = Site::with(Arc::clone(&store), options(), [working()]);
-    site.start().await;
-    outside.until("begun", 1).await;
-    let tried = on_trial(&store, tool(&Outside::default(), async |_, _| Ok("tried".into()))).await;
-    let began = Instant::now();
-    // There is always another run when one ends.
-    let busy = async {
-        loop {
-            site.start().await;
-            tokio::time::sleep(Duration::from_mins(1)).await;
-        }
-    };
-    let done = async {
-        while tried.status().await != "completed" {
-            tokio::time::sleep(Duration::from_secs(1)).await;
-        }
-    };
-    tokio::select! {
-        () = done => {}
-        () = busy => {}
-    }
-    let waited = began.elapsed();
-    assert!(waited >= Duration::from_mins(5) && waited < Duration::from_mins(10), "{waited:?}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn an_outage_longer_than_a_lease_is_no_lost_run() {
     let outside = Outside::default();
     let sound = memory();

@@ -179,6 +179,7 @@ impl Run {
     /// Drops what lost a race, which is no mistake of the handler's.
     pub(crate) fn drop_lost<T>(&self, lost: T) {
         place::inside(self.id(), Within::Lost, || drop(lost));
+        self.is_misused(Within::Lost, "race");
     }
 
     /// Polls a member of a join: what it calls now, it calls in its branch.

@@ -193,7 +193,7 @@ impl Client {
         refused: bool,
     ) -> Result<Value, TestCaseError> {
         let brought = answers.iter().filter_map(|(key, answer)| Some((key.clone(), value_of(answer)?))).collect();
-        let run = self.world.begin(parent, brought);
+        let run = self.world.begin(parent, brought, answers.keys().cloned().collect());
         let mut params = json!({
             "name": "run",
             "arguments": if other_arguments { json!({ "x": 1 }) } else { json!({}) },

@@ -123,17 +123,17 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
     let op = leaf.prop_recursive(2, 8, 3, |op| {
         let ops = || prop::collection::vec(op.clone(), 1..3);
         prop_oneof![
-            (ops(), ops()).prop_map(|(left, right)| Op::Both(left, right)),
-            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Select(ask, rest)),
-            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Keep(ask, rest)),
-            ops().prop_map(Op::KeepJoin),
-            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Caught(ask, rest)),
-            ops().prop_map(Op::Branch),
-            ops().prop_map(Op::Scope),
-            (ops(), ops()).prop_map(|(left, right)| Op::RaceBranches(left, right)),
-            (any_step(), ops()).prop_map(|(step, rest)| Op::KeepStep(step, rest)),
-            ops().prop_map(Op::Shared),
-            (any_ask(), ops()).prop_map(|(ask, rest)| Op::Told(ask, rest)),
+            1 => (ops(), ops()).prop_map(|(left, right)| Op::Both(left, right)),
+            2 => (any_ask(), prop::collection::vec(op.clone(), 0..3)).prop_map(|(ask, rest)| Op::Select(ask, rest)),
+            1 => (any_ask(), ops()).prop_map(|(ask, rest)| Op::Keep(ask, rest)),
+            1 => ops().prop_map(Op::KeepJoin),
+            1 => (any_ask(), ops()).prop_map(|(ask, rest)| Op::Caught(ask, rest)),
+            1 => ops().prop_map(Op::Branch),
+            1 => ops().prop_map(Op::Scope),
+            2 => (ops(), ops()).prop_map(|(left, right)| Op::RaceBranches(left, right)),
+            1 => (any_step(), ops()).prop_map(|(step, rest)| Op::KeepStep(step, rest)),
+            1 => ops().prop_map(Op::Shared),
+            1 => (any_ask(), ops()).prop_map(|(ask, rest)| Op::Told(ask, rest)),
         ]
     });
     let misuse = prop_oneof![

@@ -67,13 +67,23 @@ fn no_step_ran_twice(line: &[&Run]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whatever took effect in a run came after no question that the run ended with.
+/// Whatever took effect in a run came after no question that the run ended with, and after none that was never asked.
 fn no_question_was_stepped_past(line: &[&Run]) -> Result<(), TestCaseError> {
     let run = line.last().unwrap();
     for event in &run.events {
         if let Event::Effect { step, after } = event {
             let passed = after.iter().find(|key| run.asked.contains(key));
             prop_assert!(passed.is_none(), "{} stepped past {:?} in {:#?}", step, passed, run);
+            let was_asked = |key: &String| line[..line.len() - 1].iter().any(|run| run.asked.contains(key));
+            let was_brought = |key: &String| line.iter().any(|run| run.answered.contains(key));
+            let unasked = after.iter().find(|key| !was_asked(key) && !was_brought(key));
+            prop_assert!(
+                unasked.is_none(),
+                "{} stepped past {:?}, which was never asked, in {:#?}",
+                step,
+                unasked,
+                line
+            );
         }
     }
     Ok(())

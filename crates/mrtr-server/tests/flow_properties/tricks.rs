@@ -49,7 +49,9 @@ pub(crate) async fn perform(
         Op::Race(done, step_first) => {
             let won = race(flow, *done, *step_first, &name, place, world).await;
             world.won(&place.full(&name), won);
-            place.after.push(place.full(&format!("{name}f")));
+            if won.ends_with("form") {
+                place.after.push(place.full(&format!("{name}f")));
+            }
             Ok(())
         }
         Op::TimeOut(limit) => {

@@ -27,6 +27,8 @@ pub(crate) struct Run {
     pub(crate) parent: Option<usize>,
     /// The answers that came with the request: key and value.
     pub(crate) brought: Vec<(String, String)>,
+    /// What the request answered in any way, also by declining.
+    pub(crate) answered: Vec<String>,
     pub(crate) flow: Option<String>,
     pub(crate) events: Vec<Event>,
     /// What the reply asked.
@@ -74,9 +76,9 @@ impl World {
     }
 
     /// A request is about to be sent.
-    pub(crate) fn begin(&self, parent: Option<usize>, brought: Vec<(String, String)>) -> usize {
+    pub(crate) fn begin(&self, parent: Option<usize>, brought: Vec<(String, String)>, answered: Vec<String>) -> usize {
         let mut inner = self.inner();
-        inner.runs.push(Run { parent, brought, ..Run::default() });
+        inner.runs.push(Run { parent, brought, answered, ..Run::default() });
         inner.runs.len() - 1
     }
 
@@ -129,7 +131,9 @@ impl World {
     }
 
     pub(crate) fn effect(&self, step: &str, after: &[String]) {
-        self.happen(Event::Effect { step: step.to_owned(), after: after.to_vec() });
+        // What is visited needs no answer.
+        let after = after.iter().filter(|key| !self.is_visited(key)).cloned().collect();
+        self.happen(Event::Effect { step: step.to_owned(), after });
     }
 
     pub(crate) fn stepped(&self, step: &str) {

@@ -46,7 +46,9 @@ impl<'a> Customer<'a> {
 
     async fn order(&mut self) -> Outcome {
         let step_ms = self.random.below(self.habits.step.as_millis());
-        let call = self.workers[0].prepare_tool("order", json!({ "order": self.entry.order, "step_ms": step_ms }));
+        let block_ms = if self.random.below(ORDERS_A_BLOCK) == 0 { LONGER_THAN_A_LEASE_MS } else { 0 };
+        let order = json!({ "order": self.entry.order, "step_ms": step_ms, "block_ms": block_ms });
+        let call = self.workers[0].prepare_tool("order", order);
         let mut pending = match call {
             Ok(pending) => pending,
             Err(error) => return Outcome::Wrong(error.to_string()),
@@ -159,3 +161,8 @@ fn completed(result: &Json) -> Outcome {
         Err(_) => Outcome::Wrong(format!("it ended in {result}")),
     }
 }
+
+/// Of so many orders, one has a step that blocks its thread.
+const ORDERS_A_BLOCK: u64 = 20;
+/// Longer than the leases of `cargo xtask chaos`.
+const LONGER_THAN_A_LEASE_MS: u64 = 2_400;

@@ -27,6 +27,9 @@ struct Order {
     order: u64,
     /// How long each step takes, at most.
     step_ms: u64,
+    /// For how long the last step blocks its thread.
+    #[serde(default)]
+    block_ms: u64,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -86,7 +89,13 @@ async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
     receipts.answer(&run, "ribbon", ribbon)?;
 
     let key = flow.idempotency_key("send").await;
-    let sent = flow.step("send", take(&run, "send", &key, short)).idempotent().await?;
+    let sending = async {
+        let receipt = take(&run, "send", &key, short).await?;
+        // As a library does that knows nothing of a runtime.
+        std::thread::sleep(Duration::from_millis(order.block_ms));
+        Ok::<_, Failure>(receipt)
+    };
+    let sent = flow.step("send", sending).idempotent().await?;
     receipts.step(&run, "send", sent)?;
     Ok(serde_json::to_string(&receipts)?)
 }

@@ -75,7 +75,7 @@ impl QuestionBody {
         Ok(Self { name: question.key.clone(), request, asked, is_noted, message: None })
     }
 
-    /// The same, with the reason for which the last answer would not do where a person reads it: in a form's message.
+    /// Adds the reason for which the last answer would not do, where a person reads it: in a form's message.
     pub(crate) fn noted(self, reason: &str, revision: Revision) -> Self {
         let Ok(InputRequest::Elicit(mut request)) = self.request(revision) else { return self };
         let ElicitParams::Form(form) = &mut request.params else { return self };

@@ -10,6 +10,7 @@ mod create;
 mod extension;
 mod hub;
 mod id;
+mod lease_thread;
 mod methods;
 mod operator;
 mod options;

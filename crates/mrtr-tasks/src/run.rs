@@ -3,7 +3,7 @@
 mod claim;
 mod conclude;
 mod keys;
-pub(crate) mod lease;
+mod lease;
 mod progress;
 mod sink;
 mod trial;

@@ -12,8 +12,8 @@ use tokio::sync::{Notify, watch};
 
 use crate::TaskId;
 use crate::hub::Hub;
+use crate::lease_thread;
 use crate::options::TaskOptions;
-use crate::run::lease;
 use crate::store::{Run, TaskStore};
 use crate::vault::Vault;
 
@@ -93,7 +93,7 @@ impl Tasks {
     /// ```
     pub fn with_options(store: Arc<dyn TaskStore>, options: TaskOptions) -> Self {
         Self(Arc::new(Inner {
-            leases: lease::thread(&store, options.lease),
+            leases: lease_thread::of_store(&store, options.lease),
             store,
             options,
             random: ProcessRandom::new(),

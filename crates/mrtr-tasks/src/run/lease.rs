@@ -6,36 +6,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::{HeldLease, LeaseEnd, LeaseThread, Renewal, StopReason, StopSignal};
+use mrtr_server::extend::{HeldLease, LeaseEnd, StopReason, StopSignal};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::progress::Progress;
 use crate::record::Refusal;
-use crate::store::{Run, StoreError, TaskStore};
+use crate::store::{Run, StoreError};
 use crate::tasks::{Inner, Phase};
 use crate::vault::Kind;
-
-/// The thread that renews the leases of an instance.
-pub(crate) fn thread(store: &Arc<dyn TaskStore>, lease: Duration) -> LeaseThread<Run> {
-    let store = Arc::clone(store);
-    LeaseThread::new("mrtr-leases", lease, move || {
-        let mut keeper = store.lease_keeper();
-        Box::new(move |runs| keeper.renew(runs, lease).iter().map(renewal).collect())
-    })
-}
-
-fn renewal(renewed: &Result<(), StoreError>) -> Renewal {
-    match renewed {
-        Ok(()) => Renewal::Renewed,
-        Err(StoreError::Refused(Refusal::Ended)) => Renewal::Ended,
-        Err(StoreError::Refused(_) | StoreError::NotFound) => Renewal::Lost,
-        Err(error) => {
-            tracing::warn!(error = error as &dyn std::error::Error, "a lease was not renewed");
-            Renewal::Failed
-        }
-    }
-}
 
 /// The lease of a run, which the thread renews for as long as this value lives.
 pub(super) struct Lease {

@@ -24,7 +24,8 @@ pub(crate) fn offer(builder: Builder, names: &[String]) -> Builder {
 #[derive(Deserialize, JsonSchema)]
 struct Order {
     /// The number that the client gave it.
-    order: u64,
+    #[serde(rename = "order")]
+    number: u64,
     /// How long each step takes, at most.
     step_ms: u64,
     /// For how long the last step blocks its thread.
@@ -56,9 +57,9 @@ pub(crate) const CRASH: &str = "crash";
 pub(crate) const ONCE: &str = "charge";
 
 async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
-    let run = flow.state::<Trace>().begin(order.order, flow.interaction_id("order"))?;
+    let run = flow.state::<Trace>().begin(order.number, flow.interaction_id("order"))?;
     let mut receipts =
-        Receipts { order: order.order, flow: run.flow().to_owned(), steps: BTreeMap::new(), answers: BTreeMap::new() };
+        Receipts { order: order.number, flow: run.flow().to_owned(), steps: BTreeMap::new(), answers: BTreeMap::new() };
     let short = Duration::from_millis(order.step_ms / 2);
     let long = Duration::from_millis(order.step_ms);
 
@@ -66,7 +67,7 @@ async fn order(flow: Flow, order: Order) -> Result<String, Failure> {
     let reserved = flow.step("reserve", take(&run, "reserve", &key, short)).idempotent().await?;
     receipts.step(&run, "reserve", reserved)?;
 
-    let amount: Text = flow.elicit("amount", format!("How many for order {}?", order.order)).await?;
+    let amount: Text = flow.elicit("amount", format!("How many for order {}?", order.number)).await?;
     receipts.answer(&run, "amount", amount)?;
 
     // The question is shown while the step goes on.
@@ -124,7 +125,7 @@ impl Receipts {
 
 /// One step, and nothing is asked.
 async fn quick(flow: Flow, order: Order) -> Result<String, Failure> {
-    let run = flow.state::<Trace>().begin(order.order, flow.interaction_id("order"))?;
+    let run = flow.state::<Trace>().begin(order.number, flow.interaction_id("order"))?;
     let key = flow.idempotency_key("pack").await;
     let step = take(&run, "pack", &key, Duration::from_millis(order.step_ms));
     Ok(flow.step("pack", step).idempotent().await?)

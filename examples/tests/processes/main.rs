@@ -153,7 +153,7 @@ impl<'a> Supervised<'a> {
     }
 
     fn worker(&self, number: u64) -> &Worker {
-        &self.workers[usize::from(number % 2 == 0)]
+        &self.workers[usize::from(number.is_multiple_of(2))]
     }
 
     fn restart(&mut self) {

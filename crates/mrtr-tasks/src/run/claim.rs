@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::CallHold;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -87,7 +86,9 @@ impl<'a> Claims<'a> {
         let Acquired { mut tasks, .. } = self.acquire(tools, 1, trials).await?;
         // Another instance may have been quicker: there may be something else.
         let Some(task) = tasks.pop() else { return Ok(Some(PAUSE_AFTER_NOTHING)) };
-        self.start(task, asked, Some(hold)).await;
+        let place = Arc::clone(&self.trial).try_acquire_owned().ok();
+        let trial = place.map(|place| OnTrial::new(self.inner, claimed(&task), place, hold));
+        self.start(task, asked, trial).await;
         Ok(None)
     }
 
@@ -102,19 +103,21 @@ impl<'a> Claims<'a> {
         Ok(acquired)
     }
 
-    async fn start(&self, task: AcquiredTask, asked: Instant, hold: Option<Option<CallHold>>) {
+    async fn start(&self, task: AcquiredTask, asked: Instant, trial: Option<OnTrial>) {
         let inner = self.inner;
-        let claimed = Run { id: task.record.id, fence: task.record.fence };
         let permit = Arc::clone(&self.workers).try_acquire_owned().ok().filter(|_| inner.takes_work());
         let Some(permit) = permit else {
             // The store was asked before the shutdown, and answered after it: another instance goes on at once.
-            conclude::hand_over(inner, claimed, Duration::ZERO).await;
+            conclude::hand_over(inner, claimed(&task), Duration::ZERO).await;
             return;
         };
-        let trial = hold.zip(Arc::clone(&self.trial).try_acquire_owned().ok());
-        let trial = trial.map(|(hold, place)| OnTrial::new(inner, claimed, place, hold));
         tokio::spawn(run(Arc::clone(inner), task, asked, permit, trial));
     }
+}
+
+/// The run that has a task which was claimed.
+fn claimed(task: &AcquiredTask) -> Run {
+    Run { id: task.record.id, fence: task.record.fence }
 }
 
 /// Longer than an instance needs to hand over what it could not while the store failed.

@@ -16,7 +16,7 @@ use crate::search::{Model, Step};
 
 /// Processes that run tasks which do nothing wrong, and one that ends its process; plain calls may do so too.
 pub(crate) struct Processes {
-    processes: usize,
+    count: usize,
     /// How many do nothing wrong. The task behind them ends its process.
     innocent: usize,
     transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
@@ -36,12 +36,12 @@ pub(crate) enum Habit {
 
 impl Processes {
     pub(crate) fn new(
-        processes: usize,
+        count: usize,
         innocent: usize,
         transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
         habit: Habit,
     ) -> Self {
-        Self { processes, innocent, transition, habit }
+        Self { count, innocent, transition, habit }
     }
 }
 
@@ -101,7 +101,7 @@ impl Model for Processes {
             let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
             TaskRecord::new(id, Owner::from_kept(""), flow, "", Revision::Published, NOON)
         };
-        let processes = vec![Process::default(); self.processes];
+        let processes = vec![Process::default(); self.count];
         World { now: NOON + TICK, tasks: (0..=self.innocent).map(task).collect(), processes }
     }
 

@@ -404,7 +404,7 @@ async fn a_run_has_a_deadline_of_its_own_and_what_hits_it_says_so() {
         (task.get().await["result"].clone(), began.elapsed())
     };
     let (failed, after) = answered(&Site::of(slow())).await;
-    assert!(after >= Duration::from_mins(60) && after < Duration::from_mins(61), "not while it waits: {after:?}");
+    assert!(after >= Duration::from_hours(1) && after < Duration::from_mins(61), "not while it waits: {after:?}");
     let text = failed["content"][0]["text"].as_str().unwrap();
     assert_eq!(failed["isError"], true, "{failed}");
     for part in ["not done after 3600s", "step `wait`", "`TaskOptions::run_deadline`", "raise it", "`yield_point`"] {

@@ -299,7 +299,9 @@ async fn an_outage_longer_than_a_lease_is_no_lost_run() {
         }
     }
     tokio::time::sleep(Duration::from_mins(10)).await;
-    stores.iter().for_each(|store| store.heal());
+    for store in &stores {
+        store.heal();
+    }
     outside.until("begun", 8).await;
     for view in sites[0].tasks.view(None, 9).await.unwrap() {
         assert_eq!(view.lost_runs, 0, "the store failed, and no run was lost");

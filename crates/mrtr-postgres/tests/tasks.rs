@@ -74,7 +74,7 @@ proptest! {
         let clock = Arc::new(SetClock::at(NOON));
         Runtime::new().unwrap().block_on(within_minutes(async {
             let store = database.fresh_schema(Arc::clone(&clock) as Arc<dyn Clock>).await;
-            random_verbs::play(verbs, &clock, vec![Arc::new(store)]).await;
+            random_verbs::play(verbs, &clock, model::Model::new(false), vec![Arc::new(store)]).await;
         }));
     }
 }

@@ -29,6 +29,7 @@ mod losing;
 mod owning;
 mod running;
 mod trial;
+mod waiting;
 
 use std::sync::Arc;
 
@@ -107,6 +108,30 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     changing::every_change_after_a_cursor_is_told(&trial().await).await;
     changing::waiting_ends_with_a_change(&trial().await).await;
     changing::more_changes_than_a_store_names_leave_none_out(&trial().await).await;
+}
+
+/// Checks what a store promises besides that goes by the clock of its machine, which may be set back.
+///
+/// ```
+/// use mrtr_tasks::contract;
+/// use mrtr_tasks::store::MemoryTaskStore;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// contract::check_set_back(async |clock| MemoryTaskStore::new(clock)).await;
+/// # }
+/// ```
+///
+/// # Panics
+///
+/// Panics where the store breaks a promise.
+pub async fn check_set_back<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
+    let trial = async || Trial::of(async |clock| Arc::new(make(clock).await) as Arc<dyn TaskStore>).await;
+    waiting::what_is_new_does_not_wait_for_the_clock(&trial().await).await;
+    waiting::a_pause_is_no_longer_than_it_was_to_be(&trial().await).await;
+    waiting::a_lost_run_delays_the_next_no_longer(&trial().await).await;
+    waiting::a_lease_of_a_dead_run_ends_and_that_of_a_live_one_does_not(&trial().await).await;
+    waiting::room_is_not_made_for_ever(&trial().await).await;
 }
 
 /// Checks what two values that share their tasks, such as those of two processes, promise besides.

@@ -89,6 +89,9 @@ impl TaskOptions {
     }
 
     /// Lets others take a task over when its instance has not been heard of for this long, a year at most.
+    ///
+    /// Instances that share a store may have leases of different lengths up to five minutes. Beyond that all need the
+    /// same: one with a shorter lease takes a longer one for the work of a clock that was set back.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease.min(YEAR);

@@ -1,5 +1,6 @@
 //! What keeps tasks: a few verbs over plain records and sealed bytes.
 
+mod clock_watch;
 mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;

@@ -24,12 +24,13 @@ use std::time::Duration;
 
 use mrtr_server::extend::Clock;
 use mrtr_tasks::contract;
-use mrtr_tasks::store::{MemoryTaskStore, SqliteTaskStore};
+use mrtr_tasks::store::{MemoryTaskStore, SqliteTaskStore, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
 use clock::{NOON, SetClock};
+use model::Model;
 use random_verbs::verb;
 
 #[tokio::test]
@@ -41,6 +42,13 @@ async fn the_store_in_memory_keeps_the_contract() {
 async fn the_store_in_sqlite_keeps_the_contract() {
     let files = Files::new();
     within_a_minute(contract::check(async |clock| open(files.fresh(), &clock))).await;
+}
+
+#[tokio::test]
+async fn a_clock_set_back_keeps_no_task_waiting() {
+    within_a_minute(contract::check_set_back(async |clock| MemoryTaskStore::new(clock))).await;
+    let files = Files::new();
+    within_a_minute(contract::check_set_back(async |clock| open(files.fresh(), &clock))).await;
 }
 
 #[tokio::test]
@@ -62,7 +70,8 @@ proptest! {
         let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON)));
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
         let (memory, sqlite) = (MemoryTaskStore::new(Arc::clone(&shared)), open(files.fresh(), &shared));
-        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, vec![Arc::new(memory), Arc::new(sqlite)])));
+        let stores: Vec<Arc<dyn TaskStore>> = vec![Arc::new(memory), Arc::new(sqlite)];
+        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true), stores)));
     }
 }
 

@@ -64,6 +64,11 @@ impl Trial {
     /// Has the run that has this task be lost, and the pause after it be over.
     pub(super) async fn lose(&self) {
         self.clock.pass(LEASE);
+        self.lose_no_time().await;
+    }
+
+    /// Has the run whose lease is over be noticed as lost, and the pause after it be over.
+    pub(super) async fn lose_no_time(&self) {
         let acquired = self.acquire(usize::MAX).await;
         assert_eq!(acquired.tasks, [], "a lost run delays the next");
         self.clock.pass(acquired.next.unwrap_or_default());

@@ -28,6 +28,11 @@ pub enum Event<'a> {
     },
     /// The lease of its run may be over: if it is, that run was lost.
     Lapse,
+    /// The clock may have been set back: if it was, what waits waits no longer than it was to wait.
+    SetBack {
+        /// The longest lease that a run may have.
+        lease: Duration,
+    },
     /// An instance makes room for its next run, which is to be alone.
     Reserve {
         /// For how long, unless it says so again.
@@ -205,6 +210,10 @@ impl TaskRecord {
         match event {
             Event::Acquire { lease, company } => return self.acquire(lease, company, now),
             Event::Lapse => return self.lapse(now),
+            Event::SetBack { lease } => {
+                self.bound_waits(lease, now);
+                return Ok(());
+            }
             Event::Reserve { lease } => return self.reserve(lease, now),
             Event::Accompany { fence } => {
                 self.check(fence)?;
@@ -296,6 +305,16 @@ impl TaskRecord {
             self.due = Some(until + pause_after(self.lost_runs));
         }
         Ok(())
+    }
+
+    /// A run that has it may live, so its lease ends no earlier than one that begins now.
+    fn bound_waits(&mut self, lease: Duration, now: Timestamp) {
+        self.leased_until = self.leased_until.map(|until| until.min(now + lease));
+        self.reserved_until = self.reserved_until.map(|until| until.min(now + lease));
+        let (lost_runs, updated) = (self.lost_runs, self.updated);
+        // What made it due after a pause also changed it, but for a lost run, whose pause follows from their number.
+        let pause = |due: Timestamp| if lost_runs > 0 { pause_after(lost_runs) } else { due.since(updated) };
+        self.due = self.due.map(|due| due.min(now + pause(due)));
     }
 
     fn reserve(&mut self, lease: Duration, now: Timestamp) -> Result<(), Refusal> {

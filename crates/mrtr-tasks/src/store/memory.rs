@@ -49,14 +49,20 @@ impl MemoryTaskStore {
         lock(&self.tasks)
     }
 
+    fn tasks_now(&self) -> (MutexGuard<'_, Tasks>, Timestamp) {
+        let mut tasks = self.tasks();
+        let now = self.clock.now();
+        tasks.clock.see(now);
+        (tasks, now)
+    }
+
     /// Changes a task and tells those who wait for changes.
     fn change<T>(
         &self,
         id: TaskId,
         change: impl FnOnce(&mut Row, Timestamp) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         let changed = tasks.change(id, |row| change(row, now))?;
         tasks.note(id);
         self.announce(&tasks);
@@ -82,6 +88,7 @@ impl LeaseKeeper for MemoryKeeper {
     fn renew(&mut self, runs: &[Run], lease: Duration) -> Vec<Result<(), StoreError>> {
         let mut tasks = lock(&self.tasks);
         let now = self.clock.now();
+        tasks.clock.see(now);
         let mut renew = |run: &Run| {
             let renew = Event::Renew { fence: run.fence, lease };
             tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
@@ -109,7 +116,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn create(&self, mut task: NewTask, most_open: usize) -> Result<Created, StoreError> {
-        let mut tasks = self.tasks();
+        let (mut tasks, now) = self.tasks_now();
         if let Some(known) = tasks.of_flow(&(task.record.owner.clone(), task.record.flow)) {
             return Ok(Created { record: known.clone(), is_new: false });
         }
@@ -119,7 +126,6 @@ impl TaskStore for MemoryTaskStore {
         if tasks.row(task.record.id).is_ok() {
             return Err(StoreError::Store("another task has this id".into()));
         }
-        let now = self.clock.now();
         (task.record.created, task.record.updated, task.record.due) = (now, now, Some(now));
         let record = task.record.clone();
         tasks.add(Row::new(task));
@@ -128,10 +134,10 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         let tools: BTreeSet<_> = wanted.tools.iter().map(String::as_str).collect();
         let running = &wanted.running;
+        tasks.bound_waits(wanted, &tools, now)?;
         let mut set_aside = tasks.settle_lapsed_trials(&tools, running, now)?;
         let trials = tasks.on_trial(&tools, running, now);
         let (trial, others) = (trials.first().copied(), tasks.first_attention(&tools, running, now));
@@ -165,8 +171,7 @@ impl TaskStore for MemoryTaskStore {
             });
         }
         // A heartbeat is no change that any caller waits for.
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| Ok(row.apply(renew, now)?))
     }
 
@@ -175,8 +180,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn accompany(&self, run: Run) -> Result<(), StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| Ok(row.apply(Event::Accompany { fence: run.fence }, now)?))
     }
 
@@ -186,8 +190,7 @@ impl TaskStore for MemoryTaskStore {
 
     async fn compact(&self, run: Run, first: usize, entries: Vec<u8>) -> Result<(), StoreError> {
         // Nothing of it can be seen from outside.
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         tasks.change(run.id, |row| {
             row.record.clone().apply(Event::Renew { fence: run.fence, lease: Duration::ZERO }, now)?;
             row.compact(first, entries);
@@ -214,8 +217,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn answer(&self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         let answered = tasks.change(id, |row| {
             row.check_owner(Some(owner))?;
             Ok(row.answer(answers, now)?)
@@ -228,8 +230,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn ask_anew(&self, id: TaskId, owner: &Owner, key: &str, again: KeptQuestion) -> Result<bool, StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         let is_asked = tasks.change(id, |row| {
             row.check_owner(Some(owner))?;
             row.ask_anew(key, again, now)
@@ -271,8 +272,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     async fn sweep(&self, most: usize) -> Result<Swept, StoreError> {
-        let mut tasks = self.tasks();
-        let now = self.clock.now();
+        let (mut tasks, now) = self.tasks_now();
         let expired = tasks.expired(most, now);
         for &place in &expired {
             let id = tasks.change_at(place, |row| {

@@ -106,6 +106,22 @@ impl Wanted {
         Event::Reserve { lease: self.least_lease() }
     }
 
+    /// For stores: what happens to a task that waits, if the clock may have been set back.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_tasks::record::Event;
+    /// use mrtr_tasks::store::{Trials, Wanted};
+    ///
+    /// let lease = Duration::from_secs(30);
+    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Busy, running: Vec::new() };
+    /// let longest = Duration::from_mins(5);
+    /// assert_eq!(wanted.set_back_event(), Event::SetBack { lease: longest }, "another instance may have longer leases");
+    /// ```
+    pub fn set_back_event(&self) -> Event<'static> {
+        Event::SetBack { lease: self.lease.max(LONGEST_OTHER_LEASE) }
+    }
+
     fn least_lease(&self) -> Duration {
         self.lease.max(Duration::from_millis(1))
     }
@@ -113,5 +129,7 @@ impl Wanted {
 
 /// How long a task on trial waits for an instance that has no other run, before one makes room for it.
 const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// How long leases of other instances may be: a lease whose end is further off is one that the clock was set back under.
+const LONGEST_OTHER_LEASE: Duration = Duration::from_mins(5);
 /// For stores: how many tasks on trial are looked at at once.
 pub const TRIALS_AT_ONCE: usize = 16;

@@ -34,6 +34,23 @@ async fn what_was_acknowledged_is_still_in_the_file_after_a_restart() {
     assert_eq!(taken.entries, [b"step".to_vec(), b"Ann".to_vec()]);
 }
 
+/// A process that begins afterwards has not seen the clock go back: what it finds in the file has to do.
+#[tokio::test]
+async fn a_clock_set_back_between_two_processes_keeps_no_task_waiting() {
+    let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON + Duration::from_hours(3))));
+    let (path, shared) = (files.fresh(), Arc::clone(&clock) as Arc<dyn Clock>);
+    let store = open(&path, &shared);
+    running(&store, 1).await;
+    create(&store, 2).await;
+    drop(store);
+    clock.set(NOON);
+    let store = open(&path, &shared);
+    let acquired = store.acquire(&wanted()).await.unwrap();
+    assert_eq!(acquired.tasks.len(), 1, "the one that was created and not yet taken");
+    let next = acquired.next.expect("the other one is taken over");
+    assert!(next <= Duration::from_mins(5), "{next:?}");
+}
+
 #[tokio::test]
 async fn a_dropped_store_has_closed_its_file() {
     let files = Files::new();

@@ -10,10 +10,14 @@ use mrtr_tasks::store::{
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
-#[derive(Default)]
 pub(crate) struct Model {
     /// In the order of their creation.
     rows: Vec<Row>,
+    /// Whether the stores notice that their clock is set back.
+    notices: bool,
+    last: Timestamp,
+    /// The tools whose tasks were looked through since.
+    looked_through: Vec<String>,
 }
 
 struct Row {
@@ -26,6 +30,31 @@ struct Row {
 }
 
 impl Model {
+    /// Of stores that notice, or do not, that their clock is set back.
+    pub(crate) fn new(notices: bool) -> Self {
+        Self { rows: Vec::new(), notices, last: Timestamp::from_millis(0), looked_through: Vec::new() }
+    }
+
+    /// Each verb sees the clock.
+    pub(crate) fn see(&mut self, now: Timestamp) {
+        if now < self.last {
+            self.looked_through.clear();
+        }
+        self.last = now;
+    }
+
+    fn bound_waits(&mut self, wanted: &Wanted, now: Timestamp) {
+        let looked_through = &self.looked_through;
+        let is_new = |tool: &String| wanted.tools.contains(tool) && !looked_through.contains(tool);
+        for row in self.rows.iter_mut().filter(|row| is_new(&row.record.tool)) {
+            let look = row.record.attention().or(row.record.trial());
+            if look.is_some_and(|moment| moment > now) {
+                drop(row.apply(wanted.set_back_event(), now));
+            }
+        }
+        self.looked_through.extend(wanted.tools.iter().cloned());
+    }
+
     pub(crate) fn create(&mut self, task: NewTask, most: usize, now: Timestamp) -> Result<Created, StoreError> {
         let NewTask { record, call, entries } = task;
         let mine = |row: &&Row| row.record.owner == record.owner;
@@ -43,6 +72,9 @@ impl Model {
     }
 
     pub(crate) fn acquire(&mut self, wanted: &Wanted, now: Timestamp) -> Acquired {
+        if self.notices {
+            self.bound_waits(wanted, now);
+        }
         let mut acquired = Acquired::default();
         let lives = |row: &Row| row.is_free(wanted, now);
         for row in self.rows.iter_mut().filter(|row| lives(row) && row.record.trial().is_some()) {

@@ -143,19 +143,20 @@ fn duration() -> impl Strategy<Value = Duration> {
     select(vec![0, 1, 1_000, 2_000, 30_000, 30_001, 600_000]).prop_map(Duration::from_millis)
 }
 
-/// The stores go by this clock.
-pub(crate) async fn play(verbs: Vec<Verb>, clock: &SetClock, stores: Vec<Arc<dyn TaskStore>>) {
+/// The stores go by this clock, and do as the model.
+pub(crate) async fn play(verbs: Vec<Verb>, clock: &SetClock, model: Model, stores: Vec<Arc<dyn TaskStore>>) {
     let mut players = Vec::new();
     for store in stores {
         players.push(Player::new(store).await);
     }
-    let mut game = Game { model: Model::default(), players, tasks: Vec::new(), runs: Vec::new() };
+    let mut game = Game { model, players, tasks: Vec::new(), runs: Vec::new() };
     for verb in verbs {
         let now = clock.now();
         if let Verb::ClockMoves(millis) = verb {
             clock.set(Timestamp::from_millis(now.as_millis().checked_add_signed(millis).unwrap()));
             continue;
         }
+        game.model.see(now);
         let before = game.kept(now);
         game.play(verb, now).await;
         game.compare(&before, now).await;

@@ -12,6 +12,9 @@ use proptest::test_runner::{FailurePersistence, FileFailurePersistence};
 use crate::invariants;
 use crate::task::{NOON, task};
 
+const LONGEST_LEASE: Duration = Duration::from_mins(5);
+const SET_BACK: Event<'static> = Event::SetBack { lease: LONGEST_LEASE };
+
 /// Which run writes.
 #[derive(Debug, Clone, Copy)]
 enum Writer {
@@ -153,7 +156,7 @@ fn any_event() -> impl Strategy<Value = AnyEvent> {
         2 => (any_writer(), any_pause()).prop_map(|(writer, pause)| AnyEvent::HandOver(writer, pause)),
         1 => (any_writer(), select(&End::ALL[..])).prop_map(|(writer, end)| AnyEvent::Finish(writer, end)),
         4 => any_keys().prop_map(AnyEvent::Answer),
-        3 => select(&[Event::Wake, Event::Retry, Event::Expire, Event::Lapse][..]).prop_map(AnyEvent::Plain),
+        3 => select(&[Event::Wake, Event::Retry, Event::Expire, Event::Lapse, SET_BACK][..]).prop_map(AnyEvent::Plain),
         1 => Just(AnyEvent::Plain(Event::Cancel)),
     ]
 }
@@ -195,6 +198,10 @@ fn broken(
         (fence_of(event).is_some_and(|fence| !has_it(fence)) && result.is_ok(), "a run wrote that does not have it"),
         (is_over && event != Event::Expire && result != Err(Refusal::Ended), "its time was over"),
         (before.end(now).is_some_and(|end| after.end(now) != Some(end)), "its end became another"),
+        (
+            event == SET_BACK && result.is_ok() && after.leased_until.is_some_and(|until| until > now + LONGEST_LEASE),
+            "a lease goes on for ever",
+        ),
         (event == Event::Cancel && result.is_ok() && after.end(now) != Some(End::Cancelled), "it was not cancelled"),
         (after.counted_losses > before.counted_losses && !before.alone, "a loss counted that had company"),
         (event == Event::Retry && result.is_ok() && after.attention().or(after.trial()).is_none(), "a retry was lost"),

@@ -10,6 +10,27 @@ use crate::TaskId;
 use crate::record::Event;
 
 impl Tasks {
+    /// Has nothing wait longer than it was to, if the clock may have been set back.
+    pub(super) fn bound_waits(
+        &mut self,
+        wanted: &Wanted,
+        tools: &BTreeSet<&str>,
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        for tool in self.clock.unseen(tools) {
+            for place in self.waiting(tool, now) {
+                let changed = self.change_at(place, |row| {
+                    let before = row.record.clone();
+                    // One whose time is over waits for nothing.
+                    let is_changed = row.apply(wanted.set_back_event(), now).is_ok() && row.record != before;
+                    Ok(is_changed.then_some(row.record.id))
+                })?;
+                changed.map(|id| self.note(id));
+            }
+        }
+        Ok(())
+    }
+
     /// Counts runs on trial that were lost: their tasks are put off or set aside whether or not a runner can have them.
     /// Gives those that are set aside.
     pub(super) fn settle_lapsed_trials(

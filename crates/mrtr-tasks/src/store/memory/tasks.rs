@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use mrtr_state::Timestamp;
 
+use super::super::clock_watch::ClockWatch;
 use super::super::{Changed, Changes, Cursor, FlowKey, StoreError};
 use super::indexes::{Indexes, until};
 use super::row::Row;
@@ -16,6 +17,7 @@ pub(super) struct Tasks {
     places: HashMap<TaskId, u64>,
     flows: HashMap<FlowKey, u64>,
     indexes: Indexes,
+    pub(super) clock: ClockWatch,
     /// What changed, the newest last.
     changed: VecDeque<TaskId>,
     /// The number of the last change.
@@ -109,6 +111,12 @@ impl Tasks {
         let mut trials: Vec<_> = trials.filter(|(_, place)| self.is_free(*place, running, now)).collect();
         trials.sort_unstable();
         trials
+    }
+
+    /// Tasks of this tool that wait for a later moment.
+    pub(super) fn waiting(&self, tool: &str, now: Timestamp) -> Vec<u64> {
+        let looks = self.indexes.of_tool(tool).chain(self.indexes.on_trial(tool));
+        looks.filter(|(moment, _)| *moment > now).map(|(_, place)| place).collect()
     }
 
     fn is_free(&self, place: u64, running: &[TaskId], now: Timestamp) -> bool {

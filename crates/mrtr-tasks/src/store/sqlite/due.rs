@@ -17,6 +17,7 @@ impl Tables<'_> {
         let now = self.clock.now();
         let tools: BTreeSet<_> = wanted.tools.iter().map(String::as_str).collect();
         let mut acquired = Acquired::default();
+        self.bound_waits(wanted, &tools, now)?;
         let trial = self.first_trial(wanted, &tools, now, &mut acquired.set_aside)?;
         let others = self.first_due(wanted, &tools, now)?;
         let is_reserved = !self.places(sql::RESERVED, [millis(now)])?.is_empty();
@@ -38,6 +39,23 @@ impl Tables<'_> {
         acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
         acquired.next = self.next(&tools, &wanted.running, now)?.map(|next| next.since(now));
         Ok(acquired)
+    }
+
+    /// Has nothing wait longer than it was to, if the clock may have been set back.
+    fn bound_waits(&mut self, wanted: &Wanted, tools: &BTreeSet<&str>, now: Timestamp) -> Result<(), Failure> {
+        for tool in self.watch.unseen(tools) {
+            for sql in [sql::WAITING, sql::WAITING_ON_TRIAL] {
+                for place in self.places(sql, (tool, millis(now)))? {
+                    let mut head = self.head_at(place)?;
+                    let before = head.record.clone();
+                    // One whose time is over waits for nothing.
+                    if head.record.apply(wanted.set_back_event(), now).is_ok() && head.record != before {
+                        self.keep(&head)?;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Takes tasks that are not on trial, those that waited longest first.

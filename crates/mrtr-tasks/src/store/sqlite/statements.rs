@@ -58,6 +58,11 @@ statements! {
     NEXT_TRIAL = "SELECT trial, id FROM task
                   WHERE tool = ?1 AND trial > ?2 AND (expires IS NULL OR expires > ?2)
                   ORDER BY trial LIMIT ?3";
+    /// Those that only wait because the clock was set back are among these; one that said when to look again is not,
+    /// unless it said so later than now.
+    WAITING = "SELECT place FROM task WHERE tool = ?1 AND attention > ?2
+               AND (leased_until IS NOT NULL OR lost_runs > 0 OR updated > ?2)";
+    WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";
     RESERVED = "SELECT 1 FROM task WHERE reserved_until > ?1 LIMIT 1";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
     REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";

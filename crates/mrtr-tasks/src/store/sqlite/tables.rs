@@ -7,6 +7,7 @@ use std::time::Duration;
 use mrtr_server::extend::Clock;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params};
 
+use super::super::clock_watch::ClockWatch;
 use super::super::{Answer, Created, KeptQuestion, NewTask, Recorded, Run, StoreError};
 use super::head::Head;
 use super::statements as sql;
@@ -17,6 +18,7 @@ use crate::{End, Owner, TaskId};
 pub(super) struct Tables<'a> {
     pub(super) connection: &'a Connection,
     pub(super) clock: &'a dyn Clock,
+    pub(super) watch: &'a mut ClockWatch,
     /// The number of the last change in this transaction, if there is one.
     pub(super) last_change: Option<u64>,
 }

@@ -12,6 +12,7 @@ use mrtr_state::database_file::DatabaseFile;
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::watch;
 
+use super::super::clock_watch::ClockWatch;
 use super::readers;
 use super::tables::Tables;
 use super::write_command::WriteCommand;
@@ -34,6 +35,7 @@ pub(super) struct Worker {
     version: Option<i64>,
     /// How many verbs the last transaction carried, and how long it took.
     last_batch: (usize, Duration),
+    watch: ClockWatch,
 }
 
 impl Worker {
@@ -44,7 +46,16 @@ impl Worker {
         jobs: Receiver<Job>,
         changes: watch::Sender<u64>,
     ) -> Self {
-        Self { connection, place, clock, jobs, changes, version: None, last_batch: (0, Duration::ZERO) }
+        Self {
+            connection,
+            place,
+            clock,
+            jobs,
+            changes,
+            version: None,
+            last_batch: (0, Duration::ZERO),
+            watch: ClockWatch::default(),
+        }
     }
 
     /// Works until the store is dropped, and with it the last sender.
@@ -112,7 +123,10 @@ impl Worker {
                 self.announce(change);
                 None
             }
-            Err(error) => Some(Arc::new(error)),
+            Err(error) => {
+                self.watch.forget();
+                Some(Arc::new(error))
+            }
         };
         for command in commands {
             command.report(failed.as_ref());
@@ -122,7 +136,9 @@ impl Worker {
     /// Gives the number of the last change.
     fn write(&mut self, commands: &mut [Box<dyn WriteCommand>]) -> rusqlite::Result<Option<u64>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut tables = Tables { connection: &transaction, clock: &*self.clock, last_change: None };
+        self.watch.see(self.clock.now());
+        let (clock, watch) = (&*self.clock, &mut self.watch);
+        let mut tables = Tables { connection: &transaction, clock, watch, last_change: None };
         for command in commands {
             command.run(&mut tables)?;
         }

@@ -1,0 +1,43 @@
+//! A clock that may be set back: when a store has to look through what waits.
+
+use std::collections::{BTreeSet, HashSet};
+
+use mrtr_state::Timestamp;
+
+/// What a store has seen of its clock, and which tasks it has looked through since the clock was last set back.
+///
+/// A store on a disk begins with none: the clock may have been set back while no process had it open.
+#[derive(Debug)]
+pub(super) struct ClockWatch {
+    last: Timestamp,
+    /// The tools of those tasks.
+    looked_through: HashSet<String>,
+}
+
+impl Default for ClockWatch {
+    fn default() -> Self {
+        Self { last: Timestamp::from_millis(0), looked_through: HashSet::new() }
+    }
+}
+
+impl ClockWatch {
+    /// What the clock says, at each verb.
+    pub(super) fn see(&mut self, now: Timestamp) {
+        if now < self.last {
+            self.forget();
+        }
+        self.last = now;
+    }
+
+    /// Has all tasks be looked through again: what was done to them may not have been kept.
+    pub(super) fn forget(&mut self) {
+        self.looked_through.clear();
+    }
+
+    /// Those of these tools whose tasks are to be looked through now. Mostly none, which allocates nothing.
+    pub(super) fn unseen<'t>(&mut self, tools: &BTreeSet<&'t str>) -> Vec<&'t str> {
+        let unseen: Vec<_> = tools.iter().filter(|tool| !self.looked_through.contains(**tool)).copied().collect();
+        self.looked_through.extend(unseen.iter().map(|tool| (*tool).to_owned()));
+        unseen
+    }
+}

@@ -133,10 +133,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
         let indexes = [
-            (DUE, "COVERING INDEX task_by_attention"),
-            (NEXT_DUE, "COVERING INDEX task_by_attention"),
-            (TRIALS, "COVERING INDEX task_by_trial"),
-            (NEXT_TRIAL, "COVERING INDEX task_by_trial"),
+            // The id is read from the row, of those that are given alone: whether they are due stands in the index.
+            (DUE, "INDEX task_by_attention (tool=? AND attention<?)"),
+            (NEXT_DUE, "INDEX task_by_attention (tool=? AND attention>?)"),
+            (TRIALS, "INDEX task_by_trial (tool=? AND trial<?)"),
+            (NEXT_TRIAL, "INDEX task_by_trial (tool=? AND trial>?)"),
+            (WAITING, "INDEX task_by_attention (tool=? AND attention>?)"),
+            (WAITING_ON_TRIAL, "INDEX task_by_trial (tool=? AND trial>?)"),
             (RESERVED, "COVERING INDEX task_by_reservation"),
         ];
         for (sql, index) in indexes {

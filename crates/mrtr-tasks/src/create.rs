@@ -8,6 +8,7 @@ use mrtr_schema::tasks::{Lifetime, extension};
 use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, Json, JsonObject, Revision, Wire};
 use mrtr_server::extend::OfferedCall;
 use mrtr_server::{ProtocolError, TaskPolicy};
+use mrtr_state::{FlowId, Timestamp};
 
 use crate::body::{CallBody, internal_error};
 use crate::store::{NewTask, StoreError};
@@ -28,6 +29,30 @@ impl Tasks {
             TaskPolicy::Required => Ok(true),
             TaskPolicy::IfPossible => Ok(can),
             _ => Ok(false),
+        }
+    }
+
+    /// The flow of a call that goes on in place though it may be a task already: its client cannot have one.
+    pub(crate) fn flow_beside_task(call: &OfferedCall<'_>) -> Option<FlowId> {
+        if call.tasks() == TaskPolicy::ByFlow && !can_have_task(call) { call.resumed_flow() } else { None }
+    }
+
+    /// Refuses a call whose flow is a task already. Its state is older than the task's journal, so it would do again in
+    /// place what the task has done.
+    pub(crate) async fn refuse_beside_task(&self, call: &OfferedCall<'_>, flow: FlowId) -> Result<(), ProtocolError> {
+        let inner = &*self.0;
+        let attached = inner.attached().ok_or_else(|| internal_error("Internal error"))?;
+        let (id, revision) = (TaskId::random(&inner.random), call.revision());
+        let owner = Owner::new(&attached.audience, call.caller(), call.tenant());
+        let record = TaskRecord::new(id, owner, flow, call.tool(), revision, Timestamp::from_millis(0));
+        // Where no task is allowed none is created, and one that there is is told.
+        match inner.store.create(NewTask { record, call: Vec::new(), entries: None }, 0).await {
+            Err(StoreError::Full) => Ok(()),
+            Ok(known) => {
+                tracing::info!(id = %known.record.id, "a call that is a task already came from a client without tasks");
+                Err(is_task_already(revision))
+            }
+            Err(error) => Err(Inner::store_failed(&error)),
         }
     }
 
@@ -121,10 +146,22 @@ pub(crate) fn declares_tasks(capabilities: &ClientCapabilities) -> bool {
 
 /// What a client is told that did not declare the extension.
 pub(crate) fn undeclared() -> ProtocolError {
+    lacking_extension("The client did not declare what this request needs")
+}
+
+fn lacking_extension(reason: &str) -> ProtocolError {
     let mut lacking = ClientCapabilities::default();
     lacking.extensions.get_or_insert_default().insert(extension::NAME.to_owned(), JsonObject::default());
-    let text = format!("The client did not declare what this request needs: extensions[\"{}\"]", extension::NAME);
+    let text = format!("{reason}: extensions[\"{}\"]", extension::NAME);
     ErrorObject::with_data(text, &MissingCapabilityData::new(lacking)).into()
+}
+
+/// What a client is told that cannot have the task which its call is.
+fn is_task_already(revision: Revision) -> ProtocolError {
+    if revision.has(Feature::TasksExtension) {
+        return lacking_extension("This call is a task already, and the client did not declare what its handle needs");
+    }
+    ProtocolError::invalid_params("This call is a task already: say in `task` that you follow it")
 }
 
 fn required(revision: Revision) -> ProtocolError {

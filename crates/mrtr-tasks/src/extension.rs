@@ -60,11 +60,17 @@ impl Extension for Tasks {
     }
 
     fn wants(&self, call: &OfferedCall<'_>) -> bool {
-        !matches!(Self::begins_as_task(call), Ok(false))
+        !matches!(Self::begins_as_task(call), Ok(false)) || Self::flow_beside_task(call).is_some()
     }
 
     async fn take_over(&self, call: &OfferedCall<'_>) -> Result<Option<Json>, ProtocolError> {
-        if Self::begins_as_task(call)? { self.create(call).await.map(Some) } else { Ok(None) }
+        if Self::begins_as_task(call)? {
+            return self.create(call).await.map(Some);
+        }
+        if let Some(flow) = Self::flow_beside_task(call) {
+            self.refuse_beside_task(call, flow).await?;
+        }
+        Ok(None)
     }
 
     fn may_become_task(&self, call: &OfferedCall<'_>) -> bool {

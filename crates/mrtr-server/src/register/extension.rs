@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use async_trait::async_trait;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
-use mrtr_state::{FlowProgress, Sealer};
+use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
 use crate::engine::RunReport;
@@ -223,6 +223,11 @@ impl<'a> OfferedCall<'a> {
     /// On whose behalf.
     pub fn tenant(&self) -> Option<&'a str> {
         self.tenant
+    }
+
+    /// The flow that the call goes on with. There is none in its first round, which carries no state.
+    pub fn resumed_flow(&self) -> Option<FlowId> {
+        self.flow.known().filter(|progress| progress.round() > 1).map(|progress| progress.flow())
     }
 
     /// The call, to be run now, later or again.

@@ -141,6 +141,58 @@ async fn tk_9_for_a_client_that_cannot_have_a_task_it_goes_on_in_place() {
     }
 }
 
+/// In place it would do again what the task has done, since its state is older than the task's journal.
+#[tokio::test(start_paused = true)]
+async fn tk_9_a_retry_by_a_client_that_cannot_have_the_task_runs_nothing_beside_it() {
+    for revision in Revision::MODERN {
+        let outside = Outside::default();
+        let site = Site::of(moving(&outside));
+        let first = begin(&site.speaking(revision), revision).await;
+        let second = first.clone().accept("first", named("Ada")).send().await;
+        let call = second.clone().accept("last", named("Lovelace")).send().await;
+        let task = site.started(site.speaking(revision), revision, call.response());
+        task.until_asked(&["street"]).await;
+        for (asked, key) in [(&second, "last"), (&first, "first")] {
+            let said = retry_in_place(&site, revision, asked, key).await;
+            let code = if revision == Revision::Published { -32021 } else { -32602 };
+            assert_eq!(said["error"]["code"], code, "{said}");
+            assert!(said["error"]["message"].as_str().unwrap().contains("is a task already"), "{said}");
+            if revision == Revision::Published {
+                let needed = &said["error"]["data"]["requiredCapabilities"]["extensions"];
+                assert!(needed["io.modelcontextprotocol/tasks"].is_object(), "{said}");
+            }
+        }
+        assert_eq!(outside.all(), ["look up", "ship"], "nothing is done again");
+        task.accept("street", named("St James's")).await;
+        assert_eq!(task.text().await, "Ada Lovelace of St James's");
+        let said = retry_in_place(&site, revision, &second, "last").await;
+        assert!(said["error"].is_object(), "nor when it has ended: {said}");
+        assert_eq!(outside.all(), ["look up", "ship"]);
+    }
+}
+
+/// Answers what was asked as a client that cannot have a task.
+async fn retry_in_place(site: &Site, revision: Revision, asked: &Conversation, key: &str) -> Value {
+    let state = &asked.response()["result"]["requestState"];
+    let answer = json!({ key: { "action": "accept", "content": named("Lovelace") } });
+    let params = json!({ "name": "tool", "arguments": {}, "requestState": state, "inputResponses": answer });
+    Client::new(&site.server).speaking(revision).request("tools/call", params).await.response().clone()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_cannot_say_whether_there_is_a_task_lets_nothing_run_beside_it() {
+    let (outside, store) = (Outside::default(), Faulty::over(memory()));
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [moving(&outside)]);
+    let first = begin(&site.client(), Revision::Published).await;
+    store.fault("create", Fault::Fails, 1);
+    let said = retry_in_place(&site, Revision::Published, &first, "first").await;
+    assert_eq!(said["error"]["code"], -32603, "{said}");
+    assert_eq!(outside.all(), [""; 0]);
+    let said = retry_in_place(&site, Revision::Published, &first, "first").await;
+    assert!(said["result"]["inputRequests"]["last"].is_object(), "there is none: {said}");
+    assert_eq!(site.tasks.view(None, 9).await.unwrap(), [], "and to ask for it makes none");
+}
+
 #[tokio::test(start_paused = true)]
 async fn tk_21_into_task_waits_while_a_question_is_open() {
     for revision in Revision::MODERN {

@@ -53,7 +53,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_client::Limits::url_pause", time(limits.url_pause), &[(CLIENT, "{} before a URL is shown again"), (LIMITS, "as much as a half. {} by default")]),
         row("mrtr_client::Limits::exchange", time(limits.exchange), &[(CLIENT, "{} for each exchange"), (LIMITS, "the server may take. {} by default")]),
         row("mrtr_client::Limits::probe", time(limits.probe), &[(CLIENT, "{} for a probe over stdio"), (LIMITS, "answered before it. {} by default")]),
-        row("mrtr_client::Limits::questions", count(limits.questions), &[(CLIENT, "{} questions at once"), (LIMITS, "ask for at once. {} by default")]),
+        row("mrtr_client::Limits::questions", count(limits.questions), &[(CLIENT, "{} questions at once"), (LIMITS, "ask for in one round. {} by default")]),
         row("mrtr_client::Limits::state_bytes", bytes(limits.state_bytes), &[(CLIENT, "{} of state"), (LIMITS, "state that is taken, in bytes. {} by default")]),
         row("mrtr_client::Limits::reply_bytes", bytes(limits.reply_bytes), &[(CLIENT, "{} of reply"), (LIMITS, "reply that is taken, in bytes. {} by default")]),
         row("mrtr_client::Limits::poll_interval", time(limits.poll_interval), &[(LIMITS, "whose server does not say. {} by default")]),

@@ -158,9 +158,11 @@ impl<'a> Supervised<'a> {
 
     fn restart(&mut self) {
         for worker in &mut self.workers {
-            if worker.is_gone() {
+            while worker.is_gone() {
                 self.deaths += 1;
-                *worker = self.place.worker(self.tools);
+                if let Some(started) = self.place.try_worker(self.tools) {
+                    *worker = started;
+                }
             }
         }
     }

@@ -45,6 +45,12 @@ impl Place {
 
     /// Starts a worker that serves these tools, and waits until it listens.
     pub(crate) fn worker(&self, tools: &str) -> Worker {
+        self.try_worker(tools).expect("it says where it listens")
+    }
+
+    /// Starts a worker that serves these tools. `None` if it ends before it listens, as one does that finds a task which
+    /// ends its process.
+    pub(crate) fn try_worker(&self, tools: &str) -> Option<Worker> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_chaos"));
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         command.args(["worker", "--keys", KEYS, "--tools", tools, "--poll-ms", "50"]);
@@ -58,8 +64,11 @@ impl Place {
         let mut process = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let url = line.trim().strip_prefix("listening on ").expect("it says where it listens");
-        Worker { process, client: client(url) }
+        let Some(url) = line.trim().strip_prefix("listening on ") else {
+            process.wait().unwrap();
+            return None;
+        };
+        Some(Worker { process, client: client(url) })
     }
 
     /// Sets the clock of the store forward, for all workers.

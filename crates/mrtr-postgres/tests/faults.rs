@@ -1,6 +1,12 @@
 //! What goes wrong with a database, on a real server: connections cut, restarts, no room, the wrong server or schema.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
+#[path = "faults/interrupted.rs"]
+mod interrupted;
+#[path = "../../mrtr-tasks/tests/tasks/support.rs"]
+#[allow(dead_code, reason = "other tests of tasks need more of it")]
+mod site;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;

@@ -98,7 +98,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_state::Lifetimes::flow", time(lifetimes.flow), &[(GUIDE, "rounds and {}, and a client has"), (GUIDE, "has ended: {} after the deployment"), (STATE, "a flow for {}"), (LIFETIMES, "from its first round. {} by default"), (SECURITY, "{} after its flow began"), (FORMAT, "a state, {} and")]),
         row("mrtr_state::Lifetimes::rounds", count(lifetimes.rounds), &[(GUIDE, "A call has {} rounds"), (STATE, "{} rounds;"), (LIFETIMES, "a flow may have. {} by default"), (SECURITY, "after {} rounds"), (FORMAT, "{} rounds a flow by default")]),
         row("mrtr_state::ALLOWED_SKEW", time(mrtr_state::ALLOWED_SKEW), &[(GUIDE, "Clocks may differ by {}.")]),
-        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(GUIDE, "A state has {}:"), (FORMAT, "at most {} by default")]),
+        row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(GUIDE, "A state has {} of text"), (FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
         row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others are refused. {} by default")]),
@@ -135,6 +135,6 @@ pub(crate) fn consequences() -> Vec<Row> {
     vec![
         row("what bodies take at most", bytes(Endpoint::DEFAULT_BODY_BUDGET + uncounted), &[(HTTP, " {} by default. What a handler makes of them")]),
         row("the largest bodies in a budget", count(Endpoint::DEFAULT_BODY_BUDGET / Endpoint::DEFAULT_BODY_LIMIT), &[(ENDPOINT, "{} of the largest bodies")]),
-        row("how long an entry outlives its token", time(2 * mrtr_state::ALLOWED_SKEW), &[(STATE, "kept until {} after its token has expired"), (FORMAT, "until {} after the token has expired"), (FORMAT, "until {} after the token's expiry")]),
+        row("how long an entry outlives its token", time(2 * mrtr_state::ALLOWED_SKEW), &[(STATE, "kept until {} after its token has expired"), (FORMAT, "until {} after the token has expired")]),
     ]
 }

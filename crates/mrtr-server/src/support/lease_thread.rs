@@ -25,6 +25,13 @@ use std::time::{Duration, Instant};
 pub struct LeaseThread<K>(Arc<Shared<K>>);
 
 /// Renews these leases, waiting for as long as that takes, and says of each how it went.
+///
+/// ```
+/// use mrtr_server::extend::{RenewAll, Renewal};
+///
+/// let mut renew_all: RenewAll<u64> = Box::new(|ids| ids.iter().map(|_| Renewal::Renewed).collect());
+/// assert_eq!(renew_all(&[1, 2]).len(), 2);
+/// ```
 pub type RenewAll<K> = Box<dyn FnMut(&[K]) -> Vec<Renewal> + Send>;
 
 /// How the renewal of a lease went.

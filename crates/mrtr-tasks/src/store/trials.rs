@@ -132,4 +132,10 @@ const LONGEST_WAIT: Duration = Duration::from_mins(5);
 /// How long leases of other instances may be: a lease whose end is further off is one that the clock was set back under.
 const LONGEST_OTHER_LEASE: Duration = Duration::from_mins(5);
 /// For stores: how many tasks on trial are looked at at once.
+///
+/// ```
+/// use mrtr_tasks::store::TRIALS_AT_ONCE;
+///
+/// assert_eq!(TRIALS_AT_ONCE, 16);
+/// ```
 pub const TRIALS_AT_ONCE: usize = 16;

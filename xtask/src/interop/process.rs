@@ -1,9 +1,11 @@
 //! Processes: a client that has a minute, and a server that is gone when its value is.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -38,7 +40,7 @@ pub(super) struct Served {
 impl Served {
     /// Starts a server by this command, which is told its address, and waits until it listens.
     pub(super) fn start(said: PathBuf, command: impl FnOnce(SocketAddr) -> Command) -> Result<Self> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let address = unused_address()?;
         let mut command = command(address);
         let file = File::create(&said)?;
         command.stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
@@ -77,6 +79,18 @@ impl Drop for Served {
         // It may be gone already, which is as well.
         let _ = self.process.kill();
         let _ = self.process.wait();
+    }
+}
+
+/// An address of this machine that nothing listens at, and that was not given out before: servers start beside each
+/// other, and the port of one that is not up yet is free for the next.
+fn unused_address() -> Result<SocketAddr> {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        if GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(address.port()) {
+            return Ok(address);
+        }
     }
 }
 

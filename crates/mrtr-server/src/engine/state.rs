@@ -274,7 +274,7 @@ impl Run {
         };
         state.journal.carry_unsealed(room, |key| open.contains_key(key));
         if !open.is_empty() {
-            state.has_room_to_ask();
+            state.ensure_room_to_ask();
         }
         let next_look = state.visits().min_by_key(|look| look.pause);
         let decisions = open.values().filter_map(|question| question.look_again);
@@ -520,7 +520,7 @@ impl State {
         if self.unsealed != Unsealed::Used {
             return true;
         }
-        if self.has_room_to_ask() {
+        if self.ensure_room_to_ask() {
             self.ending = Some(Ending::Yielded);
         }
         false
@@ -564,9 +564,9 @@ impl State {
         }
     }
 
-    /// Whether a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
+    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
     /// more: nothing has to carry it.
-    fn has_room_to_ask(&mut self) -> bool {
+    fn ensure_room_to_ask(&mut self) -> bool {
         let excess = self.answers_in_excess();
         let has_room = excess.is_none();
         if let Some(failure) = excess {
@@ -575,9 +575,9 @@ impl State {
         has_room
     }
 
-    /// Whether there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
+    /// Makes sure that there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
     /// cannot be kept would be done again.
-    fn has_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
+    fn ensure_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
         let usable = self.limit.usable();
         if self.size <= usable {
             return true;

@@ -95,7 +95,7 @@ impl Run {
                 None => return Poll::Pending,
                 Some(Admission::To(_)) if !state.checkpoint_unsealed() => Admission::Park,
                 Some(Admission::To(_))
-                    if !state.journal.gave_keys() && !state.has_room_to_begin(|| format!("key `{name}`")) =>
+                    if !state.journal.gave_keys() && !state.ensure_room_to_begin(|| format!("key `{name}`")) =>
                 {
                     Admission::Park
                 }
@@ -166,7 +166,7 @@ impl Run {
         } else {
             state.check_size("entry", PROGRESS, size, freed);
         }
-        if state.ending.is_none() && self.context.sheds(state.journal.sheds()) && state.has_room_to_ask() {
+        if state.ending.is_none() && self.context.sheds(state.journal.sheds()) && state.ensure_room_to_ask() {
             crate::support::metrics::shed();
             let times = state.journal.count_shed();
             self.tell(state, |entries| entries.push_count("", EntryKind::Shed, times));
@@ -214,7 +214,7 @@ impl State {
         let recorded = self.recorded_step(name);
         // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
         let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
-        if begins && !self.has_room_to_begin(|| format!("step `{name}`")) {
+        if begins && !self.ensure_room_to_begin(|| format!("step `{name}`")) {
             return StepStart::Park;
         }
         match recorded {

@@ -6,6 +6,7 @@ pub(crate) mod caller;
 pub(crate) mod causes;
 pub(crate) mod changes;
 pub(crate) mod clock;
+pub(crate) mod cooperative;
 pub(crate) mod echo;
 pub(crate) mod hex;
 pub(crate) mod lease_thread;

@@ -9,6 +9,7 @@ use super::contained::{Contained, Panicked};
 use super::outbox::Batch;
 use super::sink::SinkError;
 use super::state::Run;
+use super::pace::poll_apart;
 
 /// Hands entries to the sink, one batch at a time.
 #[derive(Default)]
@@ -36,7 +37,7 @@ impl Recorder {
             })));
         }
         let Some(Recording(recording)) = &mut self.0 else { return Poll::Pending };
-        match recording.as_mut().poll(cx) {
+        match poll_apart(recording.as_mut(), cx) {
             Poll::Ready((batch, kept)) => {
                 self.0 = None;
                 run.batch_ended(&batch, kept);

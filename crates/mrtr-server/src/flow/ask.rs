@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mrtr_schema::InputRequest;
@@ -429,6 +429,7 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
             AskingState::Open(hold) if !self.ask.run.polled(hold) => {}
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
+        ready!(self.ask.run.poll_give_way(cx));
         match self.ask.evaluate() {
             Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),
             Progress::Open(hold) => {

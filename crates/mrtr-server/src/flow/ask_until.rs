@@ -122,6 +122,7 @@ where
 {
     async fn take(mut self) -> Result<I::Response, FlowError> {
         let (run, fingerprint) = (self.run, Fingerprint::of(&self.question));
+        run.give_way().await;
         let found = run.evaluate(&self.key, fingerprint.identity, true);
         match found {
             Evaluation::Park => return pending().await,

@@ -175,6 +175,7 @@ where
 {
     async fn take(mut self) -> Result<(), FlowError> {
         let run: &Run = &self.ask.flow.run;
+        run.give_way().await;
         let fingerprint = Fingerprint::of(&self.ask.question);
         let found = run.evaluate(&self.ask.key, fingerprint.identity, UrlQuestion::NEEDS_STATE);
         match found {

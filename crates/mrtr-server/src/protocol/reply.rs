@@ -12,6 +12,8 @@ use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, InRevision, RequestId, Revision};
 use tokio::sync::mpsc;
 
+use crate::support::cooperative::poll_cooperatively;
+
 /// What a server answers.
 ///
 /// ```
@@ -198,7 +200,7 @@ impl Stream for ReplyStream {
     type Item = String;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        self.0.poll_next_unpin(cx)
+        poll_cooperatively(&mut self.0, cx)
     }
 }
 

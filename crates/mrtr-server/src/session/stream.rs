@@ -13,6 +13,7 @@ use futures_util::stream::{self, BoxStream};
 use tokio::sync::Notify;
 
 use super::memory::{Full, Share};
+use crate::support::cooperative::poll_cooperatively;
 
 /// One event of a stream.
 ///
@@ -86,7 +87,7 @@ impl Stream for SessionStream {
     type Item = SessionEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SessionEvent>> {
-        self.0.poll_next_unpin(cx)
+        poll_cooperatively(&mut self.0, cx)
     }
 }
 

@@ -20,6 +20,8 @@ mod log;
 mod properties;
 #[path = "sessions/resuming.rs"]
 mod resuming;
+#[path = "sessions/spinning.rs"]
+mod spinning;
 #[path = "sessions/tools.rs"]
 mod tools;
 #[path = "sessions/urls.rs"]

@@ -8,6 +8,7 @@ pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod cooperative;
 pub(crate) mod echo;
+pub(crate) mod fair;
 pub(crate) mod hex;
 pub(crate) mod lease_thread;
 pub(crate) mod metrics;

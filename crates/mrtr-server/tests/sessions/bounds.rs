@@ -93,7 +93,7 @@ async fn an_unused_session_of_ones_own_makes_way_and_never_one_in_use_or_another
 }
 
 #[tokio::test]
-async fn an_idle_session_of_another_caller_never_makes_way() {
+async fn an_idle_session_makes_way_for_a_caller_below_its_share_if_its_own_has_more() {
     let limits = SessionLimits { sessions: 3, sessions_of_caller: 2, ..SessionLimits::default() };
     let clock = FixedClock::default();
     let server = server(limits, &clock);
@@ -105,10 +105,12 @@ async fn an_idle_session_of_another_caller_never_makes_way() {
     let bob = open("bob").await.unwrap();
     let first = open("ann").await.unwrap();
     let second = open("ann").await.unwrap();
-    assert!(open("cid").await.is_none(), "there are as many as there may be, and none is Cid's");
+    let cid = open("cid").await.unwrap();
+    assert!(!first.end(), "of Ann's, who has most, the older one made way");
+    assert!(open("dan").await.is_none(), "none has more than its share now");
     let third = open("ann").await.unwrap();
-    assert!(!first.end(), "of Ann's own, the older one made way");
-    assert!(second.end() && third.end() && bob.end());
+    assert!(!second.end(), "of Ann's own, the older one made way");
+    assert!(third.end() && bob.end() && cid.end());
 }
 
 #[tokio::test]

@@ -12,6 +12,8 @@ mod cancelling;
 mod client;
 #[path = "sessions/eras.rs"]
 mod eras;
+#[path = "sessions/fairness.rs"]
+mod fairness;
 #[path = "sessions/listening.rs"]
 mod listening;
 #[path = "log/mod.rs"]

@@ -265,4 +265,4 @@ impl Identity {
 
 const MOST_NAMES: usize = SubscriptionFilter::MOST_NAMES;
 /// What a subscription takes besides the names of what it is told of: about what was measured.
-const PER_SUBSCRIPTION: usize = 2048;
+const PER_SUBSCRIPTION: usize = 1024;

@@ -3,6 +3,7 @@
 use mrtr_client::Limits;
 use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_postgres::PostgresOptions;
+use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::{Builder, SessionLimits};
 use mrtr_state::{Lifetimes, MemorySingleUse};
@@ -83,6 +84,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
         row("mrtr_http::HttpTransport::SESSION_ID_BYTES", bytes(HttpTransport::SESSION_ID_BYTES), &[(HTTP, "may have {} (`HttpTransport::SESSION_ID_BYTES`)")]),
         row("mrtr_http::HttpTransport::RESUME_FAILURES", count(HttpTransport::RESUME_FAILURES), &[(HTTP, "failed {} times in a row (`HttpTransport::RESUME_FAILURES`)")]),
+        row("mrtr_schema::MOST_MEMBERS", count(mrtr_schema::MOST_MEMBERS), &[]),
+        row("mrtr_schema::subscriptions::SubscriptionFilter::MOST_NAMES", count(SubscriptionFilter::MOST_NAMES), &[]),
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),

@@ -126,7 +126,7 @@ async fn refuses_what_has_too_many_members(server: &Server) {
         assert_eq!(error["code"], -32602, "{error}");
         assert!(error["message"].as_str().unwrap().contains("1024"), "{error}");
     };
-    for many in [MOST_MEMBERS + 1, 380_000] {
+    for many in [MOST_MEMBERS + 1, 50_000] {
         for capabilities in [
             format!(r#"{{"experimental":{}}}"#, members(many)),
             members(many),
@@ -143,7 +143,7 @@ async fn refuses_what_has_too_many_members(server: &Server) {
             is_refused(&server.handle(message.into(), Context::new()).await.last().await.unwrap());
         }
     }
-    for filter in [filter(1025, 0), filter(0, 1025), filter(512, 513), filter(500_000, 0)] {
+    for filter in [filter(1025, 0), filter(0, 1025), filter(512, 513), filter(50_000, 0)] {
         is_refused(&subscribe(server, &filter).await.unwrap_err().to_string());
     }
     assert_eq!(server.sessions().open(), open_before);

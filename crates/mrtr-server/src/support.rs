@@ -7,6 +7,7 @@ pub(crate) mod causes;
 pub(crate) mod changes;
 pub(crate) mod clock;
 pub(crate) mod echo;
+pub(crate) mod fair;
 pub(crate) mod hex;
 pub(crate) mod lease_thread;
 pub(crate) mod metrics;

@@ -24,3 +24,4 @@ mod statuses;
 mod streams;
 mod subscriptions;
 mod tools;
+mod unread;

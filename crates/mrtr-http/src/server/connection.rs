@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 
 use super::link::Link;
 use super::mounts::Mounts;
+use super::peer::Peer;
 use super::pieces::{PIECE, Pieces};
 use super::reader::Reader;
 use super::respond::UnreadBody;
@@ -22,6 +23,7 @@ use super::timeouts::Timeouts;
 /// Serves a connection until it closes. The watcher has it end after the request that runs, once the server stops.
 pub(super) async fn serve_connection(stream: TcpStream, mounts: Arc<Mounts>, timeouts: Timeouts, watcher: Watcher) {
     let _ = stream.set_nodelay(true);
+    let address = stream.peer_addr().ok().map(|address| address.ip());
     let link = Arc::new(Link::default());
     let io = TokioIo::new(TimeoutStream::new(stream, timeouts.write, Arc::clone(&link)));
     let service = {
@@ -30,7 +32,7 @@ pub(super) async fn serve_connection(stream: TcpStream, mounts: Arc<Mounts>, tim
             link.begin();
             let (mounts, link) = (Arc::clone(&mounts), Arc::clone(&link));
             async move {
-                let response = mounts.respond(request).await;
+                let response = mounts.respond(request, Peer { address, link: Some(&link) }).await;
                 link.set_unread_body(response.extensions().get::<UnreadBody>().is_some());
                 Ok::<_, Infallible>(response.map(|body| Pieces::new(body, Reader::current())))
             }
@@ -58,6 +60,7 @@ pub(super) async fn serve_connection(stream: TcpStream, mounts: Arc<Mounts>, tim
 fn protocols(header_timeout: Duration, streams: StreamExecutor) -> auto::Builder<StreamExecutor> {
     let mut builder = auto::Builder::new(streams);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_BYTES as usize);
+    builder.http1().max_headers(MAX_HEADERS);
     builder.http2().timer(TokioTimer::new()).keep_alive_interval(header_timeout).max_header_list_size(HEAD_BYTES);
     builder.http2().initial_connection_window_size(HTTP2_WINDOW).initial_stream_window_size(HTTP2_WINDOW);
     builder.http2().max_send_buf_size(PIECE);
@@ -72,6 +75,9 @@ async fn no_request_within(timeout: Duration, link: &Link) {
         std::future::pending::<()>().await;
     }
 }
+
+/// How many headers a request may have.
+pub(super) const MAX_HEADERS: usize = 100;
 
 /// The size of a head.
 pub(super) const HEAD_BYTES: u32 = 64 << 10;

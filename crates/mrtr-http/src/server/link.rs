@@ -1,5 +1,6 @@
 //! What the parts of one connection tell each other: its socket, its requests, and its streams.
 
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -7,6 +8,8 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
+use super::accounts::{Accounts, Pools};
+use super::authenticate::Identity;
 use super::reader::Reader;
 
 /// What the parts of one connection tell each other.
@@ -14,6 +17,8 @@ use super::reader::Reader;
 pub(super) struct Link {
     has_begun: AtomicBool,
     has_unread_body: AtomicBool,
+    /// Those of the last caller: most connections have but one.
+    accounts: Mutex<Option<Arc<Accounts>>>,
     /// The streams of HTTP/2 that are over, and the last pieces of which may still be in memory.
     ended: Mutex<Vec<Ended>>,
     /// Told when there is one again.
@@ -47,6 +52,15 @@ impl Link {
     /// Whether the client may still be sending.
     pub(super) fn has_unread_body(&self) -> bool {
         self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    /// The accounts of the caller of a request.
+    pub(super) fn accounts(&self, pools: &Arc<Pools>, caller: &Identity, address: Option<IpAddr>) -> Arc<Accounts> {
+        let mut last = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(accounts) if accounts.are_of(pools, caller, address) => Arc::clone(accounts),
+            _ => Arc::clone(last.insert(Arc::new(Accounts::new(pools, caller, address)))),
+        }
     }
 
     /// Closes the connection.

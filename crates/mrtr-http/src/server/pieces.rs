@@ -24,7 +24,7 @@ impl Pieces {
     /// A body for this reader of HTTP/2; as it is, if there is none.
     pub(super) fn new(body: ResponseBody, reader: Option<Arc<Reader>>) -> Self {
         if let Some(reader) = reader.as_ref().filter(|_| !body.is_end_stream()) {
-            reader.offer_piece();
+            reader.begin(body.withdrawal());
         }
         Self { body, rest: Bytes::new(), reader }
     }

@@ -1,7 +1,10 @@
 //! Who reads a stream of HTTP/2, as far as its body can tell.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::Context;
+
+use super::withdrawal::Withdrawal;
 
 /// Who reads a stream of HTTP/2, as far as its body can tell: it is asked for the next piece as soon as the client has
 /// made room for it.
@@ -9,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 pub(super) struct Reader {
     pieces: AtomicUsize,
     is_awaited: AtomicBool,
+    withdrawal: OnceLock<Option<Arc<Withdrawal>>>,
 }
 
 tokio::task_local! {
@@ -26,7 +30,19 @@ impl Reader {
         READER.sync_scope(Arc::clone(self), poll)
     }
 
-    /// Notes that there is a piece for it, or that there may be one as soon as it asks.
+    /// Notes that there is a body for it, which may be told to end.
+    pub(super) fn begin(&self, withdrawal: Option<Arc<Withdrawal>>) {
+        let _ = self.withdrawal.set(withdrawal);
+        self.is_awaited.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the body is to end now, read or not.
+    pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
+        let withdrawal = self.withdrawal.get().and_then(Option::as_ref);
+        withdrawal.is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
+    }
+
+    /// Notes that there is a piece for it.
     pub(super) fn offer_piece(&self) {
         self.pieces.fetch_add(1, Ordering::Relaxed);
         self.is_awaited.store(true, Ordering::Relaxed);

@@ -11,13 +11,12 @@ use std::time::Duration;
 
 use mrtr_server::Server;
 use socket2::{Domain, Socket, Type};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::accept::{Shared, accept};
-use super::connection::{HEAD_BYTES, HTTP2_WINDOW};
+use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS};
 use super::endpoint::Endpoint;
 use super::mounts::Mounts;
-use super::permits::permits;
 use super::router::PATH;
 use super::timeouts::Timeouts;
 
@@ -93,7 +92,7 @@ impl Serve {
     /// The size of a head: nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
     /// How many headers a request may have.
-    pub const MAX_HEADERS: usize = 100;
+    pub const MAX_HEADERS: usize = MAX_HEADERS;
     /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
     /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
     pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
@@ -202,7 +201,12 @@ impl Bound {
         let Serve { mounts, runtimes, connections, timeouts } = self.serve;
         let (stop, stopped) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
-        let shared = Shared { mounts: Arc::new(mounts), permits: permits(connections), timeouts, stopped };
+        let shared = Shared {
+            mounts: Arc::new(mounts),
+            permits: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            timeouts,
+            stopped,
+        };
         let address = self.first.local_addr()?;
         shared.mounts.log(address);
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {

@@ -58,7 +58,7 @@ impl<F: Future<Output = ()>> Future for WhileRead<F> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let Self { stream: Some(stream), reader, .. } = &mut *self else { return Poll::Ready(()) };
-        if reader.scope(|| stream.as_mut().poll(cx)).is_ready() {
+        if reader.scope(|| stream.as_mut().poll(cx)).is_ready() || reader.is_withdrawn(cx) {
             return Poll::Ready(());
         }
         self.poll_stalled(cx)

@@ -10,6 +10,7 @@ mod axum_router;
 mod budget;
 mod connections;
 mod detached;
+mod fair;
 mod headers;
 mod hostile;
 mod http2;

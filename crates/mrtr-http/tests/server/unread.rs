@@ -131,7 +131,11 @@ async fn ht_8_streams_that_nobody_reads_give_all_permits_back() {
     }
     let refused = responses.iter().filter(|response| response.status() == 503).count();
     assert_eq!(responses.len(), CONNECTIONS * STREAMS);
-    assert!(refused < 400, "{refused} found no permit");
+    let most = Endpoint::DEFAULT_CONCURRENCY * 3 / 4;
+    assert!(
+        CONNECTIONS * STREAMS - refused >= most,
+        "they have all that one caller may have, {refused} found no permit"
+    );
     until("all runs have ended", || runs.count() == 0).await;
     assert_eq!(site.answer(&hello()).await.status, 200, "others are served");
     for response in responses.into_iter().filter(|response| response.status() == 200) {

@@ -33,6 +33,7 @@ mod status;
 mod stream_executor;
 mod timeout_stream;
 mod timeouts;
+mod waiting_connections;
 mod withdrawal;
 
 pub use authenticate::{Authenticator, Challenge, Identity};

@@ -8,8 +8,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::Watcher;
-use tokio::net::TcpStream;
 
+use super::accept::Accepted;
 use super::link::Link;
 use super::mounts::Mounts;
 use super::peer::Peer;
@@ -21,20 +21,24 @@ use super::timeout_stream::TimeoutStream;
 use super::timeouts::Timeouts;
 
 /// Serves a connection until it closes. The watcher has it end after the request that runs, once the server stops.
-pub(super) async fn serve_connection(stream: TcpStream, mounts: Arc<Mounts>, timeouts: Timeouts, watcher: Watcher) {
+pub(super) async fn serve_connection(
+    Accepted { stream, address, place }: Accepted,
+    mounts: Arc<Mounts>,
+    timeouts: Timeouts,
+    watcher: Watcher,
+) {
     let _ = stream.set_nodelay(true);
-    let address = stream.peer_addr().ok().map(|address| address.ip());
-    let link = Arc::new(Link::default());
+    let link = Link::new(place);
     let io = TokioIo::new(TimeoutStream::new(stream, timeouts.write, Arc::clone(&link)));
     let service = {
         let link = Arc::clone(&link);
         service_fn(move |request| {
-            link.begin();
+            let answering = link.begin();
             let (mounts, link) = (Arc::clone(&mounts), Arc::clone(&link));
             async move {
-                let response = mounts.respond(request, Peer { address, link: Some(&link) }).await;
+                let response = mounts.respond(request, Peer { address: Some(address), link: Some(&link) }).await;
                 link.set_unread_body(response.extensions().get::<UnreadBody>().is_some());
-                Ok::<_, Infallible>(response.map(|body| Pieces::new(body, Reader::current())))
+                Ok::<_, Infallible>(response.map(|body| Pieces::new(body, Reader::current(), answering)))
             }
         })
     };
@@ -50,9 +54,11 @@ pub(super) async fn serve_connection(stream: TcpStream, mounts: Arc<Mounts>, tim
             tracing::debug!("a connection was closed: no request came in time");
         }
         () = link.closed(timeouts.write) => {
-            tracing::debug!("a connection was closed: its client does not read");
+            tracing::debug!("a connection was closed: its client does not read, or it made way for another");
         }
+        () = link.make_way_while_idle() => {}
     }
+    link.leave();
 }
 
 /// Both protocols, within the limits for what is read before a request has its permit, and for what is not read of a

@@ -1,21 +1,30 @@
 //! What the parts of one connection tell each other: its socket, its requests, and its streams.
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use mrtr_server::transport::Holding;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::accounts::{Accounts, Pools};
 use super::authenticate::Identity;
 use super::reader::Reader;
 
 /// What the parts of one connection tell each other.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Link {
-    has_begun: AtomicBool,
+    /// The place of the connection among those that are served, until it closes.
+    place: Mutex<Option<Holding>>,
+    is_offered: AtomicBool,
+    /// Told when it no longer is.
+    resumed: Notify,
+    /// How many requests have come.
+    requests: AtomicUsize,
+    /// How many of them are being answered.
+    active: AtomicUsize,
     has_unread_body: AtomicBool,
     /// Those of the last caller: most connections have but one.
     accounts: Mutex<Option<Arc<Accounts>>>,
@@ -34,14 +43,96 @@ struct Ended {
     reader: Weak<Reader>,
 }
 
+/// A request that is being answered, until its response is done with.
+#[derive(Debug)]
+pub(super) struct Answering(Arc<Link>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Link {
+    /// A connection with its place among those that are served. Until its first request has come, it may make way.
+    pub(super) fn new(place: Holding) -> Arc<Self> {
+        let link = Arc::new(Self {
+            place: Mutex::new(Some(place)),
+            is_offered: AtomicBool::new(false),
+            resumed: Notify::new(),
+            requests: AtomicUsize::new(0),
+            active: AtomicUsize::new(0),
+            has_unread_body: AtomicBool::new(false),
+            accounts: Mutex::default(),
+            ended: Mutex::default(),
+            first_ended: Notify::new(),
+            cut_off: Notify::new(),
+        });
+        link.offer();
+        link
+    }
+
     /// Notes that a request has come.
-    pub(super) fn begin(&self) {
-        self.has_begun.store(true, Ordering::Relaxed);
+    pub(super) fn begin(self: &Arc<Self>) -> Answering {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.active.fetch_add(1, Ordering::SeqCst);
+        if self.is_offered.load(Ordering::SeqCst) {
+            self.resume();
+        }
+        Answering(Arc::clone(self))
     }
 
     pub(super) fn has_begun(&self) -> bool {
-        self.has_begun.load(Ordering::Relaxed)
+        self.requests.load(Ordering::SeqCst) > 0
+    }
+
+    /// Has the connection make way for another caller's while nothing is asked on it.
+    pub(super) async fn make_way_while_idle(self: &Arc<Self>) {
+        let mut requests = 0;
+        loop {
+            if self.is_offered.load(Ordering::SeqCst) {
+                self.resumed.notified().await;
+            }
+            sleep(IDLE).await;
+            let before = std::mem::replace(&mut requests, self.requests.load(Ordering::SeqCst));
+            if before == requests && self.active.load(Ordering::SeqCst) == 0 {
+                self.offer();
+            }
+        }
+    }
+
+    fn offer(self: &Arc<Self>) {
+        let link = Arc::downgrade(self);
+        if let Some(place) = &mut *self.place() {
+            place.offer(move || {
+                if let Some(link) = link.upgrade() {
+                    link.cut_off();
+                }
+            });
+        }
+        self.is_offered.store(true, Ordering::SeqCst);
+        // A request may have come meanwhile, and have seen no offer.
+        if self.active.load(Ordering::SeqCst) > 0 {
+            self.resume();
+        }
+    }
+
+    #[cold]
+    fn resume(&self) {
+        if self.is_offered.swap(false, Ordering::SeqCst) {
+            // If another has it by now, the connection is being closed.
+            let _ = self.place().as_mut().map(Holding::keep);
+            self.resumed.notify_one();
+        }
+    }
+
+    /// Gives its place to others.
+    pub(super) fn leave(&self) {
+        drop(self.place().take());
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<Holding>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes whether the last response was given before its request was read.
@@ -118,6 +209,9 @@ impl Ended {
         self.reader.strong_count() > 0
     }
 }
+
+/// How long nothing is asked on a connection before it may make way.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// How many streams that are over are remembered before the first look at which of them are written.
 const MOST_ENDED: usize = 512;

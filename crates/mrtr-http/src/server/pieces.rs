@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use super::link::Answering;
 use super::reader::Reader;
 use super::response_body::ResponseBody;
 
@@ -18,15 +19,16 @@ pub(super) struct Pieces {
     /// What has not been given of the last frame.
     rest: Bytes,
     reader: Option<Arc<Reader>>,
+    _answering: Answering,
 }
 
 impl Pieces {
     /// A body for this reader of HTTP/2; as it is, if there is none.
-    pub(super) fn new(body: ResponseBody, reader: Option<Arc<Reader>>) -> Self {
+    pub(super) fn new(body: ResponseBody, reader: Option<Arc<Reader>>, answering: Answering) -> Self {
         if let Some(reader) = reader.as_ref().filter(|_| !body.is_end_stream()) {
             reader.begin(body.withdrawal());
         }
-        Self { body, rest: Bytes::new(), reader }
+        Self { body, rest: Bytes::new(), reader, _answering: answering }
     }
 
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {

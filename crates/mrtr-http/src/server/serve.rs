@@ -10,8 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_server::Server;
+use mrtr_server::transport::FairPool;
 use socket2::{Domain, Socket, Type};
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 use super::accept::{Shared, accept};
 use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS};
@@ -126,8 +127,10 @@ impl Serve {
 
     /// Serves this many connections at a time, on all threads together. 16384 by default.
     ///
-    /// Others wait until one closes: in the system's queue, but for the next one of each thread. A process that may
-    /// have fewer files open than that waits in the same way, and says so in the log.
+    /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that have
+    /// less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the address that
+    /// has most are closed. A connection on which nothing was asked for five seconds, or not yet, makes way. A process that
+    /// may have fewer files open than that waits as well, and says so in the log.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most;
@@ -203,7 +206,8 @@ impl Bound {
         let (report, mut reports) = mpsc::unbounded_channel();
         let shared = Shared {
             mounts: Arc::new(mounts),
-            permits: Arc::new(Semaphore::new(connections.min(Semaphore::MAX_PERMITS))),
+            places: FairPool::new(connections),
+            freed: Arc::new(watch::Sender::new(())),
             timeouts,
             stopped,
         };

@@ -241,8 +241,8 @@ async fn ht_8_unread_replies_make_way_over_their_budget() {
     let post = Post::of(&call("large", json!({})));
     let endpoint = Endpoint::anonymous(with_large_replies()).reply_budget(4 * LARGE);
     let site = Site::start(Serve::new(endpoint));
-    let mut greedy = http2_from(&site, GREEDY, 1000).await;
-    let mut modest = http2_from(&site, MODEST, 1000).await;
+    let mut greedy = http2_from(&site, GREEDY, 1 << 16).await;
+    let mut modest = http2_from(&site, MODEST, 1 << 16).await;
     let kept = send(&mut modest, &post).await;
     let mut unread = Vec::new();
     for _ in 0..5 {
@@ -285,4 +285,46 @@ async fn ht_8_on_http2_heads_have_as_few_headers() {
     let with = |more: usize| (0..more).fold(hello(), |post, n| post.with(&format!("x-{n}"), "x"));
     assert_eq!(send(&mut sender, &with(80)).await.status(), 200);
     assert_eq!(send(&mut sender, &with(Serve::MAX_HEADERS + 1)).await.status(), 431);
+}
+
+#[tokio::test]
+async fn ht_8_one_address_does_not_take_all_connections() {
+    let gate = Gate::default();
+    let serve = Serve::new(Endpoint::anonymous(tools::builder(&gate).build().unwrap())).connections(8);
+    let site = Site::start(serve);
+    let mut running = Vec::new();
+    for _ in 0..6 {
+        let mut wire = connect_from(&site, GREEDY).await;
+        wire.send(wait().text()).await;
+        gate.reached().await;
+        running.push(wire);
+    }
+    // These wait, and hold up nobody: some are closed, since so many need not wait.
+    let mut waiting = Vec::new();
+    for _ in 0..100 {
+        let mut wire = connect_from(&site, GREEDY).await;
+        wire.send(hello().text()).await;
+        waiting.push(wire);
+    }
+    for _ in 0..5 {
+        assert_eq!(answer_to(&site, MODEST, &hello()).await.status, 200);
+    }
+    drop(running);
+    assert_eq!(waiting[0].response().await.status, 200, "whoever waited is served as soon as there is a place");
+}
+
+/// Such as those of a client that sends heads which never end.
+#[tokio::test]
+async fn ht_8_connections_without_a_request_make_way() {
+    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).connections(8));
+    let mut silent = Vec::new();
+    for _ in 0..50 {
+        let mut wire = connect_from(&site, GREEDY).await;
+        wire.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-").await;
+        silent.push(wire);
+    }
+    for host in [MODEST, THIRD, GREEDY] {
+        assert_eq!(answer_to(&site, host, &hello()).await.status, 200, "127.0.0.{host}");
+    }
+    silent[0].rest().await;
 }

@@ -28,7 +28,7 @@ pub(super) async fn serve_connection(
     watcher: Watcher,
 ) {
     let _ = stream.set_nodelay(true);
-    let link = Link::new(place);
+    let link = Arc::new(Link::new(place));
     let io = TokioIo::new(TimeoutStream::new(stream, timeouts.write, Arc::clone(&link)));
     let service = {
         let link = Arc::clone(&link);

@@ -54,9 +54,9 @@ impl Drop for Answering {
 }
 
 impl Link {
-    /// A connection with its place among those that are served. Until its first request has come, it may make way.
-    pub(super) fn new(place: Holding) -> Arc<Self> {
-        let link = Arc::new(Self {
+    /// A connection with its place among those that are served.
+    pub(super) fn new(place: Holding) -> Self {
+        Self {
             place: Mutex::new(Some(place)),
             is_offered: AtomicBool::new(false),
             resumed: Notify::new(),
@@ -67,9 +67,7 @@ impl Link {
             ended: Mutex::default(),
             first_ended: Notify::new(),
             cut_off: Notify::new(),
-        });
-        link.offer();
-        link
+        }
     }
 
     /// Notes that a request has come.
@@ -88,16 +86,15 @@ impl Link {
 
     /// Has the connection make way for another caller's while nothing is asked on it.
     pub(super) async fn make_way_while_idle(self: &Arc<Self>) {
-        let mut requests = 0;
+        let (mut requests, mut patience) = (0, FIRST_REQUEST);
         loop {
-            if self.is_offered.load(Ordering::SeqCst) {
-                self.resumed.notified().await;
-            }
-            sleep(IDLE).await;
+            sleep(patience).await;
             let before = std::mem::replace(&mut requests, self.requests.load(Ordering::SeqCst));
             if before == requests && self.active.load(Ordering::SeqCst) == 0 {
                 self.offer();
+                self.resumed.notified().await;
             }
+            patience = IDLE;
         }
     }
 
@@ -209,6 +206,9 @@ impl Ended {
         self.reader.strong_count() > 0
     }
 }
+
+/// How long a connection may take to its first request before it may make way.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 
 /// How long nothing is asked on a connection before it may make way.
 const IDLE: Duration = Duration::from_secs(5);

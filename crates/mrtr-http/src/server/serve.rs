@@ -129,7 +129,7 @@ impl Serve {
     ///
     /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that have
     /// less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the address that
-    /// has most are closed. A connection on which nothing was asked for five seconds, or not yet, makes way. A process that
+    /// has most are closed. A connection on which nothing was asked for five seconds, or nothing in its first second, makes way. A process that
     /// may have fewer files open than that waits as well, and says so in the log.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {

@@ -268,7 +268,8 @@ async fn ht_8_long_heads_take_what_the_budget_says_and_give_it_back() {
         return;
     }
     let (_, without) =
-        measured(usize::MAX, async |address| half_sent(&[("Content-Length: 1000", String::new())], address).await).await;
+        measured(usize::MAX, async |address| half_sent(&[("Content-Length: 1000", String::new())], address).await)
+            .await;
     let enough = without + LEFT;
     for name in ["X-Long", "Mcp-Param-Long"] {
         let head = format!("{name}: {}\r\nContent-Length: 1000", "x".repeat(60_000));
@@ -276,10 +277,12 @@ async fn ht_8_long_heads_take_what_the_budget_says_and_give_it_back() {
         println!("HTTP/1, {name}: {most} bytes at most, {left} bytes left, {without} without");
         assert!(most <= MOST, "{name}: {most} bytes; there may be {MOST}");
         let again = vec![(name, "x".repeat(3900)); 15];
-        let (most, left2) =
-            measured(enough, async |address| half_sent_on_streams(&again, address).await).await;
+        let (most, left2) = measured(enough, async |address| half_sent_on_streams(&again, address).await).await;
         println!("HTTP/2, {name}: {most} bytes at most, {left2} bytes left");
         assert!(most <= MOST, "{name} on HTTP/2: {most} bytes; there may be {MOST}");
-        assert!(left <= enough && left2 <= enough, "{name}: {left} and {left2} are left; without long heads, {without}");
+        assert!(
+            left <= enough && left2 <= enough,
+            "{name}: {left} and {left2} are left; without long heads, {without}"
+        );
     }
 }

@@ -61,6 +61,8 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
                 }
             },
             _ = freed.changed(), if !waiting.is_empty() => {}
+            // Another connection may have become idle, and make way.
+            () = tokio::time::sleep(IDLE_POLL), if !waiting.is_empty() => {}
             // A set keeps what its tasks gave until it is asked for it.
             Some(_) = connections.join_next() => {}
             () = stop_requested(&mut shared.stopped) => break,
@@ -78,7 +80,7 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
         }
     }
     // From here on, the system refuses new connections: a load balancer takes them elsewhere.
-    drop(listener);
+    drop((listener, waiting));
     let drained = tokio::time::timeout(shared.timeouts.shutdown, drain(graceful, &shared.mounts)).await;
     if drained.is_err() {
         tracing::warn!(connections = connections.len(), "what still runs is dropped");
@@ -117,6 +119,9 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 
 /// How long to wait before the next connection is accepted, after one could not be.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+
+/// How often to look whether a connection makes way for one that waits.
+const IDLE_POLL: Duration = Duration::from_millis(100);
 
 /// How often to look whether what runs has come to its end.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

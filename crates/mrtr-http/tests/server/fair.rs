@@ -318,7 +318,7 @@ async fn ht_8_one_address_does_not_take_all_connections() {
 async fn ht_8_connections_without_a_request_make_way() {
     let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).connections(8));
     let mut silent = Vec::new();
-    for _ in 0..50 {
+    for _ in 0..8 {
         let mut wire = connect_from(&site, GREEDY).await;
         wire.send("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-").await;
         silent.push(wire);

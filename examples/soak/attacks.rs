@@ -189,7 +189,8 @@ fn members(count: usize, value: &Value) -> Map<String, Value> {
 
 /// By the first two callers' first connection, once.
 async fn abandon_loop(hostile: &Hostile) {
-    if hostile.number.is_multiple_of(CONNECTIONS_OF_CALLER) && hostile.number < 2 * CONNECTIONS_OF_CALLER
+    if hostile.number.is_multiple_of(CONNECTIONS_OF_CALLER)
+        && hostile.number < 2 * CONNECTIONS_OF_CALLER
         && let Some(session) = hostile.begin_session(&json!({})).await
     {
         hostile.abandon_call(&session, 1, &json!({ "reports": 1_000_000, "pause_ms": 0 })).await;

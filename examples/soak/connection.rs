@@ -145,7 +145,10 @@ impl Http2 {
     }
 
     /// Begins a request, as soon as the server allows another stream; its body is still to be sent.
-    pub(crate) async fn begin(&self, post: &Post) -> Result<(h2::client::ResponseFuture, SendStream<Bytes>), h2::Error> {
+    pub(crate) async fn begin(
+        &self,
+        post: &Post,
+    ) -> Result<(h2::client::ResponseFuture, SendStream<Bytes>), h2::Error> {
         let mut request = Request::post("http://localhost/mcp");
         for (name, value) in &post.headers {
             request = request.header(*name, value);

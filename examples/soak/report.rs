@@ -111,7 +111,10 @@ impl Report {
 /// As Markdown.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "| attack | connections | requests | sent | refused | peak memory | honest refused | honest p99 |")?;
+        writeln!(
+            f,
+            "| attack | connections | requests | sent | refused | peak memory | honest refused | honest p99 |"
+        )?;
         writeln!(f, "|---|---|---|---|---|---|---|---|")?;
         write_row(f, "none (the baseline)", None, self.before, &self.baseline)?;
         for Row { what, sent, peak, honest, .. } in &self.rows {
@@ -138,7 +141,9 @@ impl fmt::Display for Report {
             mebibytes(self.bound()),
             mebibytes(self.stated)
         )?;
-        let when = self.recovered_after.map_or("in vain, we waited".to_owned(), |time| format!("after {:.1} s", time.as_secs_f64()));
+        let when = self
+            .recovered_after
+            .map_or("in vain, we waited".to_owned(), |time| format!("after {:.1} s", time.as_secs_f64()));
         writeln!(
             f,
             "Afterwards ({when}) it has {} MiB and {} descriptors, of {} MiB and {} before.",

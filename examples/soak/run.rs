@@ -124,7 +124,8 @@ async fn recover(server: &ServerProcess, before: Taken, time: Duration) -> Resul
     let began = Instant::now();
     loop {
         let taken = server.taken()?;
-        if taken.resident <= before.resident + Report::MAY_STAY && taken.files <= before.files + Report::FILES_MAY_STAY {
+        if taken.resident <= before.resident + Report::MAY_STAY && taken.files <= before.files + Report::FILES_MAY_STAY
+        {
             return Ok((Some(began.elapsed()), taken));
         }
         if began.elapsed() > time {

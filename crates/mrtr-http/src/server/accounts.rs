@@ -24,7 +24,7 @@ pub(super) struct Pools {
 pub(super) struct Accounts {
     pools: Arc<Pools>,
     owner: Owner,
-    key: CallerKey,
+    key: Arc<CallerKey>,
     requests: Account,
     // Looked up when they are wanted: most requests want no more than to run.
     subscriptions: OnceLock<Account>,
@@ -65,7 +65,7 @@ impl Accounts {
     /// The accounts of a caller: by who it is, or if that is not known by where it calls from.
     pub(super) fn new(pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> Self {
         let owner = Owner::new(identity, address);
-        let key = owner.key();
+        let key = Arc::new(owner.key());
         Self {
             requests: pools.requests.account(&key),
             pools: Arc::clone(pools),
@@ -80,6 +80,11 @@ impl Accounts {
     /// Whether they are this caller's, of these pools.
     pub(super) fn are_of(&self, pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> bool {
         Arc::ptr_eq(&self.pools, pools) && self.owner.is(identity, address)
+    }
+
+    /// The caller that they are of.
+    pub(super) fn key(&self) -> &Arc<CallerKey> {
+        &self.key
     }
 
     /// A permit for a request to run. What the caller itself has waiting makes way for it.

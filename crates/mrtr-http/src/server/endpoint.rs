@@ -310,28 +310,27 @@ impl Endpoint {
         }
         let permit = Permit::new(permit);
         // A round that goes on without its connection is a request that runs, and takes its permit along.
-        let context = self.context(&head, identity).received(arrival).permit(&permit);
-        let size = body.len();
+        let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
         let received = self.server.receive(body, context).await;
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
         let reply = match received {
             Received::Reply(reply) => reply,
             Received::Legacy(message) => return Box::pin(self.answer_legacy(message, &head, charges)).await,
         };
-        let permits = if matches!(reply, Reply::Subscription(_)) {
-            // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
-            // reservation of the body itself is given back with the body.
+        let permits = if let Reply::Subscription(stream) = &reply {
+            // A subscription does not count as a request that runs. The reservation of its body is given back with the
+            // body; what it listens for is kept apart, and counts as it is kept.
             let permit = charges.subscribe(accounts.take_subscription()?);
-            StreamPermits::new(Some(permit), BodyReservation::of(&accounts, size)?)
+            StreamPermits::new(Some(permit), BodyReservation::of(&accounts, stream.kept_bytes())?)
         } else {
             StreamPermits::new(permit.into_inner(), BodyReservation::default())
         };
         Ok(respond(reply, config, permits, charges))
     }
 
-    pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
+    pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity, accounts: &Accounts) -> Context<'h> {
         let revision = self.config.revision;
-        let mut context = Context::new().revision(revision).caller(identity.caller);
+        let mut context = Context::new().revision(revision).account(accounts.key()).caller(identity.caller);
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }

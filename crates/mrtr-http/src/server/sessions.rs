@@ -66,7 +66,7 @@ impl Endpoint {
         head::check_listener(&head.headers, listens)?;
         let identity = config.authenticator.authenticate(head).await.map_err(Rejection::Unauthenticated)?;
         let accounts = peer.accounts(config, head, &identity);
-        let (context, sessions) = (self.context(head, identity), self.server().sessions());
+        let (context, sessions) = (self.context(head, identity, &accounts), self.server().sessions());
         if !listens {
             let mut response = Response::new(ResponseBody::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;

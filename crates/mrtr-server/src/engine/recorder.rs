@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 
 use super::contained::{Contained, Panicked};
 use super::outbox::Batch;
+use super::pace::poll_apart;
 use super::sink::SinkError;
 use super::state::Run;
-use super::pace::poll_apart;
 
 /// Hands entries to the sink, one batch at a time.
 #[derive(Default)]

@@ -4,8 +4,8 @@ use std::pin::Pin;
 use std::task::Context;
 use std::time::Duration;
 
-use super::state::{Run, Unpolled};
 use super::pace::poll_apart;
+use super::state::{Run, Unpolled};
 use crate::support::clock::Clock;
 
 /// How long a handler may leave a step or a check unpolled that was woken.

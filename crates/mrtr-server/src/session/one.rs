@@ -183,7 +183,6 @@ impl Session {
         state.seen + self.limits.idle
     }
 
-
     pub(super) fn level(&self) -> LoggingLevel {
         self.state().level
     }

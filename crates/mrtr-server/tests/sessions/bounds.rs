@@ -252,9 +252,7 @@ async fn between_runs_a_call_holds_nothing_of_its_transport() {
         let permit = held();
         let context = Context::new().permit(&permit);
         match server.receive(message.to_string().into(), context).await {
-            Received::Legacy(message) => {
-                message.answer(Some(&client.session), &HeaderClaim::Missing).await
-            }
+            Received::Legacy(message) => message.answer(Some(&client.session), &HeaderClaim::Missing).await,
             Received::Reply(reply) => panic!("{reply:?}"),
         }
     };

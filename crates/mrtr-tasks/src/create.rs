@@ -34,7 +34,9 @@ impl Tasks {
 
     /// The flow of a call that goes on in place though it may be a task already: its client cannot have one.
     pub(crate) fn flow_beside_task(call: &OfferedCall<'_>) -> Option<FlowId> {
-        if call.tasks() == TaskPolicy::ByFlow && !can_have_task(call) { call.resumed_flow() } else { None }
+        // By both policies the flow may have become a task in another request, which declared tasks.
+        let may_be_task = matches!(call.tasks(), TaskPolicy::ByFlow | TaskPolicy::IfPossible);
+        if may_be_task && !can_have_task(call) { call.resumed_flow() } else { None }
     }
 
     /// Refuses a call whose flow is a task already. Its state is older than the task's journal, so it would do again in

@@ -65,21 +65,32 @@ impl Fleet {
         self.workers.iter().map(|worker| format!("http://127.0.0.1:{}/mcp", worker.port)).collect()
     }
 
-    /// Starts a worker, and waits until it listens.
+    /// Starts a worker, and waits until it listens. It may take up a call that ends its process before it does: then
+    /// another is started.
     fn spawn(&self, port: u16) -> Result<Child> {
+        for _ in 0..MOST_STARTS {
+            let mut process = self.spawn_once(port)?;
+            let mut line = String::new();
+            BufReader::new(process.stdout.take().context("standard output is piped")?).read_line(&mut line)?;
+            if line.starts_with("listening") {
+                return Ok(process);
+            }
+            let status = process.wait()?;
+            if status.signal() != Some(ABORTED) {
+                bail!("a worker did not start: {status}");
+            }
+        }
+        bail!("a worker was ended by calls at each of {MOST_STARTS} starts")
+    }
+
+    fn spawn_once(&self, port: u16) -> Result<Child> {
         let Place { program, store, trace, log } = &self.place;
         let mut command = Command::new(program);
         command.arg("worker").arg("--port").arg(port.to_string()).arg("--keys").arg(KEYS);
         command.arg("--lease-ms").arg(LEASE.as_millis().to_string());
         command.arg("--store").arg(store).arg("--trace").arg(trace).arg("--tools").arg("order,crash");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log.try_clone()?);
-        let mut process = command.spawn().with_context(|| format!("could not start {}", program.display()))?;
-        let mut line = String::new();
-        BufReader::new(process.stdout.take().context("standard output is piped")?).read_line(&mut line)?;
-        if !line.starts_with("listening") {
-            bail!("a worker did not start: {:?}", process.wait()?);
-        }
-        Ok(process)
+        command.spawn().with_context(|| format!("could not start {}", program.display()))
     }
 
     /// Starts workers again that a call has ended. One that ends in another way fails the run.
@@ -146,6 +157,8 @@ fn free_ports() -> Result<[u16; WORKERS]> {
 }
 
 const WORKERS: usize = 3;
+/// A call is set aside after five lost runs, and several may be due at once.
+const MOST_STARTS: usize = 30;
 /// The signal of a process that aborts.
 const ABORTED: i32 = 6;
 /// Short, so that workers often take over from each other.

@@ -225,7 +225,12 @@ impl EnvelopeError {
 }
 
 fn read_id(value: &RawValue) -> Result<RequestId, ReadError> {
-    RequestId::read(value, Revision::default().strict())
+    let id = RequestId::read(value, Revision::default().strict())?;
+    if id.is_too_long() {
+        Err(ReadError::refused(format!("longer than {} bytes", RequestId::MAX_BYTES)))
+    } else {
+        Ok(id)
+    }
 }
 
 /// The members of a message that say what it is.

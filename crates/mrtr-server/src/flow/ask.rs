@@ -429,9 +429,12 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
             AskingState::Open(hold) if !self.ask.run.polled(hold) => {}
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
-        ready!(self.ask.run.poll_give_way(cx));
         match self.ask.evaluate() {
-            Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),
+            Progress::Answered(answered) => {
+                // Not before it is looked at: a question that gave way at its first poll could be dropped unasked.
+                ready!(self.ask.run.poll_give_way(cx));
+                Poll::Ready(M::output(&self.ask.key, answered))
+            }
             Progress::Open(hold) => {
                 self.state = AskingState::Open(hold);
                 Poll::Pending

@@ -125,7 +125,6 @@ impl<T> Future for Racing<'_, T> {
 }
 
 async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>) -> Result<T, FlowError> {
-    run.give_way().await;
     let won = match run.begin_race(&name, slots.len()) {
         RaceStart::Park => return pending().await,
         RaceStart::Closed => return Err(FlowError::Closed),
@@ -155,6 +154,7 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
             return pending().await;
         }
     }
+    run.give_way().await;
     output
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -265,4 +265,45 @@ async fn questions_are_asked_together_however_many_calls_come_before_them() {
     let ran = run(handler, Journal::default(), RunContext::for_tests()).await;
     let Outcome::Waiting(questions) = ran.outcome else { panic!("it asks") };
     assert_eq!(questions.iter().map(|question| &*question.key).collect::<Vec<_>>(), ["first", "second"]);
+}
+
+/// The call at which a loop gives way must not be one that is dropped before it is asked.
+#[tokio::test]
+async fn a_question_is_not_stepped_past_at_the_call_that_gives_way() {
+    let asks: [(&str, fn(&Flow) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>); 4] = [
+        ("a question", |flow| Box::pin(async move { drop(flow.roots("sure").await) })),
+        ("a visit", |flow| {
+            Box::pin(
+                async move { drop(flow.elicit_url("sure", "Go", "https://example.com").until(async || false).await) },
+            )
+        }),
+        ("a decision", |flow| {
+            Box::pin(async move { drop(flow.ask::<Approval>("sure", HashMap::new()).until(async || None).await) })
+        }),
+        ("a race", |flow| Box::pin(async move { drop(flow.race((flow.roots("sure"), flow.roots("or else"))).await) })),
+    ];
+    for (what, ask) in asks {
+        for calls in 100..160 {
+            let done = Arc::new(AtomicBool::new(false));
+            let deleted = Arc::clone(&done);
+            let handler = async move |flow: Flow| {
+                for _ in 0..calls {
+                    flow.progress(1, None, "on").await;
+                }
+                tokio::select! {
+                    biased;
+                    () = ask(&flow) => {}
+                    () = std::future::ready(()) => {}
+                }
+                let delete = async {
+                    deleted.store(true, Ordering::Relaxed);
+                    Ok::<_, Failure>(())
+                };
+                flow.step("delete", delete).await?;
+                Ok::<_, Failure>(())
+            };
+            run(handler, Journal::default(), RunContext::for_tests()).await;
+            assert!(!done.load(Ordering::Relaxed), "{what} was stepped past after {calls} calls");
+        }
+    }
 }

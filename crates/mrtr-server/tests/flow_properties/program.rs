@@ -119,6 +119,7 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
         1 => prop_oneof![Just(Limit::OfTheStep), Just(Limit::AroundIt)].prop_map(Op::TimeOut),
         1 => (any_step(), any::<bool>()).prop_map(|(step, step_first)| Op::Race(step, step_first)),
         1 => Just(Op::Unstable),
+        1 => any_race_that_drops(),
     ];
     let op = leaf.prop_recursive(2, 8, 3, |op| {
         let ops = || prop::collection::vec(op.clone(), 1..3);
@@ -149,6 +150,19 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
         ops.extend(mistake);
         ops
     })
+}
+
+/// A step after a race between a branch that drops a question and waits for another, and one that drops a question and
+/// wins. What the winner passed over may have been first polled when the other's was passed over already.
+fn any_race_that_drops() -> impl Strategy<Value = Op> {
+    (any_ask(), any_ask(), any_ask(), any_step(), any::<bool>()).prop_map(
+        |(dropped, waited_for, passed, step, swaps)| {
+            let waits = vec![Op::Select(dropped, Vec::new()), Op::Ask(waited_for)];
+            let wins = vec![Op::Select(passed, Vec::new())];
+            let race = if swaps { Op::RaceBranches(wins, waits) } else { Op::RaceBranches(waits, wins) };
+            Op::Scope(vec![race, Op::Step(step)])
+        },
+    )
 }
 
 fn any_ask() -> impl Strategy<Value = Ask> {

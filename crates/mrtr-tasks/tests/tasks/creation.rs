@@ -179,6 +179,42 @@ async fn retry_in_place(site: &Site, revision: Revision, asked: &Conversation, k
     Client::new(&site.server).speaking(revision).request("tools/call", params).await.response().clone()
 }
 
+/// A call may be asked in place, and become a task by a retry that declares tasks.
+#[tokio::test(start_paused = true)]
+async fn tk_9_nothing_runs_beside_a_task_that_a_later_round_became_by_the_policy() {
+    for revision in Revision::MODERN {
+        let outside = Outside::default();
+        let made = tool(&outside, async |flow, outside| {
+            let first: Name = flow.elicit("first", "First name?").await?;
+            flow.step("ship", outside.happen("ship")).await?;
+            let street: Name = flow.elicit("street", "Street?").await?;
+            Ok(format!("{} of {}", first.name, street.name))
+        });
+        let site = Site::of(made.tasks(TaskPolicy::IfPossible));
+        let asked = Client::new(&site.server).speaking(revision).call_tool("tool", json!({})).await;
+        asked.expect_asked(&["first"]);
+        let created = answer(&site.speaking(revision), revision, &asked, true).await;
+        let task = site.started(site.speaking(revision), revision, &created);
+        task.until_asked(&["street"]).await;
+        let said = answer(&Client::new(&site.server).speaking(revision), revision, &asked, false).await;
+        assert!(said["error"]["message"].as_str().unwrap_or_default().contains("is a task already"), "{said}");
+        assert_eq!(outside.all(), ["ship"], "nothing is done again");
+        task.accept("street", named("St James's")).await;
+        assert_eq!(task.text().await, "Ada of St James's");
+    }
+}
+
+/// Answers the first question, as a client that wants a task or as one that cannot have one.
+async fn answer(client: &Client, revision: Revision, asked: &Conversation, wants_task: bool) -> Value {
+    let state = &asked.response()["result"]["requestState"];
+    let answers = json!({ "first": { "action": "accept", "content": named("Ada") } });
+    let mut params = json!({ "name": "tool", "arguments": {}, "requestState": state, "inputResponses": answers });
+    if wants_task && revision != Revision::Published {
+        params["task"] = json!({ "ttl": 60_000 });
+    }
+    client.request("tools/call", params).await.response().clone()
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_store_that_cannot_say_whether_there_is_a_task_lets_nothing_run_beside_it() {
     let (outside, store) = (Outside::default(), Faulty::over(memory()));

@@ -1,0 +1,51 @@
+//! What the system says of a process, and on which cores it runs.
+
+use std::fs;
+use std::io;
+
+use anyhow::{Context, Result};
+
+/// The core that the server has; the clients have the others.
+pub(crate) const SERVER_CORE: usize = 0;
+
+/// Keeps this thread, and those that it starts, on one core; or, without one, off the server's core, if there are others.
+#[cfg(target_os = "linux")]
+pub(crate) fn pin(core: Option<usize>) -> Result<()> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+    let allowed = sched_getaffinity(None)?;
+    let mut chosen = CpuSet::new();
+    for number in (0..CpuSet::MAX_CPU).filter(|number| allowed.is_set(*number)) {
+        if core.map_or(number != SERVER_CORE, |core| core == number) {
+            chosen.set(number);
+        }
+    }
+    if chosen.count() == 0 {
+        return Ok(());
+    }
+    Ok(sched_setaffinity(None, &chosen)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn pin(_: Option<usize>) -> Result<()> {
+    anyhow::bail!("the soak reads /proc, which Linux has")
+}
+
+/// What a process takes at a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Taken {
+    /// Bytes of memory.
+    pub(crate) resident: u64,
+    /// Open descriptors.
+    pub(crate) files: usize,
+}
+
+impl Taken {
+    pub(crate) fn by(process: u32) -> Result<Self> {
+        let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
+        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
+        let files = fs::read_dir(format!("/proc/{process}/fd"))?.collect::<io::Result<Vec<_>>>()?.len();
+        Ok(Self { resident: kilobytes << 10, files })
+    }
+}

@@ -155,12 +155,14 @@ pub(crate) fn any_program() -> impl Strategy<Value = Vec<Op>> {
 /// A step after a race between a branch that drops a question and waits for another, and one that drops a question and
 /// wins. What the winner passed over may have been first polled when the other's was passed over already.
 fn any_race_that_drops() -> impl Strategy<Value = Op> {
-    (any_ask(), any_ask(), any_ask(), any_step(), any::<bool>()).prop_map(|(dropped, waited_for, passed, step, swaps)| {
-        let waits = vec![Op::Select(dropped, Vec::new()), Op::Ask(waited_for)];
-        let wins = vec![Op::Select(passed, Vec::new())];
-        let race = if swaps { Op::RaceBranches(wins, waits) } else { Op::RaceBranches(waits, wins) };
-        Op::Scope(vec![race, Op::Step(step)])
-    })
+    (any_ask(), any_ask(), any_ask(), any_step(), any::<bool>()).prop_map(
+        |(dropped, waited_for, passed, step, swaps)| {
+            let waits = vec![Op::Select(dropped, Vec::new()), Op::Ask(waited_for)];
+            let wins = vec![Op::Select(passed, Vec::new())];
+            let race = if swaps { Op::RaceBranches(wins, waits) } else { Op::RaceBranches(waits, wins) };
+            Op::Scope(vec![race, Op::Step(step)])
+        },
+    )
 }
 
 fn any_ask() -> impl Strategy<Value = Ask> {

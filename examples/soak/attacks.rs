@@ -72,7 +72,9 @@ pub(crate) const ATTACKS: [Attack; 18] = [
         name: "wide-capabilities",
         what: "sessions that declare 280,000 capabilities",
         post: |scale| Post::plain(&initialize(&json!({ "experimental": members(280_000 / scale, &json!({})) }))),
-        run: |hostile, post| async move { drop(hostile.exchange_all(few(hostile).rate, FEW, &post).await) }.boxed(),
+        run: |hostile, post| {
+            async move { drop(hostile.exchange_all(few(hostile).rate, FEW as usize, &post).await) }.boxed()
+        },
     },
     Attack {
         name: "wide-answers",
@@ -101,7 +103,9 @@ pub(crate) const ATTACKS: [Attack; 18] = [
         post: |scale| {
             Post::plain(&initialize(&json!({ "experimental": { "x": { "text": "x".repeat(LARGE / scale) } } })))
         },
-        run: |hostile, post| async move { drop(hostile.exchange_all(few(hostile).rate, FEW, &post).await) }.boxed(),
+        run: |hostile, post| {
+            async move { drop(hostile.exchange_all(few(hostile).rate, FEW as usize, &post).await) }.boxed()
+        },
     },
     Attack {
         name: "session-slots",
@@ -156,14 +160,14 @@ pub(crate) const RATE: f64 = 5.0;
 /// As many as a connection may have.
 const MANY: Streams = Streams { window: 65_535, most: 200, rate: RATE, body: Body::Whole };
 /// How many large requests a hostile connection sends.
-const FEW: usize = 2;
+const FEW: u32 = 2;
 /// What a large request has of one thing; 4 MiB are allowed for a body.
 const LARGE: usize = 3_900_000;
 
 /// Large requests, spread over half of the time.
 fn few(hostile: &Hostile) -> Streams {
-    let rate = 2.0 * FEW as f64 / hostile.seconds();
-    Streams { most: FEW, rate, ..MANY }
+    let rate = 2.0 * f64::from(FEW) / hostile.seconds();
+    Streams { most: FEW as usize, rate, ..MANY }
 }
 
 fn watched(mut message: Value) -> Value {

@@ -49,9 +49,12 @@ impl Post {
 
     /// The bytes of its head for HTTP/1.1.
     pub(crate) fn head(&self) -> String {
-        let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let length = self.body.len();
-        format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n")
+        let mut head = String::from("POST /mcp HTTP/1.1\r\nhost: localhost\r\n");
+        for (name, value) in &self.headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        head.extend(["content-length: ", &self.body.len().to_string(), "\r\n\r\n"]);
+        head
     }
 }
 

@@ -177,7 +177,7 @@ impl fmt::Display for Report {
 
 fn write_row(f: &mut fmt::Formatter<'_>, what: &str, sent: Option<&Sent>, peak: Taken, seen: &Seen) -> fmt::Result {
     let sent = sent.map_or(["–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned()], |sent| {
-        let megabytes = format!("{:.1} MB", sent.bytes as f64 / 1e6);
+        let megabytes = format!("{}.{} MB", sent.bytes / 1_000_000, sent.bytes / 100_000 % 10);
         [sent.connections.to_string(), sent.requests.to_string(), megabytes, sent.refused.to_string()]
     });
     let Seen { exchanges, refused, p99, .. } = seen;

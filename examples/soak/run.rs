@@ -130,7 +130,7 @@ impl Phase {
     fn end(self, server: &ServerProcess, samples: &Samples) -> Result<(Range<Duration>, f64)> {
         let time = self.began..samples.now();
         let busy = server.taken()?.busy.saturating_sub(self.busy);
-        let load = busy.as_secs_f64() / (time.end - time.start).as_secs_f64();
+        let load = busy.as_secs_f64() / time.end.saturating_sub(time.start).as_secs_f64();
         Ok((time, load))
     }
 }
@@ -223,4 +223,4 @@ const SHORTEST_ATTACK: Duration = Duration::from_secs(1);
 const OVERTIME: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(100);
 /// For how long what the attacks took may stay.
-const RECOVERY: Duration = Duration::from_secs(60);
+const RECOVERY: Duration = Duration::from_mins(1);

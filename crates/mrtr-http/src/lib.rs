@@ -27,6 +27,6 @@ pub use error::HttpTransportError;
 pub use http;
 #[cfg(feature = "server")]
 pub use server::{
-    Authenticator, Bound, Challenge, Endpoint, Identity, PATH, ResponseBody, Serve, router, router_at, router_for,
-    serve,
+    Authenticator, Bound, Challenge, Endpoint, ForwardedHeader, Identity, PATH, ResponseBody, Serve, router, router_at,
+    router_for, serve,
 };

@@ -157,8 +157,8 @@ async fn half_sent(bodies: &[(&str, String)], address: SocketAddr) -> Vec<Wire> 
     wires
 }
 
-/// Half of a body on each of many streams of HTTP/2, on a few connections.
-async fn half_sent_on_streams(address: SocketAddr) -> JoinSet<()> {
+/// Half of a body on each of many streams of HTTP/2, on a few connections, with these headers beside the usual ones.
+async fn half_sent_on_streams(more: &[(&str, String)], address: SocketAddr) -> JoinSet<()> {
     let sent = Arc::new(AtomicUsize::new(0));
     let mut held = JoinSet::new();
     for _ in 0..CONNECTIONS / STREAMS {
@@ -169,6 +169,7 @@ async fn half_sent_on_streams(address: SocketAddr) -> JoinSet<()> {
             let headers = discover().headers.into_iter().filter(|(name, _)| name != "Host");
             let request = Request::post("http://localhost/mcp").version(Version::HTTP_2);
             let request = headers.fold(request, |request, (name, value)| request.header(name, value));
+            let request = more.iter().fold(request, |request, (name, value)| request.header(*name, value));
             let body = Half { left: SENT / PIECE, ended: Arc::clone(&sent) };
             let answering = sender.send_request(request.body(body).unwrap());
             held.spawn(async { drop(answering.await) });
@@ -257,5 +258,31 @@ async fn ht_8_half_sent_bodies_take_what_the_budget_says_and_give_it_back() {
         let what = format!("{framing}, {} bytes", body.len());
         fits(&what, measured(enough, async |address| half_sent(shape, address).await).await);
     }
-    fits("HTTP/2", measured(enough, half_sent_on_streams).await);
+    fits("HTTP/2", measured(enough, async |address| half_sent_on_streams(&[], address).await).await);
+}
+
+/// A head counts as its body does, and so does what few bytes of HTTP/2 make of a header that was sent before.
+#[tokio::test]
+async fn ht_8_long_heads_take_what_the_budget_says_and_give_it_back() {
+    if !can_measure() {
+        return;
+    }
+    let (_, without) =
+        measured(usize::MAX, async |address| half_sent(&[("Content-Length: 1000", String::new())], address).await)
+            .await;
+    let enough = without + LEFT;
+    for name in ["X-Long", "Mcp-Param-Long"] {
+        let head = format!("{name}: {}\r\nContent-Length: 1000", "x".repeat(60_000));
+        let (most, left) = measured(enough, async |address| half_sent(&[(&head, " ".into())], address).await).await;
+        println!("HTTP/1, {name}: {most} bytes at most, {left} bytes left, {without} without");
+        assert!(most <= MOST, "{name}: {most} bytes; there may be {MOST}");
+        let again = vec![(name, "x".repeat(3900)); 15];
+        let (most, left2) = measured(enough, async |address| half_sent_on_streams(&again, address).await).await;
+        println!("HTTP/2, {name}: {most} bytes at most, {left2} bytes left");
+        assert!(most <= MOST, "{name} on HTTP/2: {most} bytes; there may be {MOST}");
+        assert!(
+            left <= enough && left2 <= enough,
+            "{name}: {left} and {left2} are left; without long heads, {without}"
+        );
+    }
 }

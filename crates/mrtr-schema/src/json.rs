@@ -258,7 +258,7 @@ impl From<JsonObject> for Json {
 #[derive(Clone, Default, PartialEq)]
 pub struct Members(
     /// Never empty. Nearly every type has such members and nearly no value does, so that they take one word.
-    Option<Box<IndexMap<String, Json>>>,
+    pub(crate) Option<Box<IndexMap<String, Json>>>,
 );
 
 impl Members {

@@ -3,6 +3,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod error;
+mod heap;
 mod json;
 mod messages;
 mod printable;
@@ -18,6 +19,7 @@ pub mod validate;
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
 pub use error::{FormError, NotInRevision, ReadError};
+pub use heap::{HeapSize, MOST_MEMBERS};
 pub use json::{Json, JsonObject, MemberIndex, Members, Number, RawMembers};
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::methods::MethodInfo;

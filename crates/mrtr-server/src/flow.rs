@@ -355,6 +355,7 @@ impl Flow {
     /// }
     /// ```
     pub async fn yield_point<P: Serialize>(&self, progress: &P) {
+        self.run.give_way().await;
         match Leaf::of(progress) {
             Ok(progress) => {
                 let mut call = HeldCall::default();
@@ -390,6 +391,7 @@ impl Flow {
     /// ```
     pub async fn idempotency_key(&self, name: impl Display) -> String {
         let name = name.to_string();
+        self.run.give_way().await;
         let mut call = HeldCall::default();
         match poll_fn(|cx| self.run.poll_key(&name, &mut call, cx)).await {
             Admission::To(_) => self.run.context.derived_id("mrtr idempotency key", &self.scopes, &name),
@@ -415,6 +417,7 @@ impl Flow {
     /// }
     /// ```
     pub async fn progress(&self, progress: i64, total: Option<i64>, message: impl Into<String>) {
+        self.run.give_way().await;
         if let Some(notifier) = &self.run.context.notifier {
             let (progress, total) = (Number::from(progress), total.map(Number::from));
             notifier.progress(progress, total, Some(message.into()).filter(|message| !message.is_empty())).await;
@@ -433,6 +436,7 @@ impl Flow {
     /// }
     /// ```
     pub async fn log(&self, level: LoggingLevel, data: impl Serialize) {
+        self.run.give_way().await;
         if let Some(notifier) = &self.run.context.notifier
             && let Ok(data) = Json::of(&data)
         {
@@ -469,6 +473,7 @@ impl Flow {
     /// let tool = Tool::new("long", long).tasks(TaskPolicy::ByFlow);
     /// ```
     pub async fn into_task(&self) {
+        self.run.give_way().await;
         if self.run.context.runner != Runner::Task && !self.run.context.goes_on_in_place {
             let mut call = HeldCall::default();
             park::<()>(poll_fn(|cx| self.run.poll_become_task(&mut call, cx)).await, "`into_task`").await;
@@ -493,6 +498,7 @@ impl Flow {
     /// }
     /// ```
     pub async fn cancelled(&self) -> StopReason {
+        self.run.give_way().await;
         match &self.run.context.stop {
             Some(signal) => signal.wait().await,
             None => pending().await,

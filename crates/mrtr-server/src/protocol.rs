@@ -9,4 +9,5 @@ pub(crate) mod offers;
 pub(crate) mod reply;
 mod route;
 mod subscription;
+mod uris;
 pub(crate) mod versionless;

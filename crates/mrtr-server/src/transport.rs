@@ -6,4 +6,5 @@ pub use crate::register::context::{Arrival, HeaderClaim, Headers};
 pub use crate::register::inventory::Inventory;
 pub use crate::server::Received;
 pub use crate::session::{LegacyMessage, LegacyReply, ListenError, SessionEvent, SessionId, SessionStream, Sessions};
+pub use crate::support::fair::{Account, CallerKey, FairPool, Full, Holding};
 pub use crate::support::permit::Permit;

@@ -38,6 +38,8 @@ mod races;
 mod room;
 #[path = "flow/sampling.rs"]
 mod sampling;
+#[path = "flow/spinning.rs"]
+mod spinning;
 #[path = "flow/state_policy.rs"]
 mod state_policy;
 #[path = "flow/stateless.rs"]

@@ -12,6 +12,8 @@ mod cancelling;
 mod client;
 #[path = "sessions/eras.rs"]
 mod eras;
+#[path = "sessions/fairness.rs"]
+mod fairness;
 #[path = "sessions/listening.rs"]
 mod listening;
 #[path = "log/mod.rs"]
@@ -20,6 +22,8 @@ mod log;
 mod properties;
 #[path = "sessions/resuming.rs"]
 mod resuming;
+#[path = "sessions/spinning.rs"]
+mod spinning;
 #[path = "sessions/tools.rs"]
 mod tools;
 #[path = "sessions/urls.rs"]

@@ -1,5 +1,4 @@
-//! Answers that nothing asked for: they take no more memory than the text in which they came, and using one of them
-//! costs the same however many there are.
+//! Answers that nothing asked for: there are only so many, and they take no more memory than the text in which they came.
 //!
 //! A test binary of its own, with one test that measures, so that nothing else is in its memory.
 
@@ -111,17 +110,18 @@ fn resident() -> usize {
 async fn calls_that_wait_keep_unasked_answers_as_the_text_they_came_in() {
     let gate = Gate::new();
     let server = server(&gate);
+    let answer = format!(r#"{{"long":"{}"}}"#, "x".repeat(3 << 10));
     let first = reply(&server, body("after_question", None, 0, "{}").slice(..)).await;
     assert_eq!(first["result"]["resultType"], "input_required", "{first}");
     let state = first["result"]["requestState"].as_str().unwrap().to_owned();
     for (tool, state) in [("in_step", None), ("after_question", Some(&*state)), ("before_it_asks", None)] {
         // What an allocator keeps of the first ones is not counted against the rest.
         gate.open.add_permits(1);
-        reply(&server, body(tool, state, UNASKED, "{}")).await;
+        reply(&server, body(tool, state, UNASKED, &answer)).await;
         gate.waiting.acquire().await.unwrap().forget();
-        let bodies: Vec<_> = (0..CALLS).map(|_| body(tool, state, UNASKED, "{}")).collect();
+        let bodies: Vec<_> = (0..CALLS).map(|_| body(tool, state, UNASKED, &answer)).collect();
         let taken_by_bodies: usize = bodies.iter().map(Bytes::len).sum();
-        assert!(taken_by_bodies > CALLS * (4 << 20) * 3 / 4, "{taken_by_bodies}");
+        assert!(taken_by_bodies > CALLS * (3 << 20), "{taken_by_bodies}");
         let before = resident();
         let measured = async {
             gate.waiting.acquire_many(u32::try_from(CALLS).unwrap()).await.unwrap().forget();
@@ -135,16 +135,20 @@ async fn calls_that_wait_keep_unasked_answers_as_the_text_they_came_in() {
             assert!(reply["result"]["content"][0]["text"].is_string(), "{reply}");
         }
         println!("{tool}: {} KiB beside bodies of {} KiB", taken >> 10, taken_by_bodies >> 10);
-        // Entries of their own took thirteen times as much.
         assert!(taken < taken_by_bodies, "{tool}: {taken} bytes beside bodies of {taken_by_bodies}");
     }
-    // None of them costs more to use because there are others.
     let answer = r#"{"action":"accept","content":{"name":"Ada"}}"#;
-    let told = reply(&server, body("asks_much", None, UNASKED / 8, answer)).await;
+    let told = reply(&server, body("asks_much", None, UNASKED, answer)).await;
     assert_eq!(told["result"]["content"][0]["text"], (3 * QUESTIONS).to_string(), "{told}");
+    for too_many in [UNASKED + 1, AS_MANY_AS_A_BODY_HOLDS] {
+        let refused = reply(&server, body("asks_much", None, too_many, "{}")).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains("at most 1024 may"), "{refused}");
+    }
 }
 
 const CALLS: usize = 4;
-/// As many as 4 MiB hold.
-const UNASKED: usize = 380_000;
+/// As many as there may be, beside one that is asked for.
+const UNASKED: usize = mrtr_schema::MOST_MEMBERS - 1;
+const AS_MANY_AS_A_BODY_HOLDS: usize = 380_000;
 const QUESTIONS: usize = 500;

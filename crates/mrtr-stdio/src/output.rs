@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{mpsc, watch};
@@ -36,7 +37,8 @@ impl Withdrawn {
         let _ = self.0.subscribe().wait_for(|withdrawn| *withdrawn).await;
     }
 
-    fn is_set(&self) -> bool {
+    /// Whether it was withdrawn.
+    pub(crate) fn is_set(&self) -> bool {
         *self.0.borrow()
     }
 }
@@ -46,10 +48,13 @@ impl Withdrawn {
 pub(crate) struct Closed;
 
 impl Output {
-    /// An output, and what writes it until every sender is gone.
-    pub(crate) fn new<W: AsyncWrite + Unpin>(bytes: W) -> (Self, impl Future<Output = io::Result<()>>) {
+    /// An output, and what writes it until every sender is gone, or nobody reads any of it within the limit.
+    pub(crate) fn new<W: AsyncWrite + Unpin>(
+        bytes: W,
+        limit: Option<Duration>,
+    ) -> (Self, impl Future<Output = io::Result<()>>) {
         let (sender, queue) = mpsc::channel(QUEUE);
-        (Self(sender), write(queue, bytes))
+        (Self(sender), write(queue, bytes, limit))
     }
 
     /// Hands a message over as soon as there is room.
@@ -68,19 +73,41 @@ impl Output {
 }
 
 /// Writes messages, and flushes when there are no more for the moment.
-async fn write<W: AsyncWrite + Unpin>(mut queue: mpsc::Receiver<Queued>, mut bytes: W) -> io::Result<()> {
+async fn write<W: AsyncWrite + Unpin>(
+    mut queue: mpsc::Receiver<Queued>,
+    mut bytes: W,
+    limit: Option<Duration>,
+) -> io::Result<()> {
     let mut batch = Vec::with_capacity(QUEUE);
     while queue.recv_many(&mut batch, QUEUE).await > 0 {
         for Queued { message, withdrawn } in batch.drain(..) {
             if !withdrawn.is_some_and(|withdrawn| withdrawn.is_set()) {
-                bytes.write_all(line(message).as_bytes()).await?;
+                write_line(&mut bytes, line(message).as_bytes(), limit).await?;
             }
         }
         if queue.is_empty() {
-            bytes.flush().await?;
+            within(limit, bytes.flush()).await?;
         }
     }
     bytes.shutdown().await
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(to: &mut W, mut line: &[u8], limit: Option<Duration>) -> io::Result<()> {
+    while !line.is_empty() {
+        let written = within(limit, to.write(line)).await?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        line = &line[written..];
+    }
+    Ok(())
+}
+
+/// Writes something, unless none of it could be written for too long.
+async fn within<T>(limit: Option<Duration>, write: impl Future<Output = io::Result<T>>) -> io::Result<T> {
+    let Some(limit) = limit else { return write.await };
+    let unread = |_| io::Error::new(io::ErrorKind::TimedOut, "the client does not read what it is sent");
+    tokio::time::timeout(limit, write).await.map_err(unread)?
 }
 
 /// How many messages wait at most. One that has to wait longer waits where it comes from.

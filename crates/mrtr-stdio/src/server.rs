@@ -4,6 +4,7 @@ mod calls;
 mod connection;
 mod legacy;
 mod process;
+mod waiting;
 
 use std::io;
 use std::time::Duration;
@@ -66,7 +67,9 @@ pub struct Stdio {
 struct Options {
     line_limit: usize,
     concurrency: usize,
+    waiting: usize,
     subscriptions: usize,
+    write_timeout: Duration,
     shutdown_timeout: Duration,
 }
 
@@ -77,8 +80,17 @@ impl Stdio {
     /// How many requests run at a time, unless [`concurrency`](Self::concurrency) says otherwise.
     pub const DEFAULT_CONCURRENCY: usize = 256;
 
+    /// How many requests wait until others have ended, unless [`waiting`](Self::waiting) says otherwise.
+    pub const DEFAULT_WAITING: usize = 4096;
+
+    /// How many bytes the requests that wait may have together. One alone may have more.
+    pub const WAITING_BYTES: usize = waiting::MOST_BYTES;
+
     /// How many subscriptions there may be at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
     pub const DEFAULT_SUBSCRIPTIONS: usize = 64;
+
+    /// How long a client may read nothing of what it is sent, unless [`write_timeout`](Self::write_timeout) says otherwise.
+    pub const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
     /// How long the end may take, unless [`shutdown_timeout`](Self::shutdown_timeout) says otherwise.
     pub const DEFAULT_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -88,7 +100,9 @@ impl Stdio {
         let options = Options {
             line_limit: Self::DEFAULT_LINE_LIMIT,
             concurrency: Self::DEFAULT_CONCURRENCY,
+            waiting: Self::DEFAULT_WAITING,
             subscriptions: Self::DEFAULT_SUBSCRIPTIONS,
+            write_timeout: Self::DEFAULT_WRITE_TIMEOUT,
             shutdown_timeout: Self::DEFAULT_SHUTDOWN_TIMEOUT,
         };
         Self { server, options }
@@ -102,10 +116,20 @@ impl Stdio {
         self
     }
 
-    /// Runs this many requests at a time; others are refused. 256 by default.
+    /// Runs this many requests at a time; others [wait](Self::waiting). 256 by default.
     #[must_use]
     pub fn concurrency(mut self, most: usize) -> Self {
         self.options.concurrency = most;
+        self
+    }
+
+    /// Has this many requests wait until others have ended, in the order in which they came; others are refused. 4096 by
+    /// default, and 16 MiB of them together.
+    ///
+    /// While they wait, the client is read on: what it cancels or answers may be what the requests that run wait for.
+    #[must_use]
+    pub fn waiting(mut self, most: usize) -> Self {
+        self.options.waiting = most;
         self
     }
 
@@ -113,6 +137,13 @@ impl Stdio {
     #[must_use]
     pub fn subscriptions(mut self, most: usize) -> Self {
         self.options.subscriptions = most;
+        self
+    }
+
+    /// Waits this long for a client to read some of what it is sent; then the connection ends. 30 seconds by default.
+    #[must_use]
+    pub fn write_timeout(mut self, limit: Duration) -> Self {
+        self.options.write_timeout = limit;
         self
     }
 

@@ -3,6 +3,7 @@
 use mrtr_client::Limits;
 use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_postgres::PostgresOptions;
+use mrtr_schema::RequestId;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::{Builder, SessionLimits};
 use mrtr_state::{Lifetimes, MemorySingleUse};
@@ -67,6 +68,8 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::Endpoint::DEFAULT_BODY_LIMIT", bytes(Endpoint::DEFAULT_BODY_LIMIT), &[(HTTP, "| size of a body | {} | `Endpoint::body_limit`; 413 |"), (ENDPOINT, "at most this many bytes. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_BODY_BUDGET", bytes(Endpoint::DEFAULT_BODY_BUDGET), &[(HTTP, "| bytes of bodies at a time | {} | `Endpoint::body_budget`; 503 |"), (ENDPOINT, "what does not fit is sent away for a second. {} by default")]),
         row("mrtr_http::Endpoint::UNCOUNTED_BODY", bytes(Endpoint::UNCOUNTED_BODY), &[(HTTP, "One of up to {} does not count"), (HTTP, "the budget and {} for each request and subscription"), (ENDPOINT, "A body of up to {} does not count")]),
+        row("mrtr_http::Endpoint::DEFAULT_REPLY_BUDGET", bytes(Endpoint::DEFAULT_REPLY_BUDGET), &[(HTTP, "| bytes of replies that wait to be read | {} | `Endpoint::reply_budget`; broken off |"), (ENDPOINT, "caller that has most first. {} by default")]),
+        row("mrtr_http::Endpoint::UNCOUNTED_REPLY", bytes(Endpoint::UNCOUNTED_REPLY), &[(HTTP, "Replies over {} count"), (ENDPOINT, "until its client has read it. One of up to {} does not count")]),
         row("mrtr_http::Endpoint::DEFAULT_JSON_DEPTH", count(Endpoint::DEFAULT_JSON_DEPTH), &[(HTTP, "| depth of JSON | {} | `Endpoint::json_depth`; 400 |"), (ENDPOINT, "nested at most this deep. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_BODY_TIMEOUT", time(Endpoint::DEFAULT_BODY_TIMEOUT), &[(HTTP, "| time for a body | {} | `Endpoint::body_timeout`; 408 |"), (ENDPOINT, "for a body to arrive. {} by default")]),
         row("mrtr_http::Endpoint::DEFAULT_CONCURRENCY", count(Endpoint::DEFAULT_CONCURRENCY), &[(HTTP, "| requests at a time | {} | `Endpoint::concurrency`; 503 |"), (ENDPOINT, "others are sent away for a second. {} by default")]),
@@ -83,6 +86,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
         row("mrtr_http::HttpTransport::SESSION_ID_BYTES", bytes(HttpTransport::SESSION_ID_BYTES), &[(HTTP, "may have {} (`HttpTransport::SESSION_ID_BYTES`)")]),
         row("mrtr_http::HttpTransport::RESUME_FAILURES", count(HttpTransport::RESUME_FAILURES), &[(HTTP, "failed {} times in a row (`HttpTransport::RESUME_FAILURES`)")]),
+        row("mrtr_schema::RequestId::MAX_BYTES", bytes(RequestId::MAX_BYTES), &[(HTTP, "| length of an id or a progress token | {} | 400 |")]),
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
@@ -101,8 +105,11 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_state::DEFAULT_LIMIT", bytes(mrtr_state::DEFAULT_LIMIT), &[(GUIDE, "A state has {} of text"), (FORMAT, "at most {} by default")]),
         row("mrtr_state::MemorySingleUse::DEFAULT_LIMIT", bytes(MemorySingleUse::DEFAULT_LIMIT), &[(STATE, "`MemorySingleUse` holds {} unless"), (MEMORY, "says otherwise: {}.")]),
         row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
-        row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others are refused. {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others [wait](Self::waiting). {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_WAITING", count(Stdio::DEFAULT_WAITING), &[(STDIO, "| requests that wait until others have ended | {}, "), (STDIO_SERVER, "in the order in which they came; others are refused. {} by")]),
+        row("mrtr_stdio::Stdio::WAITING_BYTES", bytes(Stdio::WAITING_BYTES), &[(STDIO, " {} together | `Stdio::waiting`; others are refused |"), (STDIO_SERVER, "and {} of them together")]),
         row("mrtr_stdio::Stdio::DEFAULT_SUBSCRIPTIONS", count(Stdio::DEFAULT_SUBSCRIPTIONS), &[(STDIO, "| subscriptions at a time | {} | `Stdio::subscriptions`"), (STDIO_SERVER, "this many subscriptions at a time. {} by default")]),
+        row("mrtr_stdio::Stdio::DEFAULT_WRITE_TIMEOUT", time(Stdio::DEFAULT_WRITE_TIMEOUT), &[(STDIO, "| time for a client to read | {} | `Stdio::write_timeout`"), (STDIO_SERVER, "then the connection ends. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_SHUTDOWN_TIMEOUT", time(Stdio::DEFAULT_SHUTDOWN_TIMEOUT), &[(STDIO, "| time to end | {} | `Stdio::shutdown_timeout`"), (STDIO_SERVER, "for requests that run. {} by default")]),
         row("mrtr_stdio::StdioTransport::DEFAULT_LINE_LIMIT", bytes(StdioTransport::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a message | {} | `ChildServer::line_limit`"), (STDIO_CLIENT, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::StdioTransport::DEFAULT_EXIT_TIMEOUT", time(StdioTransport::DEFAULT_EXIT_TIMEOUT), &[(STDIO, "| time for a process to end | {} | `ChildServer::exit_timeout`"), (STDIO_CLIENT, "once more after SIGTERM. {} by")]),

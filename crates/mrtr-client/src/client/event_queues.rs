@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use futures_core::Stream;
 use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
@@ -171,10 +171,12 @@ impl Stream for EventStream {
     type Item = CallEvent;
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<CallEvent>> {
+        let turn = ready!(tokio::task::coop::poll_proceed(context));
         let mut waiting = self.queue.waiting();
         match waiting.pop() {
             Some(event) => {
                 drop(waiting);
+                turn.made_progress();
                 Poll::Ready(Some(Arc::unwrap_or_clone(event).into_event()))
             }
             None if waiting.is_over => Poll::Ready(None),

@@ -1,28 +1,40 @@
 //! Connections on a listening socket: accepted, served, and drained at the end.
 
 use std::io;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use mrtr_server::transport::{FairPool, Holding};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::connection::serve_connection;
 use super::mounts::Mounts;
 use super::timeouts::Timeouts;
+use super::waiting_connections::WaitingConnections;
 
 /// What the accept loops of all threads share.
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub(super) mounts: Arc<Mounts>,
-    /// For connections, over all threads.
-    pub(super) permits: Arc<Semaphore>,
+    /// Places for connections, over all threads.
+    pub(super) places: FairPool,
+    /// Told when one is free again.
+    pub(super) freed: Arc<watch::Sender<()>>,
     pub(super) timeouts: Timeouts,
     /// Whether the server was told to stop.
     pub(super) stopped: watch::Receiver<bool>,
+}
+
+/// A connection that has its place.
+pub(super) struct Accepted {
+    pub(super) stream: TcpStream,
+    pub(super) address: IpAddr,
+    pub(super) place: Holding,
 }
 
 /// Accepts connections until the server is told to stop, and then lets what runs come to its end.
@@ -32,20 +44,14 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
     // A set aborts its tasks when it is dropped: connections end with this function, if it is dropped itself or if they
     // are not drained in time.
     let mut connections = JoinSet::new();
+    let mut waiting = WaitingConnections::default();
+    let mut freed = shared.freed.subscribe();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    // It is accepted before there is a permit for it. If a permit came first, each thread would keep one
-                    // for connections that may all come to another thread's socket.
-                    let Some(permit) = shared.permit().await else { break };
-                    let (mounts, watcher) = (Arc::clone(&shared.mounts), graceful.watcher());
-                    let serving = serve_connection(stream, mounts, shared.timeouts, watcher);
-                    connections.spawn(async move {
-                        serving.await;
-                        drop(permit);
-                    });
-                }
+                // It is accepted before there is a place for it. If a place came first, each thread would keep one for
+                // connections that may all come to another thread's socket; and whose it is decides if there is one.
+                Ok((stream, address)) => waiting.push(stream, address.ip()),
                 Err(error) if is_about_one_connection(&error) => {}
                 Err(error) => {
                     // Out of file descriptors, most likely: it passes when connections end. To try again at once would
@@ -54,28 +60,32 @@ pub(super) async fn accept(listener: std::net::TcpListener, mut shared: Shared) 
                     tokio::time::sleep(ACCEPT_BACKOFF).await;
                 }
             },
+            _ = freed.changed(), if !waiting.is_empty() => {}
+            // Another connection may have become idle, and make way.
+            () = tokio::time::sleep(IDLE_POLL), if !waiting.is_empty() => {}
             // A set keeps what its tasks gave until it is asked for it.
             Some(_) = connections.join_next() => {}
             () = stop_requested(&mut shared.stopped) => break,
         }
+        // From here on, each place that is given back is heard of.
+        freed.mark_unchanged();
+        for accepted in waiting.admit(&shared.places) {
+            let (mounts, watcher) = (Arc::clone(&shared.mounts), graceful.watcher());
+            let serving = serve_connection(accepted, mounts, shared.timeouts, watcher);
+            let freed = Arc::clone(&shared.freed);
+            connections.spawn(async move {
+                serving.await;
+                freed.send_replace(());
+            });
+        }
     }
     // From here on, the system refuses new connections: a load balancer takes them elsewhere.
-    drop(listener);
+    drop((listener, waiting));
     let drained = tokio::time::timeout(shared.timeouts.shutdown, drain(graceful, &shared.mounts)).await;
     if drained.is_err() {
         tracing::warn!(connections = connections.len(), "what still runs is dropped");
     }
     Ok(())
-}
-
-impl Shared {
-    /// A permit for a connection, as soon as there is one; none if the server is told to stop before that.
-    async fn permit(&mut self) -> Option<OwnedSemaphorePermit> {
-        tokio::select! {
-            permit = Arc::clone(&self.permits).acquire_owned() => Some(permit.expect("no code closes the semaphore")),
-            () = stop_requested(&mut self.stopped) => None,
-        }
-    }
 }
 
 /// Waits until the server is told to stop. If the sender is gone, so is the server, and that counts as well.
@@ -109,6 +119,9 @@ fn is_about_one_connection(error: &io::Error) -> bool {
 
 /// How long to wait before the next connection is accepted, after one could not be.
 const ACCEPT_BACKOFF: Duration = Duration::from_millis(50);
+
+/// How often to look whether a connection makes way for one that waits.
+const IDLE_POLL: Duration = Duration::from_millis(100);
 
 /// How often to look whether what runs has come to its end.
 const DRAIN_POLL: Duration = Duration::from_millis(50);

@@ -50,7 +50,7 @@ pub trait Authenticator: fmt::Debug + Send + Sync + 'static {
 /// assert_eq!(ann.tenant.as_deref(), Some("acme"));
 /// assert!(Identity::anonymous().caller.is_none());
 /// ```
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
     /// The caller; anonymous if there is none.

@@ -1,8 +1,12 @@
 //! A body that comes in several pieces: gathered in memory that is counted before it is taken.
 
-use bytes::Bytes;
+use std::sync::Arc;
 
-use super::budget::{BodyBudget, BodyReservation, UNCOUNTED};
+use bytes::Bytes;
+use tokio::sync::Notify;
+
+use super::accounts::Accounts;
+use super::budget::{BodyReservation, UNCOUNTED};
 use super::pages::Pages;
 use super::rejection::Rejection;
 
@@ -11,8 +15,10 @@ use super::rejection::Rejection;
 /// It is kept in parts of a fixed size, and each counts as a whole as soon as it is there. One buffer that grows would
 /// be up to twice as large as what is in it, and while it moves there would be two.
 pub(super) struct BodyBuffer<'b> {
-    budget: &'b BodyBudget,
+    accounts: &'b Accounts,
     reservation: BodyReservation,
+    /// Told if the room for it is given to another caller, while more is waited for.
+    taken: Arc<Notify>,
     parts: Vec<Pages>,
     /// How many bytes the parts have room for.
     capacity: usize,
@@ -21,8 +27,9 @@ pub(super) struct BodyBuffer<'b> {
 }
 
 impl<'b> BodyBuffer<'b> {
-    pub(super) fn new(budget: &'b BodyBudget) -> Self {
-        Self { budget, reservation: BodyReservation::default(), parts: Vec::new(), capacity: 0, length: 0 }
+    pub(super) fn new(accounts: &'b Accounts, taken: Arc<Notify>) -> Self {
+        let reservation = BodyReservation::default();
+        Self { accounts, reservation, taken, parts: Vec::new(), capacity: 0, length: 0 }
     }
 
     pub(super) fn length(&self) -> usize {
@@ -57,7 +64,12 @@ impl<'b> BodyBuffer<'b> {
     fn add_part(&mut self, most: usize) -> Result<(), Rejection> {
         let usual = if self.parts.is_empty() { UNCOUNTED } else { PART };
         let size = usual.min(most);
-        self.budget.grow(&mut self.reservation, self.capacity + size)?;
+        let needed = self.capacity + size;
+        if needed > UNCOUNTED {
+            self.reservation.grow(self.accounts.bodies(), needed)?;
+            let taken = Arc::clone(&self.taken);
+            self.reservation.offer(move || taken.notify_one());
+        }
         self.parts.push(Pages::new(size)?);
         self.capacity += size;
         Ok(())
@@ -70,7 +82,7 @@ impl<'b> BodyBuffer<'b> {
             1 => self.parts.swap_remove(0),
             _ => self.joined()?,
         };
-        self.reservation.shrink(self.length);
+        self.reservation.shrink(self.length)?;
         Ok(self.reservation.attach(Bytes::from_owner(whole).slice(..self.length)))
     }
 
@@ -91,12 +103,23 @@ const PART: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {
+    use mrtr_server::transport::FairPool;
     use proptest::collection::vec;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::server::accounts::Pools;
+    use crate::server::authenticate::Identity;
 
     const MAX: usize = 4 * PART;
+
+    /// The accounts of a caller at an endpoint with room for so many bytes of bodies.
+    fn accounts(bytes: usize) -> Accounts {
+        let pool = || FairPool::new(1);
+        let bodies = FairPool::new(bytes);
+        let pools = Pools { requests: pool(), subscriptions: pool(), bodies, replies: pool() };
+        Accounts::new(&Arc::new(pools), &Identity::anonymous(), None)
+    }
 
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(64) })]
@@ -104,8 +127,8 @@ mod tests {
         #[test]
         fn ht_8_a_body_is_its_pieces(sizes in vec(prop_oneof![0..10_usize, 4000..4200_usize, 60_000..70_000_usize], 0..6), hint in any::<u32>()) {
             let body: Vec<u8> = (0..sizes.iter().sum()).map(|at: usize| at.to_le_bytes()[at % 2]).collect();
-            let budget = BodyBudget::new(10 * MAX);
-            let mut buffer = BodyBuffer::new(&budget);
+            let accounts = accounts(10 * MAX);
+            let mut buffer = BodyBuffer::new(&accounts, Arc::default());
             let mut rest = &*body;
             for size in sizes {
                 let (piece, next) = rest.split_at(size);
@@ -117,17 +140,16 @@ mod tests {
             let whole = buffer.whole().expect("there is room");
             prop_assert!(whole == body);
             let counted = if body.len() > UNCOUNTED { body.len() } else { 0 };
-            prop_assert!(budget.reserve(10 * MAX - counted).is_ok(), "it counts as what it is");
-            prop_assert!(counted == 0 || budget.reserve(10 * MAX - counted + 1).is_err());
+            prop_assert_eq!(accounts.bodies().used(), counted, "it counts as what it is");
             drop(whole);
-            prop_assert!(budget.reserve(10 * MAX).is_ok());
+            prop_assert_eq!(accounts.bodies().used(), 0);
         }
     }
 
     #[test]
     fn ht_8_a_part_that_there_is_no_room_for_is_not_taken() {
-        let budget = BodyBudget::new(UNCOUNTED + PART);
-        let mut buffer = BodyBuffer::new(&budget);
+        let accounts = accounts(UNCOUNTED + PART);
+        let mut buffer = BodyBuffer::new(&accounts, Arc::default());
         buffer.push(&vec![b' '; UNCOUNTED + 1], MAX).expect("there is room for one part");
         buffer.push(&vec![b' '; PART - 1], MAX).expect("it is the same part");
         assert!(matches!(buffer.push(b" ", MAX), Err(Rejection::Overloaded)));

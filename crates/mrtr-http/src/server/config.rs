@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
 use mrtr_schema::{ClientCapabilities, JsonObject, Revision};
-use tokio::sync::Semaphore;
 
+use super::accounts::Pools;
 use super::authenticate::Authenticator;
-use super::budget::BodyBudget;
+use super::budget::UNCOUNTED;
+use super::forwarded::Proxies;
 use super::origin::Allowed;
 
-/// What the operator set on an endpoint. The permits and the budget are shared by all of its clones.
+/// What the operator set on an endpoint. All of its clones share the pools.
 #[derive(Debug, Clone)]
 pub(super) struct EndpointConfig {
     pub(super) revision: Revision,
@@ -19,12 +20,19 @@ pub(super) struct EndpointConfig {
     pub(super) authenticator: Arc<dyn Authenticator>,
     pub(super) allowed: Allowed,
     pub(super) body_limit: usize,
-    pub(super) budget: BodyBudget,
     pub(super) json_depth: usize,
     pub(super) body_timeout: Duration,
     pub(super) keep_alive: Duration,
-    pub(super) request_permits: Arc<Semaphore>,
-    pub(super) subscription_permits: Arc<Semaphore>,
+    pub(super) proxies: Proxies,
+    pub(super) pools: Arc<Pools>,
+}
+
+impl EndpointConfig {
+    /// The size of a body that there can be room for: one caller has three quarters of the budget, if nobody else wants it.
+    pub(super) fn largest_body(&self) -> usize {
+        let budget = self.pools.bodies.capacity();
+        self.body_limit.min((budget - budget / 4).max(UNCOUNTED))
+    }
 }
 
 /// All that a client of an older revision can be asked for.

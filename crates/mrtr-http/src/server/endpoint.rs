@@ -1,27 +1,33 @@
 //! One endpoint: a request from its head to its response.
 
 use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
 
+use axum::extract::ConnectInfo;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
-use mrtr_server::transport::{Permit, Received};
+use mrtr_server::transport::{FairPool, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
+use super::accounts::{Accounts, Pools};
 use super::authenticate::{Anonymous, Authenticator, Identity};
-use super::budget::{self, BodyBudget, BodyReservation};
+use super::budget::{BodyReservation, UNCOUNTED};
+use super::charges::Charges;
 use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
+use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
 use super::mirrored_headers;
 use super::origin::Allowed;
-use super::permits::{permit, permits};
+use super::peer::Peer;
+use super::pieces::PIECE;
 use super::rejection::Rejection;
 use super::request_body;
 use super::respond::{reject, respond};
@@ -55,7 +61,12 @@ impl Endpoint {
     /// A body of up to this size does not count in the budget. There are only so many bodies, so this much is bounded
     /// anyway; and few requests are longer, so that most take nothing of the budget, and are served while large ones
     /// that come slowly have taken all of it.
-    pub const UNCOUNTED_BODY: usize = budget::UNCOUNTED;
+    pub const UNCOUNTED_BODY: usize = UNCOUNTED;
+    /// How many bytes of replies wait to be read at a time, unless [`reply_budget`](Self::reply_budget) says otherwise.
+    pub const DEFAULT_REPLY_BUDGET: usize = 256 << 20;
+    /// A reply of up to this size does not count in the budget: there are only so many of them. Longer ones go out in
+    /// pieces of this size.
+    pub const UNCOUNTED_REPLY: usize = PIECE;
     /// How deep JSON may be nested, unless [`json_depth`](Self::json_depth) says otherwise: as deep as what servers and
     /// clients read anyway.
     pub const DEFAULT_JSON_DEPTH: usize = 128;
@@ -100,12 +111,16 @@ impl Endpoint {
             authenticator: Arc::new(authenticator),
             allowed: Allowed::default(),
             body_limit: Self::DEFAULT_BODY_LIMIT,
-            budget: BodyBudget::new(Self::DEFAULT_BODY_BUDGET),
             json_depth: Self::DEFAULT_JSON_DEPTH,
             body_timeout: Self::DEFAULT_BODY_TIMEOUT,
             keep_alive: Self::DEFAULT_KEEP_ALIVE,
-            request_permits: permits(Self::DEFAULT_CONCURRENCY),
-            subscription_permits: permits(Self::DEFAULT_SUBSCRIPTIONS),
+            proxies: Proxies::default(),
+            pools: Arc::new(Pools {
+                requests: FairPool::new(Self::DEFAULT_CONCURRENCY),
+                subscriptions: FairPool::new(Self::DEFAULT_SUBSCRIPTIONS),
+                bodies: FairPool::new(Self::DEFAULT_BODY_BUDGET),
+                replies: FairPool::new(Self::DEFAULT_REPLY_BUDGET),
+            }),
         };
         Self { server, config: Arc::new(config) }
     }
@@ -118,6 +133,10 @@ impl Endpoint {
     fn set(mut self, change: impl FnOnce(&mut EndpointConfig)) -> Self {
         change(Arc::make_mut(&mut self.config));
         self
+    }
+
+    fn set_pools(self, change: impl FnOnce(&mut Pools)) -> Self {
+        self.set(|config| change(Arc::make_mut(&mut config.pools)))
     }
 
     /// Serves a draft of the pattern, whose clients are taken to be able to do all that they can be asked.
@@ -159,10 +178,35 @@ impl Endpoint {
     /// Counted as memory is taken for what arrives, in parts of 64 KiB, and given back when the round is answered; with
     /// a stream or a subscription, when that ends. A body of up to 4 KiB does not count:
     /// [`concurrency`](Self::concurrency) and [`subscriptions`](Self::subscriptions) bound those, and a few large bodies
-    /// that come slowly keep no small one out. A body that is larger than the whole budget is over the limit.
+    /// that come slowly keep no small one out. A body that is larger than three quarters of the budget is over the limit.
     #[must_use]
     pub fn body_budget(self, bytes: usize) -> Self {
-        self.set(|config| config.budget = BodyBudget::new(bytes))
+        self.set_pools(|pools| pools.bodies = FairPool::new(bytes))
+    }
+
+    /// Keeps this many bytes of replies that wait to be read; beyond it, unread replies are broken off, those of the
+    /// caller that has most first. 256 MiB by default.
+    ///
+    /// Counted from when a reply is there until its client has read it. One of up to 16 KiB does not count.
+    #[must_use]
+    pub fn reply_budget(self, bytes: usize) -> Self {
+        self.set_pools(|pools| pools.replies = FairPool::new(bytes))
+    }
+
+    /// Believes proxies of this network: an anonymous caller is known by the address that they forward it for, which
+    /// decides on its [share](Self::concurrency). None by default.
+    ///
+    /// Of the addresses in [the header](Self::forwarded_header), the last one that is not of such a network counts: what
+    /// stands before it anybody may have written. `trusted_proxy([10, 0, 0, 0], 8)` is the network 10.0.0.0/8.
+    #[must_use]
+    pub fn trusted_proxy(self, network: impl Into<IpAddr>, prefix: u8) -> Self {
+        self.set(|config| config.proxies.trust(network.into(), prefix))
+    }
+
+    /// Reads this header of trusted proxies. `X-Forwarded-For` by default.
+    #[must_use]
+    pub fn forwarded_header(self, header: ForwardedHeader) -> Self {
+        self.set(|config| config.proxies.set_header(header))
     }
 
     /// Takes JSON that is nested at most this deep. 128 by default.
@@ -181,15 +225,20 @@ impl Endpoint {
     ///
     /// Counted from when a body begins to arrive until the reply is there or, if it is a stream, until that ends. A
     /// round of a single-use tool that finishes its step without its client counts until then.
+    ///
+    /// The number is divided between callers, and so are those of [subscriptions](Self::subscriptions) and of bytes: by
+    /// principal and tenant, or by address where the authenticator names no caller. One caller has at most three quarters;
+    /// the last quarter is for those that hold less than an equal share. In an application of axum's, the address is that
+    /// of its `ConnectInfo<SocketAddr>`; without it, all who are anonymous have one share.
     #[must_use]
     pub fn concurrency(self, most: usize) -> Self {
-        self.set(|config| config.request_permits = permits(most))
+        self.set_pools(|pools| pools.requests = FairPool::new(most))
     }
 
     /// Keeps this many subscriptions at a time. 4096 by default. They do not count as requests that run.
     #[must_use]
     pub fn subscriptions(self, most: usize) -> Self {
-        self.set(|config| config.subscription_permits = permits(most))
+        self.set_pools(|pools| pools.subscriptions = FairPool::new(most))
     }
 
     /// Says something on quiet streams after this long. 15 seconds by default.
@@ -210,8 +259,16 @@ impl Endpoint {
     where
         B: http_body::Body<Data = Bytes>,
     {
+        let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
+        self.respond_to(request, Peer { address, link: None }).await
+    }
+
+    pub(super) async fn respond_to<B>(&self, request: Request<B>, peer: Peer<'_>) -> Response<ResponseBody>
+    where
+        B: http_body::Body<Data = Bytes>,
+    {
         let version = request.version();
-        match self.answer(request).await {
+        match self.answer(request, peer).await {
             Ok(response) => response,
             Err(rejection) => {
                 tracing::debug!(?rejection, "a request was refused");
@@ -220,7 +277,7 @@ impl Endpoint {
         }
     }
 
-    async fn answer<B>(&self, request: Request<B>) -> Result<Response<ResponseBody>, Rejection>
+    async fn answer<B>(&self, request: Request<B>, peer: Peer<'_>) -> Result<Response<ResponseBody>, Rejection>
     where
         B: http_body::Body<Data = Bytes>,
     {
@@ -228,44 +285,52 @@ impl Endpoint {
         let config = &self.config;
         let (mut head, body) = request.into_parts();
         if head.method != Method::POST {
-            return Box::pin(self.answer_without_body(&head)).await;
+            return Box::pin(self.answer_without_body(&head, peer)).await;
         }
         head::check(&head, &config.allowed)?;
+        let length = body.size_hint();
+        // A body that says its length is in no transfer coding.
+        if length.exact().is_none() && head::is_transfer_coded(&head.headers) {
+            return Err(Rejection::TransferCoded);
+        }
         let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
-        let largest = config.body_limit.min(config.budget.largest());
-        if body.size_hint().lower() > largest as u64 {
+        let accounts = peer.accounts(config, &head, &identity);
+        let largest = config.largest_body();
+        if length.lower() > largest as u64 {
             return Err(Rejection::TooLarge);
         }
         // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
         // may run.
-        let permit = Permit::new(permit(&config.request_permits)?);
-        let body =
-            tokio::time::timeout(config.body_timeout, request_body::read(body, &mut head, largest, &config.budget))
-                .await;
-        let body = body.map_err(|_| Rejection::TooSlow)??;
+        let mut permit = accounts.take_request()?;
+        let _head = reserve_head(&mut head, &accounts)?;
+        let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
+        let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;
         if is_deeper(&body, config.json_depth) {
             return Err(Rejection::TooDeep);
         }
+        let permit = Permit::new(permit);
         // A round that goes on without its connection is a request that runs, and takes its permit along.
-        let context = self.context(&head, identity).received(arrival).permit(&permit);
-        let size = body.len();
-        let reply = match self.server.receive(body, context).await {
+        let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
+        let received = self.server.receive(body, context).await;
+        let charges = Charges::new(Arc::clone(&accounts), peer.link);
+        let reply = match received {
             Received::Reply(reply) => reply,
-            Received::Legacy(message) => return Box::pin(self.answer_legacy(message, &head)).await,
+            Received::Legacy(message) => return Box::pin(self.answer_legacy(message, &head, charges)).await,
         };
-        let permits = if matches!(reply, Reply::Subscription(_)) {
-            // A subscription does not count as a request that runs. What it listens for was in the body, and stays: the
-            // reservation of the body itself is given back with the body.
-            StreamPermits::new(Some(self::permit(&config.subscription_permits)?), config.budget.reserve(size)?)
+        let permits = if let Reply::Subscription(stream) = &reply {
+            // A subscription does not count as a request that runs. The reservation of its body is given back with the
+            // body; what it listens for is kept apart, and counts as it is kept.
+            let permit = charges.subscribe(accounts.take_subscription()?);
+            StreamPermits::new(Some(permit), BodyReservation::of(&accounts, stream.kept_bytes())?)
         } else {
             StreamPermits::new(permit.into_inner(), BodyReservation::default())
         };
-        Ok(respond(reply, config, permits))
+        Ok(respond(reply, config, permits, charges))
     }
 
-    pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity) -> Context<'h> {
+    pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity, accounts: &Accounts) -> Context<'h> {
         let revision = self.config.revision;
-        let mut context = Context::new().revision(revision).caller(identity.caller);
+        let mut context = Context::new().revision(revision).account(accounts.key()).caller(identity.caller);
         if let Some(tenant) = identity.tenant {
             context = context.tenant(tenant);
         }
@@ -277,6 +342,15 @@ impl Endpoint {
         }
         context
     }
+}
+
+/// Counts a head that is long for as long as its request is answered, and keeps what is needed of it.
+fn reserve_head(head: &mut Parts, accounts: &Accounts) -> Result<BodyReservation, Rejection> {
+    let size = head::size(head);
+    if size > UNCOUNTED {
+        head::keep_needed(head);
+    }
+    BodyReservation::of(accounts, size)
 }
 
 impl<B> Service<Request<B>> for Endpoint

@@ -1,7 +1,7 @@
 //! The head of a request: what can be refused before its body is read.
 
 use http::request::Parts;
-use http::{HeaderMap, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
 use super::origin::Allowed;
 use super::rejection::Rejection;
@@ -36,6 +36,37 @@ pub(super) fn check_listener(headers: &HeaderMap, listens: bool) -> Result<(), R
     }
     Ok(())
 }
+
+/// Whether a body comes in another coding than in chunks: it would be read as it stands.
+pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let first = values.next();
+    values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
+}
+
+/// The bytes of a head, as it stands in the memory of its connection.
+pub(super) fn size(head: &Parts) -> usize {
+    let headers = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ENTRY);
+    headers.sum::<usize>() + head.uri.path().len() + head.uri.query().map_or(0, str::len)
+}
+
+/// Keeps of a head what is asked for later. It is copied, so that the buffer that the connection was read into can be
+/// used again.
+pub(super) fn keep_needed(head: &mut Parts) {
+    head.uri = Uri::default();
+    let needed = |(name, value): (&HeaderName, &HeaderValue)| {
+        let is_needed = name.as_str().starts_with("mcp-");
+        is_needed.then(|| Some((name.clone(), HeaderValue::from_bytes(value.as_bytes()).ok()?))).flatten()
+    };
+    head.headers = head.headers.iter().filter_map(needed).fold(HeaderMap::new(), |mut kept, (name, value)| {
+        kept.append(name, value);
+        kept
+    });
+    head.extensions.clear();
+}
+
+/// What a header takes beside its text.
+const ENTRY: usize = 100;
 
 fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();

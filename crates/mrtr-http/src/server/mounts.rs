@@ -7,7 +7,9 @@ use http::{Request, Response};
 use hyper::body::Incoming;
 use mrtr_server::transport::Inventory;
 
+use super::connection::MAX_HEADERS;
 use super::endpoint::Endpoint;
+use super::peer::Peer;
 use super::rejection::Rejection;
 use super::respond::reject;
 use super::response_body::ResponseBody;
@@ -17,9 +19,13 @@ use super::response_body::ResponseBody;
 pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
 
 impl Mounts {
-    pub(super) async fn respond(&self, request: Request<Incoming>) -> Response<ResponseBody> {
+    pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
+        // On HTTP/1, hyper counts them.
+        if request.headers().len() > MAX_HEADERS {
+            return reject(Rejection::TooManyHeaders, request.version());
+        }
         if let Some(endpoint) = self.0.get(request.uri().path()) {
-            return endpoint.respond(request).await;
+            return endpoint.respond_to(request, peer).await;
         }
         reject(Rejection::NotFound, request.version())
     }

@@ -12,6 +12,9 @@ pub(super) enum Rejection {
     NotPost,
     NotJson,
     Encoded,
+    /// In a transfer coding that is not read here.
+    TransferCoded,
+    TooManyHeaders,
     NotAcceptable,
     TwoCredentials,
     Unauthenticated(Challenge),
@@ -37,6 +40,8 @@ impl Rejection {
             Self::NotPost => (StatusCode::METHOD_NOT_ALLOWED, "Only POST here.\n"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must be `application/json`, in UTF-8.\n"),
             Self::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "The body must not be compressed or encoded.\n"),
+            Self::TransferCoded => (StatusCode::NOT_IMPLEMENTED, "No transfer coding but `chunked` is read here.\n"),
+            Self::TooManyHeaders => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "There are too many headers.\n"),
             Self::NotAcceptable => {
                 (StatusCode::NOT_ACCEPTABLE, "`application/json` and `text/event-stream` must both be accepted.\n")
             }

@@ -1,50 +1,72 @@
 //! The body of a request: whole, and within its limits.
 
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderValue, Uri};
 use http_body::Body;
 use http_body_util::BodyExt;
+use mrtr_server::transport::Holding;
+use tokio::sync::Notify;
 
+use super::accounts::Accounts;
 use super::body_buffer::BodyBuffer;
-use super::budget::BodyBudget;
+use super::budget::BodyReservation;
+use super::head;
 use super::rejection::Rejection;
 
-/// Reads a body. If it does not come at once, its head is kept in less memory until it has.
-pub(super) async fn read<B>(body: B, head: &mut Parts, limit: usize, budget: &BodyBudget) -> Result<Bytes, Rejection>
+/// Reads a body. While it is waited for, its permit and its room make way for callers below their share, and its head is
+/// kept in less memory.
+pub(super) async fn read<B>(
+    body: B,
+    head: &mut Parts,
+    limit: usize,
+    accounts: &Accounts,
+    permit: &mut Holding,
+) -> Result<Bytes, Rejection>
 where
     B: Body<Data = Bytes>,
 {
-    let mut body = std::pin::pin!(body);
+    let taken = Arc::new(Notify::new());
+    let mut gathering = pin!(gather(body, limit, accounts, &taken));
+    // Most bodies are there with their heads, and then nothing is offered.
+    let polled = std::future::poll_fn(|cx| Poll::Ready(gathering.as_mut().poll(cx))).await;
+    if let Poll::Ready(body) = polled {
+        return body;
+    }
+    head::keep_needed(head);
+    permit.offer({
+        let taken = Arc::clone(&taken);
+        move || taken.notify_one()
+    });
+    let body = tokio::select! {
+        body = gathering => body?,
+        () = taken.notified() => return Err(Rejection::Overloaded),
+    };
+    if permit.keep() { Ok(body) } else { Err(Rejection::Overloaded) }
+}
+
+async fn gather<B>(body: B, limit: usize, accounts: &Accounts, taken: &Arc<Notify>) -> Result<Bytes, Rejection>
+where
+    B: Body<Data = Bytes>,
+{
+    let mut body = pin!(body);
     let most = body.size_hint().upper().and_then(|most| usize::try_from(most).ok()).unwrap_or(limit).min(limit);
-    let mut buffer = BodyBuffer::new(budget);
+    let mut buffer = BodyBuffer::new(accounts, Arc::clone(taken));
     while let Some(frame) = body.frame().await {
         let Ok(data) = frame.map_err(|_| Rejection::Broken)?.into_data() else { continue };
         let size = buffer.length() + data.len();
         if size > limit {
             return Err(Rejection::TooLarge);
         }
-        if buffer.length() == 0 {
-            // Most bodies come in one piece, which is then not copied.
-            if body.is_end_stream() {
-                return Ok(budget.reserve(size)?.attach(data));
-            }
-            leave_buffer(head);
+        // Most bodies come in one piece, which is then not copied.
+        if buffer.length() == 0 && body.is_end_stream() {
+            return Ok(BodyReservation::of(accounts, size)?.attach(data));
         }
         // Copied, since while more is waited for it would keep all of the buffer that the connection was read into.
         buffer.push(&data, most)?;
     }
     buffer.whole()
-}
-
-/// Copies what is a part of the buffer that a connection was read into, so that the buffer can be used again. Of a
-/// target, nothing is asked any more.
-fn leave_buffer(head: &mut Parts) {
-    head.uri = Uri::default();
-    for value in head.headers.values_mut() {
-        if let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) {
-            copy.set_sensitive(value.is_sensitive());
-            *value = copy;
-        }
-    }
 }

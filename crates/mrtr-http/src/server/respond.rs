@@ -6,17 +6,23 @@ use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use mrtr_server::Reply;
 use mrtr_server::transport::Stage;
 
+use super::charges::Charges;
 use super::config::EndpointConfig;
 use super::rejection::Rejection;
 use super::response_body::{ResponseBody, StreamPermits};
 use super::status::status;
 
 /// The response to a request that reached the server.
-pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPermits) -> Response<ResponseBody> {
+pub(super) fn respond(
+    reply: Reply,
+    config: &EndpointConfig,
+    permits: StreamPermits,
+    charges: Charges,
+) -> Response<ResponseBody> {
     match reply {
-        Reply::Message { body, error } => message(body, error, config.revision),
+        Reply::Message { body, error } => message(body, error, config.revision, charges),
         Reply::Stream(messages) | Reply::Subscription(messages) => {
-            event_stream(ResponseBody::events(messages, config.keep_alive, permits))
+            event_stream(ResponseBody::events(messages, config.keep_alive, permits, charges))
         }
         _ => {
             let mut response = Response::new(ResponseBody::empty());
@@ -27,9 +33,14 @@ pub(super) fn respond(reply: Reply, config: &EndpointConfig, permits: StreamPerm
 }
 
 /// A message that answers a request.
-pub(super) fn message(body: String, error: Option<(ErrorCode, Stage)>, revision: Revision) -> Response<ResponseBody> {
+pub(super) fn message(
+    body: String,
+    error: Option<(ErrorCode, Stage)>,
+    revision: Revision,
+    charges: Charges,
+) -> Response<ResponseBody> {
     let status = error.map_or(StatusCode::OK, |(code, stage)| status(code, stage, revision));
-    let mut response = with_type(status, ResponseBody::whole(body), JSON);
+    let mut response = with_type(status, ResponseBody::message(body, charges), JSON);
     if status == StatusCode::SERVICE_UNAVAILABLE {
         response.headers_mut().insert(header::RETRY_AFTER, SOON);
     }
@@ -59,7 +70,7 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         Rejection::Overloaded => Some((header::RETRY_AFTER, SOON)),
         // What is left of the body is not read, so nothing else may come on this connection. HTTP/2 has no such
         // header, and other requests on its connection.
-        Rejection::TooLarge | Rejection::TooSlow if version < Version::HTTP_2 => {
+        Rejection::TooLarge | Rejection::TooSlow | Rejection::TransferCoded if version < Version::HTTP_2 => {
             Some((header::CONNECTION, HeaderValue::from_static("close")))
         }
         _ => None,

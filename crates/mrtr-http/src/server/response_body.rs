@@ -4,17 +4,19 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures_core::Stream;
 use http_body::{Frame, SizeHint};
-use mrtr_server::transport::{ReplyStream, SessionEvent, SessionStream};
-use tokio::sync::OwnedSemaphorePermit;
+use mrtr_server::transport::{Holding, ReplyStream, SessionEvent, SessionStream};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use super::budget::BodyReservation;
+use super::charges::Charges;
+use super::withdrawal::Withdrawal;
 
 /// The body of a response.
 ///
@@ -29,7 +31,11 @@ use super::budget::BodyReservation;
 /// assert_eq!(http_body::Body::size_hint(response.body()).exact(), Some(16), "the text `Only POST here.\n`");
 /// # Ok(()) }
 /// ```
-pub struct ResponseBody(Kind);
+pub struct ResponseBody {
+    kind: Kind,
+    /// Has it end before its time, to make way for another caller.
+    withdrawal: Option<Arc<Withdrawal>>,
+}
 
 enum Kind {
     /// One message, or nothing; and nothing once that is written.
@@ -41,6 +47,7 @@ enum Kind {
 struct Events {
     source: Source,
     keep_alive: Interval,
+    charges: Charges,
     _permits: StreamPermits,
 }
 
@@ -69,7 +76,7 @@ impl Source {
 #[derive(Debug)]
 pub(super) struct StreamPermits {
     /// To run, or to be subscribed.
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: Option<Holding>,
     /// For what stays of its request.
     _body: BodyReservation,
 }
@@ -80,34 +87,57 @@ impl StreamPermits {
         Self::new(None, BodyReservation::default())
     }
 
-    pub(super) fn new(permit: Option<OwnedSemaphorePermit>, body: BodyReservation) -> Self {
+    pub(super) fn new(permit: Option<Holding>, body: BodyReservation) -> Self {
         Self { _permit: permit, _body: body }
     }
 }
 
 impl ResponseBody {
     pub(super) fn empty() -> Self {
-        Self(Kind::Whole(None))
+        Self { kind: Kind::Whole(None), withdrawal: None }
     }
 
+    /// A text that is short, and the same for all.
     pub(super) fn whole(text: impl Into<Bytes>) -> Self {
-        Self(Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())))
+        Self { kind: Kind::Whole(Some(text.into()).filter(|text| !text.is_empty())), withdrawal: None }
     }
 
-    pub(super) fn events(messages: ReplyStream, every: Duration, permits: StreamPermits) -> Self {
-        Self::of(Source::Reply(messages), every, permits)
+    /// A message, which counts as a reply of its caller's.
+    pub(super) fn message(text: String, charges: Charges) -> Self {
+        let text = charges.charge(text.into());
+        Self { withdrawal: charges.into_withdrawal(), ..Self::whole(text) }
     }
 
-    pub(super) fn session_events(events: SessionStream, every: Duration, permits: StreamPermits) -> Self {
-        Self::of(Source::Session(events), every, permits)
+    pub(super) fn events(messages: ReplyStream, every: Duration, permits: StreamPermits, charges: Charges) -> Self {
+        Self::of(Source::Reply(messages), every, permits, charges)
     }
 
-    fn of(source: Source, every: Duration, permits: StreamPermits) -> Self {
+    pub(super) fn session_events(
+        events: SessionStream,
+        every: Duration,
+        permits: StreamPermits,
+        charges: Charges,
+    ) -> Self {
+        Self::of(Source::Session(events), every, permits, charges)
+    }
+
+    fn of(source: Source, every: Duration, permits: StreamPermits, charges: Charges) -> Self {
         // A timer neither ticks without a pause nor reaches beyond the end of time: both are what an operator may set.
         let every = every.clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
         let mut keep_alive = interval_at(Instant::now() + every, every);
         keep_alive.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self(Kind::Events(Box::new(Events { source, keep_alive, _permits: permits })))
+        let withdrawal = charges.withdrawal().cloned();
+        let events = Events { source, keep_alive, charges, _permits: permits };
+        Self { kind: Kind::Events(Box::new(events)), withdrawal }
+    }
+
+    /// Whether it is to end now, to make way for another caller. If it is not, the task is woken when it is.
+    pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
+        self.withdrawal.as_ref().is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
+    }
+
+    pub(super) fn withdrawal(&self) -> Option<Arc<Withdrawal>> {
+        self.withdrawal.clone()
     }
 }
 
@@ -116,23 +146,25 @@ impl http_body::Body for ResponseBody {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let bytes = match &mut self.0 {
+        let is_withdrawn = self.is_withdrawn(cx);
+        let bytes = match &mut self.kind {
+            _ if is_withdrawn => None,
             Kind::Whole(text) => text.take(),
             Kind::Events(events) => ready!(events.poll_next(cx)),
         };
         if bytes.is_none() {
             // What a stream holds is given back at its end, not when its connection is done with it.
-            self.0 = Kind::Whole(None);
+            self.kind = Kind::Whole(None);
         }
         Poll::Ready(bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
 
     fn is_end_stream(&self) -> bool {
-        matches!(self.0, Kind::Whole(None))
+        matches!(self.kind, Kind::Whole(None))
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.kind {
             Kind::Whole(text) => SizeHint::with_exact(text.as_ref().map_or(0, |text| text.len() as u64)),
             Kind::Events(_) => SizeHint::default(),
         }
@@ -143,7 +175,7 @@ impl Events {
     fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         if let Poll::Ready(event) = self.source.poll_next(cx) {
             self.keep_alive.reset();
-            return Poll::Ready(event);
+            return Poll::Ready(event.map(|event| self.charges.charge(event)));
         }
         ready!(self.keep_alive.poll_tick(cx));
         Poll::Ready(Some(Bytes::from_static(b": keep-alive\n\n")))
@@ -175,7 +207,7 @@ fn in_one_line(message: &str) -> Cow<'_, str> {
 
 impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self.0 {
+        f.write_str(match self.kind {
             Kind::Whole(_) => "ResponseBody(whole)",
             Kind::Events(_) => "ResponseBody(events)",
         })

@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_server::Server;
+use mrtr_server::transport::FairPool;
 use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
 
 use super::accept::{Shared, accept};
-use super::connection::{HEAD_BYTES, HTTP2_WINDOW};
+use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS};
 use super::endpoint::Endpoint;
 use super::mounts::Mounts;
-use super::permits::permits;
 use super::router::PATH;
 use super::timeouts::Timeouts;
 
@@ -93,7 +93,7 @@ impl Serve {
     /// The size of a head: nothing long belongs there.
     pub const HEAD_LIMIT: usize = HEAD_BYTES as usize;
     /// How many headers a request may have.
-    pub const MAX_HEADERS: usize = 100;
+    pub const MAX_HEADERS: usize = MAX_HEADERS;
     /// How much of all bodies on a connection of HTTP/2 may come before any of it is read. Nothing else bounds that: a
     /// request takes its permit, and its part of the budget, when its body is read, after its head was looked at.
     pub const HTTP2_WINDOW: u32 = HTTP2_WINDOW;
@@ -127,8 +127,10 @@ impl Serve {
 
     /// Serves this many connections at a time, on all threads together. 16384 by default.
     ///
-    /// Others wait until one closes: in the system's queue, but for the next one of each thread. A process that may
-    /// have fewer files open than that waits in the same way, and says so in the log.
+    /// They are divided between addresses: one has at most three quarters, and the last quarter is for addresses that have
+    /// less than an equal share. Others wait until one closes, 64 on each thread; beyond that, those of the address that
+    /// has most are closed. A connection on which nothing was asked for five seconds, or nothing in its first second, makes way. A process that
+    /// may have fewer files open than that waits as well, and says so in the log.
     #[must_use]
     pub fn connections(mut self, most: usize) -> Self {
         self.connections = most;
@@ -202,7 +204,13 @@ impl Bound {
         let Serve { mounts, runtimes, connections, timeouts } = self.serve;
         let (stop, stopped) = watch::channel(false);
         let (report, mut reports) = mpsc::unbounded_channel();
-        let shared = Shared { mounts: Arc::new(mounts), permits: permits(connections), timeouts, stopped };
+        let shared = Shared {
+            mounts: Arc::new(mounts),
+            places: FairPool::new(connections),
+            freed: Arc::new(watch::Sender::new(())),
+            timeouts,
+            stopped,
+        };
         let address = self.first.local_addr()?;
         shared.mounts.log(address);
         for _ in 1..runtimes.map_or(1, NonZeroUsize::get) {

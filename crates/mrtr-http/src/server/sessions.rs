@@ -1,15 +1,18 @@
 //! Sessions of the legacy era over HTTP: which one a request belongs to, and how each reply goes out.
 
+use std::sync::Arc;
+
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use mrtr_schema::Feature;
 use mrtr_server::transport::{LegacyMessage, LegacyReply, ListenError};
 
 use super::budget::BodyReservation;
+use super::charges::Charges;
 use super::endpoint::Endpoint;
 use super::head;
 use super::mirrored_headers;
-use super::permits::permit;
+use super::peer::Peer;
 use super::rejection::Rejection;
 use super::respond::{JSON, event_stream, message as answer, respond, with_type};
 use super::response_body::{ResponseBody, StreamPermits};
@@ -20,29 +23,35 @@ impl Endpoint {
         &self,
         message: LegacyMessage,
         head: &Parts,
+        charges: Charges,
     ) -> Result<Response<ResponseBody>, Rejection> {
         let version = mirrored_headers::version(&head.headers);
         Ok(match message.answer(session_id(&head.headers), &version).await {
             LegacyReply::Opened { body, session } => {
-                let mut response = with_type(StatusCode::OK, ResponseBody::whole(body), JSON);
+                let mut response = with_type(StatusCode::OK, ResponseBody::message(body, charges), JSON);
                 let id = HeaderValue::from_str(session.as_str()).map_err(|_| Rejection::Overloaded)?;
                 response.headers_mut().insert(SESSION_ID, id);
                 response
             }
-            LegacyReply::Message { body, error, revision } => answer(body, error, revision),
+            LegacyReply::Message { body, error, revision } => answer(body, error, revision, charges),
             LegacyReply::Events(events) => {
-                event_stream(ResponseBody::session_events(events, self.config.keep_alive, StreamPermits::none()))
+                let permits = StreamPermits::none();
+                event_stream(ResponseBody::session_events(events, self.config.keep_alive, permits, charges))
             }
             LegacyReply::NoSession { body } => with_type(StatusCode::NOT_FOUND, ResponseBody::whole(body), JSON),
             LegacyReply::Overloaded => return Err(Rejection::Overloaded),
-            LegacyReply::Modern(reply) => respond(reply, &self.config, StreamPermits::none()),
+            LegacyReply::Modern(reply) => respond(reply, &self.config, StreamPermits::none(), charges),
             // Accepted, and nothing to say.
             _ => accepted(),
         })
     }
 
     /// Answers a request that is no POST: to listen, to resume a stream, or to end a session.
-    pub(super) async fn answer_without_body(&self, head: &Parts) -> Result<Response<ResponseBody>, Rejection> {
+    pub(super) async fn answer_without_body(
+        &self,
+        head: &Parts,
+        peer: Peer<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         let config = &self.config;
         if !config.allowed.allow(head) {
             return Err(Rejection::ForeignOrigin);
@@ -56,13 +65,16 @@ impl Endpoint {
         }
         head::check_listener(&head.headers, listens)?;
         let identity = config.authenticator.authenticate(head).await.map_err(Rejection::Unauthenticated)?;
-        let (context, sessions) = (self.context(head, identity), self.server().sessions());
+        let accounts = peer.accounts(config, head, &identity);
+        let (context, sessions) = (self.context(head, identity, &accounts), self.server().sessions());
         if !listens {
             let mut response = Response::new(ResponseBody::empty());
             *response.status_mut() = StatusCode::NO_CONTENT;
             return if sessions.end(session, &context) { Ok(response) } else { Err(Rejection::NoSession) };
         }
-        let permits = StreamPermits::new(Some(permit(&config.subscription_permits)?), BodyReservation::default());
+        let charges = Charges::new(Arc::clone(&accounts), peer.link);
+        let permit = charges.subscribe(accounts.take_subscription()?);
+        let permits = StreamPermits::new(Some(permit), BodyReservation::default());
         let version = mirrored_headers::version(&head.headers);
         let last_event = head.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
         let events = sessions.listen(session, &context, &version, last_event).map_err(|error| match error {
@@ -71,7 +83,7 @@ impl Endpoint {
             ListenError::OtherVersion => Rejection::OtherVersion,
             _ => Rejection::StreamGone,
         })?;
-        Ok(event_stream(ResponseBody::session_events(events, config.keep_alive, permits)))
+        Ok(event_stream(ResponseBody::session_events(events, config.keep_alive, permits, charges)))
     }
 }
 

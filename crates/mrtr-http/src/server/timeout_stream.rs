@@ -3,7 +3,6 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -12,14 +11,15 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
+use super::link::Link;
+
 /// A connection whose client must read what it is sent, and is heard out when the connection closes.
 pub(super) struct TimeoutStream {
     stream: TcpStream,
     /// How long a write may make no progress.
     limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Whether the client may still be sending.
-    unread: Arc<AtomicBool>,
+    link: Arc<Link>,
     lingering: Option<Pin<Box<Sleep>>>,
 }
 
@@ -28,8 +28,8 @@ pub(super) struct TimeoutStream {
 const LINGER: Duration = Duration::from_secs(2);
 
 impl TimeoutStream {
-    pub(super) fn new(stream: TcpStream, limit: Duration, unread: Arc<AtomicBool>) -> Self {
-        Self { stream, limit, stalled: None, unread, lingering: None }
+    pub(super) fn new(stream: TcpStream, limit: Duration, link: Arc<Link>) -> Self {
+        Self { stream, limit, stalled: None, link, lingering: None }
     }
 
     /// Writes, unless nothing could be written for too long.
@@ -111,7 +111,7 @@ impl AsyncWrite for TimeoutStream {
         if self.lingering.is_none() {
             ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
         }
-        if self.unread.load(Ordering::Relaxed) {
+        if self.link.has_unread_body() {
             ready!(self.poll_linger(cx));
         }
         Poll::Ready(Ok(()))

@@ -60,7 +60,7 @@ fn status(reply: &[u8]) -> Option<u16> {
 }
 
 /// Of each status there is, the ones that a stranger may see.
-const EXPECTED: [u16; 13] = [200, 202, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 431];
+const EXPECTED: [u16; 14] = [200, 202, 400, 401, 403, 404, 405, 406, 408, 413, 414, 415, 431, 501];
 
 fn answers_clearly(bytes: &[u8]) {
     let reply = exchange(bytes);
@@ -172,6 +172,29 @@ fn ht_8_two_lengths_are_no_length() {
         let text = format!("{}Content-Length: {length}\r\n{also}\r\n{}", post.head(), post.body);
         let status = status(&exchange(text.as_bytes()));
         assert_ne!(status, Some(200), "{also}");
+        still_serves();
+    }
+}
+
+#[test]
+fn ht_8_a_body_in_another_transfer_coding_is_not_read_as_plain() {
+    let post = hello();
+    let chunks = format!("{:x}\r\n{}\r\n0\r\n\r\n", post.body.len(), post.body);
+    for (codings, expected) in [
+        ("Transfer-Encoding: chunked", 200),
+        ("Transfer-Encoding: Chunked", 200),
+        ("Transfer-Encoding: gzip, chunked", 501),
+        ("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked", 501),
+        ("Transfer-Encoding: chunked, chunked", 501),
+    ] {
+        let text = format!("{}{codings}\r\n\r\n{chunks}", post.clone().with("Connection", "close").head());
+        let (runtime, site) = &*SITE;
+        let response = runtime.block_on(async {
+            let mut wire = site.connect().await;
+            wire.send(text).await;
+            wire.response().await
+        });
+        assert_eq!(response.status, expected, "{codings}");
         still_serves();
     }
 }

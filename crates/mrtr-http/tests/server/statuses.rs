@@ -308,6 +308,37 @@ async fn ht_1_a_notification_is_accepted_and_a_response_is_not() {
 }
 
 #[tokio::test]
+async fn ht_2_a_notification_is_what_its_header_says() {
+    let site = Site::of(tools::server());
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 7 } });
+    let post = Post::of(&notification);
+    assert_eq!(site.answer(&post).await.status, 202);
+    for other in ["tools/call", "notifications/progress", "\u{e4}"] {
+        let response = site.answer(&post.clone().with("Mcp-Method", other)).await;
+        assert_eq!((response.status, response.code()), (400, Some(-32020)), "{other}");
+    }
+}
+
+/// Both are repeated in what is answered, and would be kept for as long as nobody reads that.
+#[tokio::test]
+async fn ht_8_ids_and_progress_tokens_have_a_length() {
+    let site = Site::of(tools::server());
+    let of = |id: &str, token: &str| {
+        let mut message = call("hello", json!({}));
+        message["id"] = json!(id);
+        message["params"]["_meta"]["progressToken"] = json!(token);
+        Post::of(&message)
+    };
+    let (longest, longer) = ("x".repeat(256), "x".repeat(257));
+    assert_eq!(site.answer(&of(&longest, &longest)).await.json()["id"], json!(longest));
+    for post in [of(&longer, "short"), of("short", &longer), of(&longer, &longer)] {
+        let response = site.answer(&post).await;
+        assert_eq!((response.status, response.code()), (400, Some(-32600)));
+        assert!(response.json().get("id").is_none());
+    }
+}
+
+#[tokio::test]
 async fn ht_1_headers_of_sessions_are_ignored() {
     let site = Site::of(tools::server());
     let post = Post::of(&call("hello", json!({}))).with("Mcp-Session-Id", "abc").with("Last-Event-ID", "7");

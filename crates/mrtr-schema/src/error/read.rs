@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
+use crate::heap::MOST_MEMBERS;
 use crate::printable::Printable;
 
 /// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
@@ -79,6 +80,11 @@ impl ReadError {
 
     pub(crate) fn expected(expected: &'static str, found: &RawValue) -> Self {
         Self::new(Problem::Mismatch { expected, found: kind(found) })
+    }
+
+    #[cold]
+    pub(crate) fn too_many(found: usize) -> Self {
+        Self::refused(format!("{found} members stand here, and at most {MOST_MEMBERS} may"))
     }
 
     pub(crate) fn not_one_of(found: &str, allowed: &[&str]) -> Self {

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use super::scan::Scanner;
 use super::{Json, Members, unique};
 use crate::error::ReadError;
+use crate::heap::MOST_MEMBERS;
 
 /// The members of one object, in order, each value still raw. Duplicate keys are refused.
 ///
@@ -124,6 +125,11 @@ impl<'a> RawMembers<'a> {
         self.members.push(Member { key, value: Some(value) });
     }
 
+    /// Makes sure that there are no more of them than may be kept, each with its key.
+    pub(crate) fn check_count(&self) -> Result<(), ReadError> {
+        if self.members.len() > MOST_MEMBERS { Err(ReadError::too_many(self.members.len())) } else { Ok(()) }
+    }
+
     /// Makes sure that keys and values mean one thing each.
     pub(crate) fn check_all(&self) -> Result<(), ReadError> {
         match self.duplicate() {
@@ -134,6 +140,7 @@ impl<'a> RawMembers<'a> {
 
     /// Makes sure that every value means one thing, except those under the keys `read_elsewhere`.
     pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
+        self.check_count()?;
         // Most parameters are strings, which are sooner looked at than their names.
         let is_short = |value: &RawValue| !value.get().starts_with(['{', '[']);
         let mut unread = self.iter().filter(|(key, value)| is_short(value) || !read_elsewhere.contains(key));
@@ -163,6 +170,7 @@ impl<'a> RawMembers<'a> {
 
     /// What is left once all known members are taken.
     pub(crate) fn rest(self) -> Result<Members, ReadError> {
+        self.check_count()?;
         let mut kept = Vec::new();
         for member in self.members {
             let Some(value) = member.value else { continue };

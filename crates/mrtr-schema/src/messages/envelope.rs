@@ -7,6 +7,7 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{LONGEST_REASON, ReadError, shortened};
+use crate::heap::MOST_MEMBERS;
 use crate::json::{Key as Text, MemberIndex, PlainScanner, RawMembers};
 use crate::revision::{Dialect, Revision};
 use crate::types::error_object::ErrorCode;
@@ -133,8 +134,10 @@ impl<'a> RawParams<'a> {
         see: impl FnMut(&str, &RawValue),
     ) -> Result<Option<(&'a RawValue, MemberIndex)>, ReadError> {
         let Some(object) = self.get(key) else { return Ok(None) };
-        let index = MemberIndex::checked(object, see).map_err(|error| error.in_member(key))?;
-        Ok(Some((object, index)))
+        let index = MemberIndex::checked(object, see).and_then(|index| {
+            if index.len() > MOST_MEMBERS { Err(ReadError::too_many(index.len())) } else { Ok(index) }
+        });
+        Ok(Some((object, index.map_err(|error| error.in_member(key))?)))
     }
 
     /// The members of `_meta`.
@@ -222,7 +225,12 @@ impl EnvelopeError {
 }
 
 fn read_id(value: &RawValue) -> Result<RequestId, ReadError> {
-    RequestId::read(value, Revision::default().strict())
+    let id = RequestId::read(value, Revision::default().strict())?;
+    if id.is_too_long() {
+        Err(ReadError::refused(format!("longer than {} bytes", RequestId::MAX_BYTES)))
+    } else {
+        Ok(id)
+    }
 }
 
 /// The members of a message that say what it is.

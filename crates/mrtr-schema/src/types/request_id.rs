@@ -30,6 +30,33 @@ pub enum RequestId {
     Integer(i64),
 }
 
+impl RequestId {
+    /// The length of an id, and of a progress token, that a message may have: both are repeated in what is answered, and
+    /// kept for as long as that takes.
+    ///
+    /// ```
+    /// use mrtr_schema::{Envelope, ErrorCode, RequestId};
+    ///
+    /// let id = "x".repeat(RequestId::MAX_BYTES + 1);
+    /// let message = format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"ping"}}"#);
+    /// let error = Envelope::parse(message.as_bytes()).unwrap_err();
+    /// assert_eq!((error.code(), error.id()), (ErrorCode::INVALID_REQUEST, None));
+    /// ```
+    pub const MAX_BYTES: usize = 256;
+
+    /// Whether it is longer than an id in a message may be.
+    ///
+    /// ```
+    /// use mrtr_schema::RequestId;
+    ///
+    /// assert!(!RequestId::from(i64::MAX).is_too_long());
+    /// assert!(RequestId::from("x".repeat(1000)).is_too_long());
+    /// ```
+    pub fn is_too_long(&self) -> bool {
+        matches!(self, Self::String(id) if id.len() > Self::MAX_BYTES)
+    }
+}
+
 impl From<i64> for RequestId {
     fn from(id: i64) -> Self {
         Self::Integer(id)

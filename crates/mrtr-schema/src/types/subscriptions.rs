@@ -38,6 +38,17 @@ pub struct SubscriptionFilter {
     pub extra: Members,
 }
 
+impl SubscriptionFilter {
+    /// The resources and tasks that a subscription may name, together.
+    ///
+    /// ```
+    /// use mrtr_schema::subscriptions::SubscriptionFilter;
+    ///
+    /// assert_eq!(SubscriptionFilter::MOST_NAMES, 1024);
+    /// ```
+    pub const MOST_NAMES: usize = 1024;
+}
+
 /// Parameters of `subscriptions/listen`.
 ///
 /// ```

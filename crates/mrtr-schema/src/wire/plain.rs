@@ -205,6 +205,7 @@ impl<T: Wire> Wire for IndexMap<String, T> {
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let members = RawMembers::of(value)?;
+        members.check_count()?;
         let read = |(key, value): (&str, &RawValue)| match T::read(value, dialect) {
             Ok(value) => Ok((key.to_owned(), value)),
             Err(error) => Err(error.in_member(key.to_owned())),

@@ -5,6 +5,7 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use super::pace::poll_apart;
 use crate::support::clock::Clock;
 
 /// The end of a run's time. It counts from the moment at which the handler first waits for something: most never do,
@@ -35,7 +36,7 @@ impl<'a> Deadline<'a> {
             self.timer = Timer::Set(self.clock.sleep(self.limit));
         }
         if let Timer::Set(sleep) = &mut self.timer {
-            std::task::ready!(sleep.as_mut().poll(cx));
+            std::task::ready!(poll_apart(sleep.as_mut(), cx));
             self.timer = Timer::Passed;
         }
         Poll::Ready(())

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use super::contained::{Contained, Panicked};
 use super::outbox::Batch;
+use super::pace::poll_apart;
 use super::sink::SinkError;
 use super::state::Run;
 
@@ -36,7 +37,7 @@ impl Recorder {
             })));
         }
         let Some(Recording(recording)) = &mut self.0 else { return Poll::Pending };
-        match recording.as_mut().poll(cx) {
+        match poll_apart(recording.as_mut(), cx) {
             Poll::Ready((batch, kept)) => {
                 self.0 = None;
                 run.batch_ended(&batch, kept);

@@ -10,6 +10,7 @@ use super::context::RunContext;
 use super::deadline::Deadline;
 use super::journal::Journal;
 use super::outcome::RunReport;
+use super::pace::poll_apart;
 use super::recorder::Recorder;
 use super::state::{Rest, Run};
 use super::unpolled::UnpolledSince;
@@ -39,6 +40,7 @@ where
     let mut unpolled = UnpolledSince::new(&*run.context.shared.clock);
     let (mut seen, mut turn) = (0, 0_u32);
     let returned = poll_fn(|cx| {
+        run.pace.begin();
         loop {
             turn = turn.wrapping_add(1);
             match run.in_body(turn, || handler.as_mut().poll(cx)) {
@@ -49,14 +51,19 @@ where
                 }
                 Poll::Pending => {}
             }
+            let gave_way = run.pace.take_gave_way();
+            if gave_way {
+                // Whatever becomes of the call that gave way: the handler may have dropped it.
+                cx.waker().wake_by_ref();
+            }
             // What was kept may let a step begin, or its handler go on.
-            if recorder.poll(&run, cx).is_ready() {
+            if recorder.poll(&run, cx).is_ready() && !gave_way {
                 continue;
             }
-            if stopping.as_mut().is_some_and(|stopping| stopping.as_mut().poll(cx).is_ready()) {
+            if stopping.as_mut().is_some_and(|stopping| poll_apart(stopping.as_mut(), cx).is_ready()) {
                 stopping = None;
             }
-            match run.rest(cx.waker()) {
+            match run.rest(cx.waker(), gave_way) {
                 // Once more, until no new question appears: what was just answered may have opened the next branch.
                 Rest::At(turns) if recorder.is_idle() && turns > seen => seen = turns,
                 Rest::At(_) if recorder.is_idle() => return Poll::Ready(None),

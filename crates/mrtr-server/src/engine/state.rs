@@ -17,6 +17,7 @@ use super::branches::{BranchId, Branches, PassedOver};
 use super::contained::{AtDrop, Contained, Panicked, contain};
 use super::name::{is_name, unescaped};
 use super::outbox::{Batch, Outbox};
+use super::pace::Pace;
 use super::place::{self, Making, Within};
 use super::stop::{StopReason, StopSignal};
 use super::watch::{Watch, Watcher};
@@ -43,6 +44,7 @@ pub(crate) struct Run {
     runner: AtomicWaker,
     /// Watches the first of the steps that are under way.
     pub(super) watch: Watch,
+    pub(super) pace: Pace,
 }
 
 struct State {
@@ -155,14 +157,15 @@ impl Run {
             ending: None,
             over: false,
         };
-        Self { context, state: Mutex::new(state), runner: AtomicWaker::new(), watch: Watch::default() }
+        let (state, runner) = (Mutex::new(state), AtomicWaker::new());
+        Self { context, state, runner, watch: Watch::default(), pace: Pace::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn id(&self) -> usize {
+    pub(super) fn id(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }
 
@@ -201,12 +204,12 @@ impl Run {
         state.branches.living(branch)
     }
 
-    /// Whether there is nothing to wait for but answers. The waker is kept for what happens from now on: first it, then
-    /// the look, so that nothing falls between.
-    pub(super) fn rest(&self, runner: &Waker) -> Rest {
+    /// Whether there is nothing to wait for but answers: not if the handler gave way, and may ask more. The waker is kept
+    /// for what happens from now on: first it, then the look, so that nothing falls between.
+    pub(super) fn rest(&self, runner: &Waker, gave_way: bool) -> Rest {
         self.runner.register(runner);
         let state = self.state();
-        let over = state.ending.is_some() || state.asks() || self.stopped().is_some();
+        let over = state.ending.is_some() || !gave_way && state.asks() || self.stopped().is_some();
         match state.in_flight {
             0 if over && state.outbox.is_empty() => Rest::At(state.turns),
             0 => Rest::None,

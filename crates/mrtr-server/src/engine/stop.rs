@@ -89,6 +89,7 @@ impl StopSignal {
     /// # }
     /// ```
     pub async fn wait(&self) -> StopReason {
+        tokio::task::coop::consume_budget().await;
         loop {
             // First in line, then the look, so that a signal between the two is not missed.
             let mut raised = std::pin::pin!(self.0.raised.notified());

@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::Context;
 use std::time::Duration;
 
+use super::pace::poll_apart;
 use super::state::{Run, Unpolled};
 use crate::support::clock::Clock;
 
@@ -43,7 +44,7 @@ impl<'a> UnpolledSince<'a> {
         }
         let mut gave_up = false;
         self.since.retain_mut(|since| {
-            let is_over = since.patience.as_mut().poll(cx).is_ready();
+            let is_over = poll_apart(since.patience.as_mut(), cx).is_ready();
             if is_over {
                 run.give_up_unpolled(&since.unpolled);
                 gave_up = true;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use mrtr_schema::InputRequest;
@@ -430,7 +430,11 @@ impl<Q: QuestionKind + Unpin, M: AnswerMode + Unpin> Future for Asking<'_, Q, M>
             AskingState::Open(_) | AskingState::Parked => return Poll::Pending,
         }
         match self.ask.evaluate() {
-            Progress::Answered(answered) => Poll::Ready(M::output(&self.ask.key, answered)),
+            Progress::Answered(answered) => {
+                // Not before it is looked at: a question that gave way at its first poll could be dropped unasked.
+                ready!(self.ask.run.poll_give_way(cx));
+                Poll::Ready(M::output(&self.ask.key, answered))
+            }
             Progress::Open(hold) => {
                 self.state = AskingState::Open(hold);
                 Poll::Pending

@@ -133,13 +133,16 @@ where
                 run.misuse(format!("the decision on `{}` is not one of this type", self.key));
                 return pending().await;
             };
+            run.give_way().await;
             return Ok(decision);
         }
         let Self { key, question, valid_for, decided, .. } = &mut self;
         let asks = Asks { run, key, question, valid_for: *valid_for };
         let unsettled = || asks.unsettled(&found, fingerprint.asked());
         let check = async { decided().await };
-        settle(run, key, unsettled, check, |decision| run.record_decision(key, decision)).await
+        let settled = settle(run, key, unsettled, check, |decision| run.record_decision(key, decision)).await;
+        run.give_way().await;
+        settled
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use super::Flow;
 use super::member::{Joinable, Slot};
@@ -91,6 +91,7 @@ macro_rules! join_of_tuples {
                 if $(members.$place.slot.is_pending())||* {
                     return Poll::Pending;
                 }
+                ready!(run.poll_give_way(cx));
                 if let Some(error) = failed.take() {
                     return Poll::Ready(Err(error));
                 }
@@ -161,6 +162,7 @@ impl<T> Future for JoinAll<'_, T> {
         if members.iter().any(|member| member.slot.is_pending()) {
             return Poll::Pending;
         }
+        ready!(run.poll_give_way(cx));
         let outputs = members.drain(..).map(|member| member.output);
         match failed.take() {
             Some(error) => Poll::Ready(Err(error)),

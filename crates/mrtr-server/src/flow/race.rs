@@ -154,6 +154,7 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
             return pending().await;
         }
     }
+    run.give_way().await;
     output
 }
 

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::engine::journal::{Leaf, StepEntry};
-use crate::engine::{Making, Run, StepStart, Watcher, Within};
+use crate::engine::{Making, Run, StepStart, Watcher, Within, poll_apart};
 use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -253,6 +253,7 @@ where
 {
     async fn take(self) -> Result<T, FlowError> {
         let Self { run, mut made, work, options } = self;
+        run.give_way().await;
         made.begun = true;
         let (name, making) = (std::mem::take(&mut made.name), made.making);
         match run.begin_step(&name, options.idempotent, making).await {
@@ -294,7 +295,7 @@ where
         let mut time = options.timeout.map(|limit| run.context.shared.clock.sleep(limit));
         poll_fn(|cx| match working.as_mut().poll(cx) {
             Poll::Ready(entry) => Poll::Ready(entry),
-            Poll::Pending => match time.as_mut().map(|time| time.as_mut().poll(cx)) {
+            Poll::Pending => match time.as_mut().map(|time| poll_apart(time.as_mut(), cx)) {
                 Some(Poll::Ready(())) => Poll::Ready(Some(StepEntry::TimedOut)),
                 Some(Poll::Pending) | None => Poll::Pending,
             },

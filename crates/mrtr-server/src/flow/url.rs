@@ -183,12 +183,15 @@ where
             Evaluation::Given(..) | Evaluation::Ask | Evaluation::Skipped => {}
         }
         if run.visited(&self.ask.key) {
+            run.give_way().await;
             return Ok(());
         }
         let Self { ask, done } = &mut self;
         let check = async { done().await.then_some(()) };
         let unsettled = || ask.unsettled(&found, fingerprint.asked());
-        settle(run, &ask.key, unsettled, check, |()| run.record_visit(&ask.key)).await
+        let settled = settle(run, &ask.key, unsettled, check, |()| run.record_visit(&ask.key)).await;
+        run.give_way().await;
+        settled
     }
 }
 

@@ -81,8 +81,9 @@ impl<'a> Admitted<'a> {
         let revision = context.revision;
         let (id, method, params) = match Envelope::parse(body) {
             Ok(Envelope::Request { id, method, params }) => (id, method, params),
-            Ok(Envelope::Notification { params, .. }) => {
-                return Err(not_admitted(body, &params, Reply::Accepted, revision));
+            Ok(Envelope::Notification { method, params }) => {
+                let reply = reply_to_notification(&method, context);
+                return Err(not_admitted(body, &params, reply, revision));
             }
             Ok(Envelope::Result { id, .. }) => {
                 let refusal = Reply::error(Some(id), Refused::early(not_a_request()), revision);
@@ -109,7 +110,7 @@ impl<'a> Admitted<'a> {
         let mut unchecked = Unchecked(request);
         match unchecked.check(parts) {
             Ok((client, route)) => Ok(Self { id, request: unchecked.0, client, route }),
-            Err(refused) => Err(Reply::error(Some(id), refused, unchecked.0.context.revision)),
+            Err(refused) => Err(Reply::error(answered(id, &refused), refused, unchecked.0.context.revision)),
         }
     }
 
@@ -158,7 +159,7 @@ impl Unchecked<'_> {
     fn not_admitted(&self, id: RequestId, refused: Refused) -> NotAdmitted {
         let Self(request) = self;
         let revision = request.context.revision;
-        let refusal = Reply::error(Some(id.clone()), refused, revision);
+        let refusal = Reply::error(answered(id.clone(), &refused), refused, revision);
         if !revision.has(Feature::RequestMetadata) || says_version(&request.params) {
             return refusal.into();
         }
@@ -222,7 +223,7 @@ impl Unchecked<'_> {
         if *version != *revision.as_str() {
             return Err(unsupported_version(&version, revision));
         }
-        RequestMeta::read_members(meta, revision.strict()).map_err(in_meta)
+        RequestMeta::read_members(meta, revision.strict()).map_err(in_meta).and_then(with_short_token)
     }
 
     /// In revisions whose requests do not say what the client can do, the context says it.
@@ -230,6 +231,7 @@ impl Unchecked<'_> {
         let dialect = self.0.context.revision.lenient();
         let meta = self.0.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
+        let meta = meta.map(with_short_token).transpose()?;
         let client = self.0.context.client.as_ref();
         let capabilities = client.map(|client| Arc::clone(&client.capabilities)).unwrap_or_default();
         Ok(ClientMeta { capabilities, ..meta.unwrap_or_default().into() })
@@ -273,6 +275,21 @@ impl Unchecked<'_> {
     }
 }
 
+/// What a notification is answered: nothing, unless a proxy that goes by its header took it for another.
+#[cold]
+fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
+    let revision = context.revision;
+    let headers = context.headers.as_ref().filter(|_| revision.has(Feature::MirroredHeaders));
+    match headers.map(|headers| &headers.method) {
+        None | Some(HeaderClaim::Missing) => Reply::Accepted,
+        Some(HeaderClaim::Text(claimed)) if claimed == method => Reply::Accepted,
+        Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable) => {
+            let error = header_mismatch("Mcp-Method", "is not what the body says");
+            Reply::error(None, Refused::early(error), revision)
+        }
+    }
+}
+
 /// What is no request, with the reply that it has outside a session.
 #[cold]
 fn not_admitted(body: &Bytes, params: &RawParams<'_>, refusal: Reply, revision: Revision) -> NotAdmitted {
@@ -280,6 +297,20 @@ fn not_admitted(body: &Bytes, params: &RawParams<'_>, refusal: Reply, revision: 
         return refusal.into();
     }
     NotAdmitted::Versionless(Box::new((Content::Other(body.clone()), refusal)))
+}
+
+/// Metadata whose progress token may be repeated in every notification. A longer one is none, as a longer id is none.
+fn with_short_token(meta: RequestMeta) -> Result<RequestMeta, ErrorObject> {
+    if meta.progress_token.as_ref().is_some_and(|token| token.0.is_too_long()) {
+        let text = format!("The progress token is longer than {} bytes", RequestId::MAX_BYTES);
+        return Err(ErrorObject::new(ErrorCode::INVALID_REQUEST, text));
+    }
+    Ok(meta)
+}
+
+/// The id that a refusal carries: none if the message is no request.
+fn answered(id: RequestId, refused: &Refused) -> Option<RequestId> {
+    (refused.error.code != ErrorCode::INVALID_REQUEST).then_some(id)
 }
 
 #[cold]

@@ -12,6 +12,8 @@ use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, InRevision, RequestId, Revision};
 use tokio::sync::mpsc;
 
+use crate::support::cooperative::poll_cooperatively;
+
 /// What a server answers.
 ///
 /// ```
@@ -158,11 +160,26 @@ fn head(id: i64, room: &mut [u8; HEAD]) -> &str {
 ///     }
 /// }
 /// ```
-pub struct ReplyStream(BoxStream<'static, String>);
+pub struct ReplyStream {
+    messages: BoxStream<'static, String>,
+    kept_bytes: usize,
+}
 
 impl ReplyStream {
     pub(crate) fn new(messages: impl Stream<Item = String> + Send + 'static) -> Self {
-        Self(messages.boxed())
+        Self { messages: messages.boxed(), kept_bytes: 0 }
+    }
+
+    /// With how much memory it takes for as long as it lasts.
+    pub(crate) fn keeping(self, kept_bytes: usize) -> Self {
+        Self { kept_bytes, ..self }
+    }
+
+    /// The memory that a subscription takes for as long as it lasts, as far as this crate keeps it: what its filter names,
+    /// and a fixed part. The request's own body is not needed any more. Nothing is counted for other streams, which end by
+    /// themselves.
+    pub fn kept_bytes(&self) -> usize {
+        self.kept_bytes
     }
 
     /// Notifications as they come, while `response` is on its way, and then the response.
@@ -198,7 +215,7 @@ impl Stream for ReplyStream {
     type Item = String;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        self.0.poll_next_unpin(cx)
+        poll_cooperatively(&mut self.messages, cx)
     }
 }
 

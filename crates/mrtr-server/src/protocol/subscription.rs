@@ -1,5 +1,8 @@
 //! `subscriptions/listen`: a stream of what was asked for, acknowledged first, with a result when the server ends it.
 
+use std::collections::HashSet;
+use std::fmt;
+
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use mrtr_schema::jsonrpc::Notification;
@@ -13,10 +16,13 @@ use mrtr_schema::resources::ResourceUpdatedParams;
 use mrtr_schema::subscriptions::{
     ListenParams, ListenResult, ListenResultMeta, SubscriptionFilter, SubscriptionsAcknowledgedParams,
 };
-use mrtr_schema::{ErrorObject, RequestId, Revision, Wire};
+use mrtr_schema::{ErrorObject, HeapSize, RawMembers, RequestId, Revision, Wire};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::uris::Uris;
 use crate::error::{ProtocolError, internal_error, invalid_params};
 use crate::protocol::reply::{Reply, ReplyStream};
 use crate::register::contained::ContainedStream;
@@ -28,8 +34,9 @@ use crate::support::changes::Change;
 /// Begins a subscription.
 pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Result<Reply, ErrorObject> {
     let revision = request.context.revision;
+    check_names(request)?;
     let params: ListenParams = request.params.clone().read(revision.strict()).map_err(invalid_params)?;
-    let wanted = params.notifications;
+    let wanted = unique(params.notifications);
     let changes = parts.shared.changes.subscribe();
     let mut honoured = parts.honoured(&wanted);
     let mut notices = stream::pending().boxed();
@@ -43,7 +50,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
     let subscription = Subscription {
         id: id.clone(),
         revision,
-        honoured: honoured.clone(),
+        told: Told::of(&honoured),
         result: parts.identity.listen_result(id, revision)?,
         changes,
         notices,
@@ -51,6 +58,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
     let mut acknowledged = SubscriptionsAcknowledgedParams::new(honoured);
     acknowledged.meta = Some(subscription.meta());
     let acknowledged = subscription.write(&Notification::<SubscriptionsAcknowledged>::new(acknowledged))?;
+    let kept = subscription.told.resources.heap_bytes() + subscription.result.heap_bytes() + PER_SUBSCRIPTION;
     let first = stream::once(async { acknowledged });
     let rest = stream::unfold(Some(subscription), |subscription| async {
         let mut subscription = subscription?;
@@ -59,14 +67,90 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
             None => Some((subscription.result.clone(), None)),
         }
     });
-    Ok(Reply::Subscription(ReplyStream::new(first.chain(rest))))
+    Ok(Reply::Subscription(ReplyStream::new(first.chain(rest)).keeping(kept)))
+}
+
+/// Makes sure that a filter names no more resources and tasks than a subscription may: before any of the names is kept.
+fn check_names(request: &Request<'_>) -> Result<(), ErrorObject> {
+    let Some(filter) = request.params.get("notifications") else { return Ok(()) };
+    let Ok(filter) = RawMembers::of(filter) else { return Ok(()) };
+    let names = ["resourceSubscriptions", "taskIds"].map(|member| filter.get(member).map_or(0, count));
+    let named: usize = names.iter().sum();
+    if named <= MOST_NAMES {
+        return Ok(());
+    }
+    let text = format!("`notifications` names {named} resources and tasks; a subscription may name {MOST_NAMES}");
+    Err(ProtocolError::invalid_params(text).into_object())
+}
+
+/// How many elements an array has; none if it is no array, which is told where it is read.
+fn count(array: &RawValue) -> usize {
+    serde_json::from_str(array.get()).map_or(0, |Count(elements)| elements)
+}
+
+/// How many elements an array has, of which none is kept.
+struct Count(usize);
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Counting;
+
+        impl<'de> Visitor<'de> for Counting {
+            type Value = Count;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Count, A::Error> {
+                let mut count = 0;
+                while array.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Count(count))
+            }
+        }
+
+        deserializer.deserialize_seq(Counting)
+    }
+}
+
+/// A filter that names each resource and each task once, in the order in which they came.
+fn unique(mut filter: SubscriptionFilter) -> SubscriptionFilter {
+    for names in [&mut filter.resource_subscriptions, &mut filter.task_ids].into_iter().flatten() {
+        let mut seen = HashSet::new();
+        let is_first: Vec<_> = names.iter().map(|name| seen.insert(name.as_str())).collect();
+        let mut is_first = is_first.into_iter();
+        names.retain(|_| is_first.next().unwrap_or(true));
+    }
+    filter
+}
+
+/// What a subscriber is told of, as it is kept.
+struct Told {
+    tools: bool,
+    prompts: bool,
+    resource_list: bool,
+    resources: Uris,
+}
+
+impl Told {
+    fn of(honoured: &SubscriptionFilter) -> Self {
+        let SubscriptionFilter { tools_list_changed, prompts_list_changed, resources_list_changed, .. } = honoured;
+        Self {
+            tools: *tools_list_changed == Some(true),
+            prompts: *prompts_list_changed == Some(true),
+            resource_list: *resources_list_changed == Some(true),
+            resources: honoured.resource_subscriptions.as_deref().map(Uris::new).unwrap_or_default(),
+        }
+    }
 }
 
 /// A subscriber, and what it is to hear.
 struct Subscription {
     id: RequestId,
     revision: Revision,
-    honoured: SubscriptionFilter,
+    told: Told,
     /// The last message.
     result: String,
     changes: Receiver<Change>,
@@ -107,13 +191,11 @@ impl Subscription {
 
     /// The notification of a change, if it was asked for.
     fn tell(&self, change: &Change) -> Option<String> {
-        let SubscriptionFilter { tools_list_changed, prompts_list_changed, resources_list_changed, .. } =
-            &self.honoured;
         match change {
-            Change::Tools if *tools_list_changed == Some(true) => self.list_changed::<ToolListChanged>(),
-            Change::Prompts if *prompts_list_changed == Some(true) => self.list_changed::<PromptListChanged>(),
-            Change::Resources if *resources_list_changed == Some(true) => self.list_changed::<ResourceListChanged>(),
-            Change::Resource(uri) if self.honoured.resource_subscriptions.as_ref()?.contains(uri) => {
+            Change::Tools if self.told.tools => self.list_changed::<ToolListChanged>(),
+            Change::Prompts if self.told.prompts => self.list_changed::<PromptListChanged>(),
+            Change::Resources if self.told.resource_list => self.list_changed::<ResourceListChanged>(),
+            Change::Resource(uri) if self.told.resources.contains(uri) => {
                 let mut params = ResourceUpdatedParams::new(&**uri);
                 params.meta = Some(self.meta());
                 self.write(&Notification::<ResourceUpdated>::new(params)).ok()
@@ -180,3 +262,7 @@ impl Identity {
         }
     }
 }
+
+const MOST_NAMES: usize = SubscriptionFilter::MOST_NAMES;
+/// What a subscription takes besides the names of what it is told of: about what was measured.
+const PER_SUBSCRIPTION: usize = 1024;

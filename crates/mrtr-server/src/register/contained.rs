@@ -4,12 +4,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use mrtr_schema::ErrorObject;
 
 use crate::engine::{Contained, Panicked};
 use crate::error::internal_error;
+use crate::support::cooperative::poll_cooperatively;
 use crate::support::echo;
 use crate::support::panics::contain;
 
@@ -60,7 +60,7 @@ impl<T> Stream for ContainedStream<T> {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(items) = &mut self.items else { return Poll::Ready(None) };
-        let next = match contain(|| items.poll_next_unpin(cx)) {
+        let next = match contain(|| poll_cooperatively(items, cx)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(Some(item))) => return Poll::Ready(Some(Ok(item))),
             Ok(Poll::Ready(None)) => None,

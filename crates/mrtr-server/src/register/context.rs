@@ -8,6 +8,7 @@ use mrtr_state::Timestamp;
 
 use crate::register::live::{KnownClient, LiveClient};
 use crate::support::caller::Caller;
+use crate::support::fair::CallerKey;
 use crate::support::permit::{Held, Permit};
 
 /// What a transport knows of a request besides its body.
@@ -27,6 +28,7 @@ pub struct Context<'h> {
     pub(crate) client: Option<Arc<KnownClient>>,
     pub(crate) received: Option<Arrival>,
     permit: Option<Held<'h>>,
+    account: Option<Arc<CallerKey>>,
 }
 
 impl<'h> Context<'h> {
@@ -84,12 +86,42 @@ impl<'h> Context<'h> {
         self
     }
 
+    /// Whose account what is kept for the request counts in: for a caller that no issuer vouches for, such as its address.
+    /// Without it, that of the [caller](Self::caller) in its tenant.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mrtr_server::Context;
+    /// use mrtr_server::transport::CallerKey;
+    ///
+    /// // Made once a connection, and shared by its requests.
+    /// let account = Arc::new(CallerKey::address("192.0.2.1".parse()?));
+    /// let context = Context::new().account(&account);
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    #[must_use]
+    pub fn account(mut self, account: &Arc<CallerKey>) -> Self {
+        self.account = Some(Arc::clone(account));
+        self
+    }
+
+    /// The caller by whose account what is kept for the request counts.
+    pub(crate) fn account_key(&self) -> CallerKey {
+        let tenant = self.tenant.as_deref();
+        match (&self.account, &self.caller, tenant) {
+            (Some(account), ..) => CallerKey::clone(account),
+            (None, Some(caller), tenant) => CallerKey::of(caller, tenant),
+            (None, None, Some(tenant)) => CallerKey::opaque(tenant.as_bytes()),
+            (None, None, None) => CallerKey::unknown(),
+        }
+    }
+
     /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
-        let Self { revision, headers, caller, tenant, client, received, permit } = self;
+        let Self { revision, headers, caller, tenant, client, received, permit, account } = self;
         let headers = headers.map(Headers::into_owned);
         let permit = permit.and_then(Held::into_owned);
-        Context { revision, headers, caller, tenant, client, received, permit }
+        Context { revision, headers, caller, tenant, client, received, permit, account }
     }
 
     /// The client, if it can be asked while its request waits.

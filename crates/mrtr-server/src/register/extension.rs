@@ -422,6 +422,7 @@ pub struct CallHold(Arc<Shared>);
 impl CallHold {
     /// Waits until a handler is held back.
     pub async fn is_wanted(&self) {
+        tokio::task::coop::consume_budget().await;
         self.0.load.is_wanted().await;
     }
 }

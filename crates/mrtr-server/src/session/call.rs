@@ -19,6 +19,7 @@ use crate::engine::{Question, StopReason, StopSignal};
 use crate::error::{Failure, ToolError};
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
 use crate::support::changes::Changes;
+use crate::support::fair::Full;
 use crate::support::notify::NotificationSink;
 use crate::support::permit::Held;
 
@@ -40,11 +41,19 @@ struct Kept {
     /// For its message and its journal.
     share: Share,
     message: usize,
+    journal: usize,
     /// What its run holds of the transport: brought by the call itself, and then by the answer that lets it go on.
     /// Between runs it holds nothing.
     permit: Option<Held<'static>>,
     /// Since when it waits for what is settled elsewhere, and how often it looked.
     pause: Option<(Timestamp, u32)>,
+}
+
+impl Kept {
+    /// Has its share cover what it keeps, with so many bytes of answers that no run has taken in.
+    fn resize(&mut self, answers: usize) -> Result<(), Full> {
+        self.share.resize(self.message + self.journal + answers)
+    }
 }
 
 impl Call {
@@ -63,7 +72,7 @@ impl Call {
             stop: StopSignal::new(),
             questions: Mutex::default(),
             arrived: Notify::new(),
-            kept: Mutex::new(Kept { share, message, permit, pause: None }),
+            kept: Mutex::new(Kept { share, message, journal: 0, permit, pause: None }),
             changes,
         }
     }
@@ -88,7 +97,13 @@ impl Call {
         let Some(key) = questions.key_of(id) else { return };
         match questions.deliver(id, answer, self.session.revision) {
             None => return,
-            Some(Delivered::Settled) => {}
+            Some(Delivered::Settled) => {
+                // Answers wait here for the others, however many the client sends.
+                let answers = questions.answered_bytes();
+                if self.kept().resize(answers).is_err() {
+                    questions.fail(&key, no_room());
+                }
+            }
             Some(Delivered::AskAgain(request)) => {
                 tracing::info!(key, "an answer is refused, and asked for again");
                 match self.send(&key, &request) {
@@ -209,8 +224,8 @@ impl LiveClient for Call {
         }
         let mut kept = self.kept();
         kept.permit = None;
-        let size = kept.message + journal.size();
-        kept.share.resize(size).map_err(|_| NotAnswered::Failed(no_room()))
+        kept.journal = journal.size();
+        kept.resize(0).map_err(|_| NotAnswered::Failed(no_room()))
     }
 
     async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered> {

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mrtr_schema::{ClientCapabilities, LoggingLevel, RequestId, Revision};
@@ -19,7 +20,8 @@ use crate::register::context::Context;
 use crate::support::caller::Caller;
 use crate::support::changes::Changes;
 use crate::support::clock::Clock;
-use crate::support::permit::Held;
+use crate::support::fair::Holding;
+use crate::support::permit::Held as HeldPermit;
 
 /// Whose a session is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,14 +45,41 @@ pub(super) struct Session {
     pub(super) limits: Arc<SessionLimits>,
     pub(super) clock: Arc<dyn Clock>,
     memory: Memory,
-    /// For what the client declared.
-    _declared: Share,
+    /// What it holds for as long as it is open. Whoever begins to use it takes an offer of it back first, under this
+    /// lock; it comes before that of the state.
+    held: Mutex<Held>,
     state: Mutex<State>,
     /// Which listener is the last one; the greatest number ends them all.
     listener: watch::Sender<u64>,
 }
 
+/// What a session holds while it is open, and offers to other callers while it is idle.
+pub(super) struct Held {
+    /// Its place among all sessions.
+    pub(super) slot: Holding,
+    /// For what its client declared, and for itself.
+    pub(super) declared: Share,
+    /// Ends it, for another caller's.
+    pub(super) end: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl Held {
+    fn offer(&mut self) {
+        let (slot, declared) = (Arc::clone(&self.end), Arc::clone(&self.end));
+        self.slot.offer(move || slot());
+        self.declared.offer(move || declared());
+    }
+
+    /// Takes the offers back, and says whether none was taken.
+    fn keep(&mut self) -> bool {
+        let is_in_place = self.slot.keep();
+        self.declared.keep() && is_in_place
+    }
+}
+
 struct State {
+    /// The messages that are being dealt with.
+    users: usize,
     /// When it was last heard of.
     seen: Timestamp,
     level: LoggingLevel,
@@ -83,12 +112,13 @@ impl Session {
     pub(super) fn new(
         id: SessionId,
         owner: Owner,
-        (revision, capabilities, declared): (Revision, ClientCapabilities, Share),
+        (revision, capabilities): (Revision, ClientCapabilities),
         limits: Arc<SessionLimits>,
-        memory: Memory,
+        (memory, held): (Memory, Held),
         clock: Arc<dyn Clock>,
     ) -> Self {
         let state = State {
+            users: 0,
             seen: clock.now(),
             // What a client that never says hears: the protocol leaves it to the server.
             level: LoggingLevel::Info,
@@ -103,17 +133,45 @@ impl Session {
             is_over: false,
         };
         let capabilities = Arc::new(capabilities);
-        let (state, listener) = (Mutex::new(state), watch::Sender::new(0));
-        Self { id, owner, revision, capabilities, limits, clock, memory, _declared: declared, state, listener }
+        let (held, state, listener) = (Mutex::new(held), Mutex::new(state), watch::Sender::new(0));
+        Self { id, owner, revision, capabilities, limits, clock, memory, held, state, listener }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note that the client was heard of.
-    pub(super) fn heard(&self) {
-        self.state().seen = self.clock.now();
+    /// Begins to use it, as a message of its client's does; `None` if it made way for another caller's.
+    pub(super) fn enter(self: &Arc<Self>) -> Option<InUse> {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        if !held.keep() {
+            return None;
+        }
+        let mut state = self.state();
+        state.users += 1;
+        state.seen = self.clock.now();
+        drop(state);
+        drop(held);
+        Some(InUse(Arc::clone(self)))
+    }
+
+    /// Offers its place to callers below their share, if nothing is under way in it.
+    fn offer_if_idle(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state();
+        let is_idle = state.is_idle() && !state.is_over;
+        // What makes way is ended outside of the lock of any session's state.
+        drop(state);
+        if is_idle {
+            held.offer();
+        }
+    }
+
+    /// Gives its place to others, once it has ended: a step that is still under way keeps memory, and no place.
+    pub(super) fn leave_slot(&self) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        // If it made way meanwhile, another has its place already.
+        let _ = held.slot.resize(0);
     }
 
     /// When it is to be removed if nothing is heard of it. A client that reads one of its streams is heard of.
@@ -123,16 +181,6 @@ impl Session {
             state.seen = now;
         }
         state.seen + self.limits.idle
-    }
-
-    /// Whether nothing is under way in it.
-    pub(super) fn is_idle(&self) -> bool {
-        let state = self.state();
-        state.calls.is_empty() && state.listeners == 0
-    }
-
-    pub(super) fn seen(&self) -> Timestamp {
-        self.state().seen
     }
 
     pub(super) fn level(&self) -> LoggingLevel {
@@ -175,7 +223,7 @@ impl Session {
         self: &Arc<Self>,
         id: RequestId,
         message: usize,
-        permit: Option<Held<'static>>,
+        permit: Option<HeldPermit<'static>>,
         changes: Changes,
     ) -> Result<Arc<Call>, NotBegun> {
         let mut share = self.memory.share();
@@ -214,6 +262,8 @@ impl Session {
             let excess = state.ended.len().saturating_sub(MOST_ENDED);
             state.ended.drain(..excess);
         }
+        drop(state);
+        self.offer_if_idle();
     }
 
     /// A fresh id for a question of a call.
@@ -230,7 +280,7 @@ impl Session {
     }
 
     /// Takes in an answer. One to a question that is not open, or was never asked, changes nothing.
-    pub(super) fn answer(&self, id: &RequestId, answer: &Answer<'_>, permit: Option<Held<'static>>) {
+    pub(super) fn answer(&self, id: &RequestId, answer: &Answer<'_>, permit: Option<HeldPermit<'static>>) {
         let RequestId::Integer(id) = *id else { return };
         let mut state = self.state();
         let call = state.asked.remove(&id).and_then(|call| state.calls.get(&call).map(Arc::clone));
@@ -287,6 +337,31 @@ impl Session {
     }
 }
 
+impl State {
+    /// Whether nothing is under way.
+    fn is_idle(&self) -> bool {
+        self.users == 0 && self.calls.is_empty() && self.listeners == 0
+    }
+}
+
+/// A session that a message is being dealt with in: it does not make way.
+pub(super) struct InUse(Arc<Session>);
+
+impl Deref for InUse {
+    type Target = Arc<Session>;
+
+    fn deref(&self) -> &Arc<Session> {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        self.0.state().users -= 1;
+        self.0.offer_if_idle();
+    }
+}
+
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session").field("id", &self.id).field("revision", &self.revision).finish_non_exhaustive()
@@ -313,6 +388,8 @@ impl Drop for Listener {
         let mut state = self.session.state();
         state.listeners -= 1;
         state.seen = self.session.clock.now();
+        drop(state);
+        self.session.offer_if_idle();
     }
 }
 
@@ -321,5 +398,5 @@ const MOST_ENDED: usize = 8;
 /// Resources that a session watches.
 const MOST_WATCHED: usize = 1024;
 /// What a watched resource takes besides its URI, and a call besides its message and journal: about what was measured.
-const PER_WATCHED: usize = 64;
+const PER_WATCHED: usize = 96;
 const PER_CALL: usize = 8192;

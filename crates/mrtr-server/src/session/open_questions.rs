@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
-use mrtr_schema::{InputRequest, JsonObject, Revision, Wire};
+use mrtr_schema::{HeapSize, InputRequest, JsonObject, Revision, Wire};
 use mrtr_state::Timestamp;
 use serde_json::value::RawValue;
 
@@ -161,6 +161,15 @@ impl OpenQuestions {
         if let Some(open) = self.open.iter_mut().find(|open| open.question.key == key) {
             open.settled = Some(Settled::Failed(failure));
         }
+    }
+
+    /// The bytes of the answers that came and that no run has taken in.
+    pub(super) fn answered_bytes(&self) -> usize {
+        let answers = self.open.iter().filter_map(|open| match &open.settled {
+            Some(Settled::Answered(answer)) => Some(answer.get().heap_bytes()),
+            _ => None,
+        });
+        answers.sum()
     }
 
     /// The question that is asked under this id.

@@ -10,7 +10,7 @@ use mrtr_schema::{ErrorCode, ErrorObject, RawParams, RequestId, Revision};
 use super::call::{Call, OpenCall};
 use super::limits::Legacy;
 use super::message::LegacyReply;
-use super::one::{NotBegun, Owner, Session};
+use super::one::{NotBegun, Session};
 use super::stateless::Stateless;
 use super::stream::SessionStream;
 use super::table::{Sessions, primed};
@@ -48,7 +48,7 @@ pub(super) fn initialize(
     if !has_session {
         return LegacyReply::Message { body, error: None, revision };
     }
-    let Ok(session) = sessions.begin(Owner::of(context), revision, params.capabilities, request.size()) else {
+    let Ok(session) = sessions.begin(context, revision, params.capabilities) else {
         tracing::warn!("a session was refused: there are as many as there may be, or as they may keep");
         return LegacyReply::Overloaded;
     };

@@ -12,7 +12,9 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio::sync::Notify;
 
-use super::memory::{Full, Share};
+use super::memory::Share;
+use crate::support::cooperative::poll_cooperatively;
+use crate::support::fair::Full;
 
 /// One event of a stream.
 ///
@@ -86,7 +88,7 @@ impl Stream for SessionStream {
     type Item = SessionEvent;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<SessionEvent>> {
-        self.0.poll_next_unpin(cx)
+        poll_cooperatively(&mut self.0, cx)
     }
 }
 
@@ -384,7 +386,7 @@ impl Drop for Reader {
 
 /// How many notifications wait for a client that reads slowly, or are kept for one that does not read.
 const MOST_NOTICES: usize = 64;
-/// What an event takes besides its text.
-const PER_EVENT: usize = 64;
+/// What an event takes besides its text: its place in a list that may be half empty, and its text's own allocation.
+const PER_EVENT: usize = 128;
 /// How long a client waits before it comes back for a stream.
 const RETRY: Duration = Duration::from_secs(1);

@@ -4,18 +4,19 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use mrtr_schema::{ClientCapabilities, Revision};
-use mrtr_state::{ProcessRandom, Timestamp};
+use mrtr_schema::{ClientCapabilities, HeapSize, Revision};
+use mrtr_state::ProcessRandom;
 
 use super::id::SessionId;
 use super::limits::{Legacy, SessionLimits};
 use super::listen::{self, ListenError};
-use super::memory::{Bytes, Memory};
-use super::one::{Owner, Session};
+use super::memory::Memory;
+use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
 use crate::register::context::{Context, HeaderClaim};
 use crate::register::parts::Parts;
 use crate::support::clock::Clock;
+use crate::support::fair::{Account, FairPool, Holding};
 
 /// The sessions of a server, for a transport that carries them.
 ///
@@ -37,8 +38,13 @@ struct Table {
     legacy: Legacy,
     limits: Arc<SessionLimits>,
     clock: Arc<dyn Clock>,
-    bytes: Arc<Bytes>,
+    /// Places for sessions, and what they keep, divided between callers.
+    slots: FairPool,
+    bytes: FairPool,
     random: ProcessRandom,
+    /// Held while a session begins: how many its caller has is looked at and changed at once.
+    beginning: Mutex<()>,
+    /// No session is locked under it: one that takes memory may end others, which are removed here.
     open: Mutex<Open>,
 }
 
@@ -56,9 +62,10 @@ pub(super) struct TooMany;
 impl Sessions {
     pub(crate) fn new(parts: Arc<Parts>, legacy: Legacy, limits: SessionLimits) -> Self {
         let clock = Arc::clone(&parts.shared.clock);
-        let bytes = Bytes::new(limits.bytes);
-        let (limits, random, open) = (Arc::new(limits), ProcessRandom::new(), Mutex::default());
-        Self { parts, table: Arc::new(Table { legacy, limits, clock, bytes, random, open }) }
+        let (slots, bytes) = (FairPool::new(limits.sessions), FairPool::new(limits.bytes));
+        let (limits, random) = (Arc::new(limits), ProcessRandom::new());
+        let (beginning, open) = (Mutex::default(), Mutex::default());
+        Self { parts, table: Arc::new(Table { legacy, limits, clock, slots, bytes, random, beginning, open }) }
     }
 
     pub(super) fn parts(&self) -> &Arc<Parts> {
@@ -78,46 +85,62 @@ impl Sessions {
         self.table.open().sessions.len()
     }
 
-    /// Begins one, for a client whose `initialize` took so many bytes: what it declared is kept as long as the session.
+    /// The bytes that they keep, as they are counted: what was declared in them, their calls with their journals, and what
+    /// waits to be sent.
+    pub fn bytes(&self) -> usize {
+        self.table.bytes.used()
+    }
+
+    /// Begins one. What its client declared is kept as long as the session.
     pub(super) fn begin(
         &self,
-        owner: Owner,
+        context: &Context<'_>,
         revision: Revision,
         capabilities: ClientCapabilities,
-        size: usize,
     ) -> Result<Arc<Session>, TooMany> {
         let table = &self.table;
-        let now = table.clock.now();
-        let mut open = table.open();
-        table.make_room(&mut open, &owner, now)?;
+        let (owner, key) = (Owner::of(context), context.account_key());
         let id = SessionId::random(&table.random);
-        let memory = Memory::new(table.limits.bytes_of_session, Arc::clone(&table.bytes));
+        let beginning = table.beginning.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = table.take_slot(&table.slots.account(&key), owner.caller.is_some())?;
+        let account = table.bytes.account(&key);
+        let memory = Memory::new(table.limits.bytes_of_session, account.clone());
         let mut declared = memory.share();
-        declared.resize(size).map_err(|_| TooMany)?;
+        let size = capabilities.heap_bytes() + PER_SESSION;
+        if size > table.limits.bytes_of_session {
+            return Err(TooMany);
+        }
+        table.make_room(&account, || declared.resize(size).ok())?;
+        drop(beginning);
+        let held = Held { slot, declared, end: table.ends(&id) };
         let (limits, clock) = (Arc::clone(&table.limits), Arc::clone(&table.clock));
-        let session =
-            Arc::new(Session::new(id.clone(), owner, (revision, capabilities, declared), limits, memory, clock));
+        let session = Session::new(id.clone(), owner, (revision, capabilities), limits, (memory, held), clock);
+        let session = Arc::new(session);
+        let in_use = session.enter();
+        let mut open = table.open();
         open.sessions.insert(id, Arc::clone(&session));
         if !open.is_watched && tokio::runtime::Handle::try_current().is_ok() {
             open.is_watched = true;
             tokio::spawn(watch(Arc::downgrade(table), Arc::clone(&table.clock)));
         }
+        drop(open);
+        // Now that it can be found it can be ended, and is idle until its client comes back.
+        drop(in_use);
         Ok(session)
     }
 
-    /// The session of this id, if it is this caller's and has not ended.
-    pub(super) fn find(&self, id: &str, context: &Context<'_>) -> Option<Arc<Session>> {
-        let mut open = self.table.open();
-        let session = open.sessions.get(id).filter(|session| session.owner == Owner::of(context)).map(Arc::clone)?;
-        let now = self.table.clock.now();
-        if session.expires(now) <= now {
-            open.sessions.remove(id);
-            drop(open);
-            session.end();
+    /// The session of this id, if it is this caller's and has not ended. It does not make way while it is used.
+    pub(super) fn find(&self, id: &str, context: &Context<'_>) -> Option<InUse> {
+        let session = self.table.open().sessions.get(id).map(Arc::clone)?;
+        if session.owner != Owner::of(context) {
             return None;
         }
-        session.heard();
-        Some(session)
+        let now = self.table.clock.now();
+        if session.expires(now) <= now {
+            self.table.remove(id);
+            return None;
+        }
+        session.enter()
     }
 
     /// Listens for what changes, or resumes the stream of which this was the last event that came.
@@ -139,9 +162,10 @@ impl Sessions {
 
     /// Ends a session, and says whether there was one of this caller's. Its calls are cancelled.
     pub fn end(&self, id: &str, context: &Context<'_>) -> bool {
-        let Some(session) = self.find(id, context) else { return false };
-        self.table.open().sessions.remove(id);
-        session.end();
+        if self.find(id, context).is_none() {
+            return false;
+        }
+        self.table.remove(id);
         true
     }
 }
@@ -151,50 +175,67 @@ impl Table {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes sure that one more may begin. If there are too many, the one of the same owner that was unused for longest
-    /// makes way; another owner's never does.
-    fn make_room(&self, open: &mut Open, owner: &Owner, now: Timestamp) -> Result<(), TooMany> {
-        let is_full = |open: &Open| {
-            let of_caller = || open.sessions.values().filter(|session| session.owner == *owner).count();
-            open.sessions.len() >= self.limits.sessions
-                || owner.caller.is_some() && of_caller() >= self.limits.sessions_of_caller
-        };
-        if !is_full(open) {
-            return Ok(());
-        }
-        open.end_idle(now);
-        if !is_full(open) {
-            return Ok(());
-        }
-        let idle = open.sessions.values().filter(|session| session.owner == *owner && session.is_idle());
-        let oldest = idle.min_by_key(|session| session.seen()).map(Arc::clone).ok_or(TooMany)?;
-        open.sessions.remove(&oldest.id);
-        oldest.end();
-        Ok(())
+    /// A place for one more session of this caller. If it has as many as it may, its own that was unused for longest makes
+    /// way; another caller's does only where that one has more than its share.
+    fn take_slot(&self, account: &Account, is_known: bool) -> Result<Holding, TooMany> {
+        let most = if is_known { self.limits.sessions_of_caller } else { usize::MAX };
+        self.make_room(account, || if account.used() < most { account.take(1).ok() } else { None })
     }
 
-    fn sweep(&self) {
-        let now = self.clock.now();
-        self.open().end_idle(now);
+    /// Tries to take something, and has idle sessions of this caller make way until it can.
+    fn make_room<T>(&self, account: &Account, mut take: impl FnMut() -> Option<T>) -> Result<T, TooMany> {
+        if let Some(taken) = take() {
+            return Ok(taken);
+        }
+        self.sweep();
+        loop {
+            if let Some(taken) = take() {
+                return Ok(taken);
+            }
+            if !account.end_oldest_offer() {
+                return Err(TooMany);
+            }
+        }
     }
-}
 
-impl Open {
-    fn end_idle(&mut self, now: Timestamp) {
-        self.sessions.retain(|_, session| {
-            let is_idle = session.expires(now) <= now;
-            if is_idle {
-                tracing::debug!(?session, "a session ends of which nothing was heard");
+    /// What ends this session, if it is still open then.
+    fn ends(self: &Arc<Self>, id: &SessionId) -> Arc<dyn Fn() + Send + Sync> {
+        let (table, id) = (Arc::downgrade(self), id.clone());
+        Arc::new(move || {
+            let session = table.upgrade().and_then(|table| table.open().sessions.remove(id.as_str()));
+            if let Some(session) = session {
+                tracing::debug!(?id, "an idle session makes way");
                 session.end();
             }
-            !is_idle
-        });
+        })
+    }
+
+    /// Ends a session, if it is still open.
+    fn remove(&self, id: &str) {
+        let session = self.open().sessions.remove(id);
+        if let Some(session) = session {
+            session.end();
+            session.leave_slot();
+        }
+    }
+
+    fn sessions(&self) -> Vec<Arc<Session>> {
+        self.open().sessions.values().map(Arc::clone).collect()
+    }
+
+    /// Ends those of which nothing was heard for too long.
+    fn sweep(&self) {
+        let now = self.clock.now();
+        for session in self.sessions().iter().filter(|session| session.expires(now) <= now) {
+            tracing::debug!(?session, "a session ends of which nothing was heard");
+            self.remove(session.id.as_str());
+        }
     }
 }
 
 impl Drop for Table {
     fn drop(&mut self) {
-        for session in self.open().sessions.values() {
+        for session in self.sessions() {
             session.end();
         }
     }
@@ -206,13 +247,19 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
         let pause = {
             let Some(table) = table.upgrade() else { return };
             table.sweep();
-            let mut open = table.open();
             let now = clock.now();
-            let Some(next) = open.sessions.values().map(|session| session.expires(now)).min() else {
-                open.is_watched = false;
-                return;
-            };
-            next.since(now).max(SHORTEST_LOOK)
+            match table.sessions().iter().map(|session| session.expires(now)).min() {
+                Some(next) => next.since(now).max(SHORTEST_LOOK),
+                None => {
+                    let mut open = table.open();
+                    // One may have begun meanwhile, for which there is no other to look after it.
+                    if open.sessions.is_empty() {
+                        open.is_watched = false;
+                        return;
+                    }
+                    SHORTEST_LOOK
+                }
+            }
         };
         clock.sleep(pause).await;
     }
@@ -238,4 +285,6 @@ impl fmt::Debug for Sessions {
     }
 }
 
+/// What a session takes besides what its client declared: about what was measured.
+const PER_SESSION: usize = 2048;
 const SHORTEST_LOOK: std::time::Duration = std::time::Duration::from_secs(1);

@@ -1,5 +1,7 @@
 //! HT-6: subscriptions hear what they asked for, and nothing else, until the server ends them.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use mrtr_schema::subscriptions::SubscriptionFilter;
@@ -212,6 +214,52 @@ impl Extension for Weather {
         let notices = stream::once(async { notice }).boxed();
         Ok(Some(ExtensionNotices { acknowledged: SubscriptionFilter::new(), notices }))
     }
+}
+
+/// An extension that always has something to tell.
+struct Chatter;
+
+#[async_trait]
+impl Extension for Chatter {
+    fn name(&self) -> &'static str {
+        "com.example/chatter"
+    }
+
+    fn capability(&self, _: Revision) -> Option<JsonObject> {
+        Some(JsonObject::default())
+    }
+
+    async fn handle(&self, _: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {
+        Err(ProtocolError::invalid_params("it has no methods"))
+    }
+
+    fn listen(
+        &self,
+        _: &SubscriptionFilter,
+        _: &ExtensionRequest<'_>,
+    ) -> Result<Option<ExtensionNotices>, ProtocolError> {
+        let notice = ExtensionNotice { method: "com.example/chatter/said", params: json!({}).into() };
+        let notices = stream::repeat(notice).boxed();
+        Ok(Some(ExtensionNotices { acknowledged: SubscriptionFilter::new(), notices }))
+    }
+}
+
+#[test]
+fn one_who_reads_a_subscription_that_is_always_ready_leaves_others_their_turns() {
+    let (done, ended) = std::sync::mpsc::channel();
+    // On a thread of its own, so that the test fails where the thread spins.
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let server = builder().extension(Chatter).build().unwrap();
+            let mut listening = mrtr_server::testing::Client::new(&server).listen(SubscriptionFilter::new()).await;
+            let reading = tokio::spawn(async move { while listening.next().await.is_some() {} });
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            reading.abort();
+            done.send(()).ok();
+        });
+    });
+    ended.recv_timeout(Duration::from_secs(20)).expect("a timer beside it fires");
 }
 
 #[tokio::test]

@@ -1,9 +1,10 @@
 //! What sessions may take, and what strangers get: nothing.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_server::testing::FixedClock;
-use mrtr_server::transport::{HeaderClaim, LegacyReply, ListenError, Permit};
+use mrtr_server::transport::{CallerKey, HeaderClaim, LegacyReply, ListenError, Permit, Received};
 use mrtr_server::{Caller, Context, Failure, Flow, Server, SessionLimits, TaskPolicy, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -93,7 +94,7 @@ async fn an_unused_session_of_ones_own_makes_way_and_never_one_in_use_or_another
 }
 
 #[tokio::test]
-async fn an_idle_session_of_another_caller_never_makes_way() {
+async fn an_idle_session_makes_way_for_a_caller_below_its_share_if_its_own_has_more() {
     let limits = SessionLimits { sessions: 3, sessions_of_caller: 2, ..SessionLimits::default() };
     let clock = FixedClock::default();
     let server = server(limits, &clock);
@@ -105,10 +106,12 @@ async fn an_idle_session_of_another_caller_never_makes_way() {
     let bob = open("bob").await.unwrap();
     let first = open("ann").await.unwrap();
     let second = open("ann").await.unwrap();
-    assert!(open("cid").await.is_none(), "there are as many as there may be, and none is Cid's");
+    let cid = open("cid").await.unwrap();
+    assert!(!first.end(), "of Ann's, who has most, the older one made way");
+    assert!(open("dan").await.is_none(), "none has more than its share now");
     let third = open("ann").await.unwrap();
-    assert!(!first.end(), "of Ann's own, the older one made way");
-    assert!(second.end() && third.end() && bob.end());
+    assert!(!second.end(), "of Ann's own, the older one made way");
+    assert!(third.end() && bob.end() && cid.end());
 }
 
 #[tokio::test]
@@ -243,16 +246,14 @@ async fn between_runs_a_call_holds_nothing_of_its_transport() {
     let outside = Outside::default();
     let server = builder(&outside, &FixedClock::default()).tool(Tool::new("slowly", slowly)).build().unwrap();
     let client = Legacy::open(&server, "2025-11-25").await;
-    let places = std::sync::Arc::new(Semaphore::new(1));
-    let held = || Permit::new(std::sync::Arc::clone(&places).try_acquire_owned().expect("a place is free"));
+    let places = Arc::new(Semaphore::new(1));
+    let held = || Permit::new(Arc::clone(&places).try_acquire_owned().expect("a place is free"));
     let send = async |message: Value| {
         let permit = held();
         let context = Context::new().permit(&permit);
         match server.receive(message.to_string().into(), context).await {
-            mrtr_server::transport::Received::Legacy(message) => {
-                message.answer(Some(&client.session), &HeaderClaim::Missing).await
-            }
-            mrtr_server::transport::Received::Reply(reply) => panic!("{reply:?}"),
+            Received::Legacy(message) => message.answer(Some(&client.session), &HeaderClaim::Missing).await,
+            Received::Reply(reply) => panic!("{reply:?}"),
         }
     };
     let params = json!({ "name": "slowly", "arguments": {} });
@@ -316,16 +317,110 @@ async fn what_clients_declare_counts_against_what_sessions_keep() {
     let limits = SessionLimits { bytes: 64 << 10, ..SessionLimits::default() };
     let server = server(limits, &FixedClock::default());
     let much = json!({ "experimental": { "x": { "y": "z".repeat(20 << 10) } } });
-    let mut opened = Vec::new();
-    for _ in 0..5 {
-        match send(&server, None, None, HeaderClaim::Missing, &initialize("2025-11-25", &much)).await {
-            LegacyReply::Opened { session, .. } => opened.push(session),
-            LegacyReply::Overloaded => break,
-            other => panic!("{other:?}"),
+    let open = async || Legacy::calling_as(&server, "2025-11-25", &much, None).await;
+    let mut used = Vec::new();
+    while let Some(client) = open().await {
+        let listening = client.listen(None).unwrap();
+        used.push((client, listening));
+    }
+    assert_eq!(used.len(), 2, "there is room for what two declare, beside the quarter that is for others");
+    assert!(server.sessions().bytes() > 40 << 10);
+    assert!(used[0].0.end());
+    used.remove(0);
+    let idle = open().await.expect("what a session kept is given back");
+    assert!(open().await.is_some() && !idle.end(), "an idle one of the same caller's makes way");
+    assert_eq!(server.sessions().open(), 2);
+}
+
+/// A client at an address, without a caller.
+async fn open_from(server: &Server, address: &str, capabilities: &Value) -> Option<String> {
+    let account = Arc::new(CallerKey::address(address.parse().unwrap()));
+    let context = Context::new().account(&account);
+    let message = initialize("2025-11-25", capabilities).to_string();
+    let Received::Legacy(message) = server.receive(message.into(), context).await else { panic!("legacy") };
+    match message.answer(None, &HeaderClaim::Missing).await {
+        LegacyReply::Opened { session, .. } => Some(session.as_str().to_owned()),
+        LegacyReply::Overloaded => None,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_sessions_from_one_address_ends_its_own_and_leaves_others_theirs() {
+    let limits = SessionLimits { sessions: 64, ..SessionLimits::default() };
+    let server = server(limits, &FixedClock::default());
+    let honest = open_from(&server, "192.0.2.1", &everything()).await.unwrap();
+    for _ in 0..200 {
+        open_from(&server, "198.51.100.7", &everything()).await.expect("its own older ones make way");
+    }
+    assert_eq!(server.sessions().open(), 48, "the last quarter is for others");
+    for host in 2..=16 {
+        assert!(open_from(&server, &format!("192.0.2.{host}"), &everything()).await.is_some());
+    }
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let found = send(&server, None, Some(&honest), HeaderClaim::Missing, &message).await;
+    assert!(matches!(found, LegacyReply::Message { .. }), "the honest one is still there: {found:?}");
+}
+
+#[tokio::test]
+async fn sessions_that_declare_much_leave_others_room_for_calls() {
+    let limits = SessionLimits { bytes: 64 << 20, ..SessionLimits::default() };
+    let server = server(limits, &FixedClock::default());
+    let mut honest = Legacy::calling_as(&server, "2025-11-25", &everything(), Some(caller("ann"))).await.unwrap();
+    let much = json!({ "experimental": { "x": { "y": "z".repeat(3 << 20) } } });
+    let mut used = Vec::new();
+    for _ in 0..69 {
+        if let Some(eve) = Legacy::calling_as(&server, "2025-11-25", &much, Some(caller("eve"))).await {
+            used.push(eve.listen(None).unwrap());
         }
     }
-    assert_eq!((opened.len(), server.sessions().open()), (3, 3), "there is room for what three declare");
-    assert!(server.sessions().end(opened[0].as_str(), &Context::new()));
-    let reply = send(&server, None, None, HeaderClaim::Missing, &initialize("2025-11-25", &much)).await;
-    assert!(matches!(reply, LegacyReply::Opened { .. }), "what a session kept is given back: {reply:?}");
+    assert!(used.len() < 17, "{} of them keep what was declared", used.len());
+    for _ in 0..8 {
+        honest.call("greet", json!({})).await.question().await;
+        honest = Legacy::calling_as(&server, "2025-11-25", &everything(), Some(caller("ann"))).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn sixteen_callers_with_all_their_sessions_leave_the_next_one_its_own() {
+    let limits = SessionLimits { sessions: 256, sessions_of_caller: 16, ..SessionLimits::default() };
+    let server = server(limits, &FixedClock::default());
+    let mut opened = Vec::new();
+    for round in 0..16 {
+        for eve in 0..16 {
+            let name = format!("eve {eve}");
+            let session = Legacy::calling_as(&server, "2025-11-25", &everything(), Some(caller(&name))).await;
+            opened.extend(session.map(|session| (round, session)));
+        }
+    }
+    let ann = Legacy::calling_as(&server, "2025-11-25", &everything(), Some(caller("ann"))).await;
+    assert!(ann.is_some(), "an idle session of a caller above its share makes way");
+}
+
+#[tokio::test]
+async fn answers_that_wait_for_others_count_against_what_a_session_keeps() {
+    async fn many(flow: Flow) -> Result<String, Failure> {
+        let all = (0..8).map(|number| flow.elicit::<Name>(format!("name {number}"), "Who?"));
+        flow.join_all(all).await?;
+        Ok("all".to_owned())
+    }
+    let limits = SessionLimits { bytes_of_session: 1 << 20, ..SessionLimits::default() };
+    let server = builder(&Outside::default(), &FixedClock::default()).session_limits(limits);
+    let server = server.tool(Tool::new("many", many)).build().unwrap();
+    let client = Legacy::open(&server, "2025-11-25").await;
+    let mut call = client.call("many", json!({})).await;
+    let before = server.sessions().bytes();
+    for answers in 1..=6 {
+        let asked = call.question().await;
+        client.accept(&asked, json!({ "name": "x".repeat(200 << 10) })).await;
+        let kept = server.sessions().bytes() - before;
+        assert!(kept > answers.min(5) * (195 << 10), "{kept} for {answers}");
+    }
+    let text = loop {
+        let message = call.next().await.expect("a response");
+        if message["id"] == call.id {
+            break message["result"]["content"][0]["text"].as_str().unwrap().to_owned();
+        }
+    };
+    assert!(text.contains("no room"), "{text}");
 }

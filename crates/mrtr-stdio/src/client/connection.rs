@@ -64,7 +64,7 @@ impl Connection {
         W: AsyncWrite + Send + Unpin + 'static,
     {
         let calls = Arc::new(Calls::default());
-        let (output, writing) = Output::new(write);
+        let (output, writing) = Output::new(write, None);
         let (asides, said) = mpsc::unbounded_channel();
         let pongs = Arc::new(AtomicUsize::new(0));
         tokio::spawn(say_asides(said, output.clone(), Arc::clone(&pongs)));

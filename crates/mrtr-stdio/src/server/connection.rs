@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use super::Options;
 use super::calls::{Calls, UnderWay};
 use super::legacy::{self, Agreed, OpenSession, says_version};
+use super::waiting::{WaitingRequest, WaitingRequests};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 
@@ -36,7 +37,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let (output, writing) = Output::new(write);
+    let (output, writing) = Output::new(write, Some(options.write_timeout));
     let mut writing = pin!(writing);
     let mut connection = Connection::new(server, options, output);
     let mut lines = LineReader::new(read, options.line_limit);
@@ -46,7 +47,7 @@ where
         written = &mut writing => {
             // The client cannot hear what is answered any more.
             at_end();
-            connection.tasks.abort_all();
+            connection.abandon();
             let _ = tokio::time::timeout(options.shutdown_timeout, connection.drain()).await;
             return if_not_gone(written);
         }
@@ -76,6 +77,7 @@ struct Connection {
     /// What a client of the legacy era has agreed on.
     agreed: Agreed,
     request_permits: Arc<Semaphore>,
+    waiting: WaitingRequests,
     subscription_permits: Arc<Semaphore>,
     /// Whether the connection is at its end: subscriptions would not end by themselves.
     ending: watch::Sender<bool>,
@@ -91,6 +93,7 @@ impl Connection {
             tasks: JoinSet::new(),
             agreed: Agreed::default(),
             request_permits: permits(options.concurrency),
+            waiting: WaitingRequests::new(options.waiting),
             subscription_permits: permits(options.subscriptions),
             ending: watch::Sender::new(false),
         }
@@ -100,6 +103,10 @@ impl Connection {
     async fn read<R: AsyncRead + Unpin>(&mut self, lines: &mut LineReader<R>) -> io::Result<()> {
         loop {
             let line = tokio::select! {
+                permit = Arc::clone(&self.request_permits).acquire_owned(), if !self.waiting.is_empty() => {
+                    self.begin_waiting(permit.expect("no code closes the semaphore")).await;
+                    continue;
+                }
                 line = lines.next() => line?,
                 // A set keeps what its tasks gave until it is asked for it.
                 Some(_) = self.tasks.join_next() => continue,
@@ -170,9 +177,16 @@ impl Connection {
 
     /// Runs a request of a session beside the others.
     async fn begin_in_session(&mut self, id: RequestId, message: Bytes) {
-        let Ok(permit) = Arc::clone(&self.request_permits).try_acquire_owned() else {
-            return self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many requests at a time.").await;
-        };
+        match self.permit() {
+            Some(permit) => self.run_in_session(message, permit).await,
+            None => {
+                let under_way = self.calls.begin(&id);
+                self.wait(WaitingRequest { id, message, under_way, in_session: true }).await;
+            }
+        }
+    }
+
+    async fn run_in_session(&mut self, message: Bytes, permit: OwnedSemaphorePermit) {
         let Some(session) = self.agreed.session().map(|session| session.id.clone()) else { return };
         let permit = Permit::new(permit);
         let context = Context::new().received(self.server.arrival()).permit(&permit);
@@ -202,12 +216,16 @@ impl Connection {
 
     /// Runs a request beside the others.
     async fn begin(&mut self, id: RequestId, message: Bytes) {
-        let Ok(permit) = Arc::clone(&self.request_permits).try_acquire_owned() else {
-            return self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many requests at a time.").await;
-        };
         let Some(under_way) = self.calls.begin(&id) else {
             return self.refuse(Some(id), ErrorCode::INVALID_REQUEST, "Another request has this id.").await;
         };
+        match self.permit() {
+            Some(permit) => self.run(message, under_way, permit),
+            None => self.wait(WaitingRequest { id, message, under_way: Some(under_way), in_session: false }).await,
+        }
+    }
+
+    fn run(&mut self, message: Bytes, under_way: UnderWay, permit: OwnedSemaphorePermit) {
         let answering = Answering {
             server: self.server.clone(),
             output: self.output.clone(),
@@ -217,6 +235,31 @@ impl Connection {
             under_way,
         };
         self.tasks.spawn(answering.run(message, permit));
+    }
+
+    /// A permit for a request to run, unless all are taken or others wait for one.
+    fn permit(&self) -> Option<OwnedSemaphorePermit> {
+        if !self.waiting.is_empty() {
+            return None;
+        }
+        Arc::clone(&self.request_permits).try_acquire_owned().ok()
+    }
+
+    /// Has a request wait until others have ended.
+    async fn wait(&mut self, request: WaitingRequest) {
+        if let Err(WaitingRequest { id, .. }) = self.waiting.push(request) {
+            self.refuse(Some(id), ErrorCode::INTERNAL_ERROR, "Too many requests at a time.").await;
+        }
+    }
+
+    /// Runs the request that has waited longest.
+    async fn begin_waiting(&mut self, permit: OwnedSemaphorePermit) {
+        match self.waiting.pop() {
+            // Its session knows it by its id from here on.
+            Some(WaitingRequest { message, in_session: true, .. }) => self.run_in_session(message, permit).await,
+            Some(WaitingRequest { message, under_way: Some(under_way), .. }) => self.run(message, under_way, permit),
+            Some(WaitingRequest { under_way: None, .. }) | None => {}
+        }
     }
 
     fn cancel(&self, params: RawParams<'_>) {
@@ -233,9 +276,19 @@ impl Connection {
         let _ = self.output.send(error(id, code, why)).await;
     }
 
+    /// Drops what runs, and what waits to.
+    fn abandon(&mut self) {
+        self.waiting = WaitingRequests::new(0);
+        self.tasks.abort_all();
+    }
+
     /// Lets requests come to their end, with those that go on by themselves, and ends subscriptions.
     async fn drain(mut self) {
         self.ending.send_replace(true);
+        while !self.waiting.is_empty() {
+            let permit = Arc::clone(&self.request_permits).acquire_owned().await;
+            self.begin_waiting(permit.expect("no code closes the semaphore")).await;
+        }
         while self.tasks.join_next().await.is_some() {}
         while self.server.detached() > 0 {
             tokio::time::sleep(DRAIN_POLL).await;

@@ -3,14 +3,16 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use mrtr_schema::CallToolResult;
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_stdio::Stdio;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::Barrier;
 
-use crate::peer::{Peer, call, request};
+use crate::peer::{Peer, call, cancelled, request};
 
 #[tokio::test]
 async fn two_hundred_requests_run_at_once_and_each_gets_its_own_answer() {
@@ -48,8 +50,8 @@ async fn discovery_is_answered_while_others_take_their_time() {
     assert_eq!(peer.hear().await["id"], 2);
 }
 
-#[tokio::test]
-async fn more_requests_than_may_run_are_refused_and_one_that_ends_makes_room() {
+/// A server with a tool that waits until it is let go, and what lets it go.
+fn gated() -> (Server, tokio::sync::watch::Sender<bool>) {
     let (release, gate) = tokio::sync::watch::channel(false);
     let wait = move |_: Flow| {
         let mut gate = gate.clone();
@@ -58,18 +60,77 @@ async fn more_requests_than_may_run_are_refused_and_one_that_ends_makes_room() {
             Ok::<_, Failure>("done")
         }
     };
-    let server = Server::builder("gate", "1.0.0").tool(Tool::new("wait", wait)).build().unwrap();
-    let mut peer = Peer::of(Stdio::new(server).concurrency(2), 1 << 16);
-    for id in 1..=3 {
+    (Server::builder("gate", "1.0.0").tool(Tool::new("wait", wait)).build().unwrap(), release)
+}
+
+#[tokio::test]
+async fn more_requests_than_may_run_wait_and_each_is_answered() {
+    let (server, release) = gated();
+    let mut peer = Peer::of(Stdio::new(server).concurrency(2), 1 << 20);
+    for id in 1..=1000 {
+        peer.send(&call(id, "wait")).await;
+    }
+    // What is cancelled while it waits is not run, and not answered.
+    peer.send(&cancelled(500)).await;
+    release.send_replace(true);
+    let mut answered = HashSet::new();
+    for _ in 0..999 {
+        let reply = peer.hear().await;
+        assert_eq!(reply["result"]["content"][0]["text"], "done", "{reply}");
+        assert!(answered.insert(reply["id"].as_u64().unwrap()));
+    }
+    assert!(!answered.contains(&500));
+}
+
+#[tokio::test]
+async fn so_many_requests_wait_and_the_next_is_refused() {
+    let (server, release) = gated();
+    let mut peer = Peer::of(Stdio::new(server).concurrency(2).waiting(1), 1 << 16);
+    for id in 1..=4 {
         peer.send(&call(id, "wait")).await;
     }
     let refused = peer.hear().await;
-    assert_eq!((&refused["id"], &refused["error"]["message"]), (&json!(3), &json!("Too many requests at a time.")));
+    assert_eq!((&refused["id"], &refused["error"]["message"]), (&json!(4), &json!("Too many requests at a time.")));
+    peer.send(&call(3, "wait")).await;
+    assert_eq!(peer.hear().await["error"]["message"], "Another request has this id.", "one that waits has its id");
     release.send_replace(true);
-    peer.hear().await;
-    peer.hear().await;
+    for _ in 1..=3 {
+        assert_eq!(peer.hear().await["result"]["content"][0]["text"], "done");
+    }
     peer.send(&call(4, "wait")).await;
     assert_eq!(peer.hear().await["result"]["content"][0]["text"], "done");
+}
+
+#[tokio::test]
+async fn what_waits_when_the_input_ends_is_still_answered() {
+    let (server, release) = gated();
+    let mut peer = Peer::of(Stdio::new(server).concurrency(1), 1 << 16);
+    for id in 1..=5 {
+        peer.send(&call(id, "wait")).await;
+    }
+    release.send_replace(true);
+    let rest = peer.end().await;
+    assert_eq!(rest.lines().filter(|line| line.contains("done")).count(), 5, "{rest}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_read_is_cut_off() {
+    let large = async |_: Flow| Ok::<_, Failure>("x".repeat(100_000));
+    let server = Server::builder("large", "1.0.0").tool(Tool::new("large", large)).build().unwrap();
+    let (ours, theirs) = tokio::io::duplex(1000);
+    let (read, write) = tokio::io::split(ours);
+    let limit = Duration::from_secs(30);
+    let serving = tokio::spawn(Stdio::new(server).over(read, write));
+    let (mut heard, mut told) = tokio::io::split(theirs);
+    told.write_all(format!("{}\n", call(1, "large")).as_bytes()).await.unwrap();
+    // Some of it now and then is enough.
+    for _ in 0..5 {
+        tokio::time::sleep(limit - Duration::from_secs(1)).await;
+        heard.read_exact(&mut [0; 500]).await.unwrap();
+    }
+    let before = tokio::time::Instant::now();
+    let ended = serving.await.unwrap().unwrap_err();
+    assert_eq!((ended.kind(), before.elapsed() < limit * 2), (std::io::ErrorKind::TimedOut, true));
 }
 
 #[tokio::test]

@@ -1,0 +1,116 @@
+//! What can run out at an endpoint, and what each caller holds of it.
+
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+
+use mrtr_server::transport::{Account, CallerKey, FairPool, Holding};
+
+use super::authenticate::Identity;
+use super::rejection::Rejection;
+
+/// What can run out at an endpoint, divided between callers.
+#[derive(Debug, Clone)]
+pub(super) struct Pools {
+    pub(super) requests: FairPool,
+    pub(super) subscriptions: FairPool,
+    /// Bytes of requests.
+    pub(super) bodies: FairPool,
+    /// Bytes of replies.
+    pub(super) replies: FairPool,
+}
+
+/// What one caller holds at an endpoint. A connection keeps that of its last caller.
+#[derive(Debug)]
+pub(super) struct Accounts {
+    pools: Arc<Pools>,
+    owner: Owner,
+    key: Arc<CallerKey>,
+    requests: Account,
+    // Looked up when they are wanted: most requests want no more than to run.
+    subscriptions: OnceLock<Account>,
+    bodies: OnceLock<Account>,
+    replies: OnceLock<Account>,
+}
+
+/// Whose accounts they are.
+#[derive(Debug)]
+enum Owner {
+    Known(Identity),
+    /// An anonymous caller, by its address as far as that is known.
+    Anonymous(Option<IpAddr>),
+}
+
+impl Owner {
+    fn new(identity: &Identity, address: Option<IpAddr>) -> Self {
+        if identity.caller.is_some() { Self::Known(identity.clone()) } else { Self::Anonymous(address) }
+    }
+
+    fn key(&self) -> CallerKey {
+        match self {
+            Self::Known(Identity { caller: Some(caller), tenant }) => CallerKey::of(caller, tenant.as_deref()),
+            Self::Anonymous(Some(address)) => CallerKey::address(*address),
+            Self::Known(_) | Self::Anonymous(None) => CallerKey::unknown(),
+        }
+    }
+
+    fn is(&self, identity: &Identity, address: Option<IpAddr>) -> bool {
+        match self {
+            Self::Known(known) => known == identity,
+            Self::Anonymous(known) => identity.caller.is_none() && *known == address,
+        }
+    }
+}
+
+impl Accounts {
+    /// The accounts of a caller: by who it is, or if that is not known by where it calls from.
+    pub(super) fn new(pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> Self {
+        let owner = Owner::new(identity, address);
+        let key = Arc::new(owner.key());
+        Self {
+            requests: pools.requests.account(&key),
+            pools: Arc::clone(pools),
+            owner,
+            key,
+            subscriptions: OnceLock::new(),
+            bodies: OnceLock::new(),
+            replies: OnceLock::new(),
+        }
+    }
+
+    /// Whether they are this caller's, of these pools.
+    pub(super) fn are_of(&self, pools: &Arc<Pools>, identity: &Identity, address: Option<IpAddr>) -> bool {
+        Arc::ptr_eq(&self.pools, pools) && self.owner.is(identity, address)
+    }
+
+    /// The caller that they are of.
+    pub(super) fn key(&self) -> &Arc<CallerKey> {
+        &self.key
+    }
+
+    /// A permit for a request to run. What the caller itself has waiting makes way for it.
+    pub(super) fn take_request(&self) -> Result<Holding, Rejection> {
+        loop {
+            match self.requests.take(1) {
+                Ok(permit) => return Ok(permit),
+                Err(_) if self.requests.end_oldest_offer() => {}
+                Err(_) => return Err(Rejection::Overloaded),
+            }
+        }
+    }
+
+    /// A permit for a subscription.
+    pub(super) fn take_subscription(&self) -> Result<Holding, Rejection> {
+        let subscriptions = self.subscriptions.get_or_init(|| self.pools.subscriptions.account(&self.key));
+        subscriptions.take(1).map_err(|_| Rejection::Overloaded)
+    }
+
+    /// The bytes of the caller's requests.
+    pub(super) fn bodies(&self) -> &Account {
+        self.bodies.get_or_init(|| self.pools.bodies.account(&self.key))
+    }
+
+    /// The bytes of the caller's replies.
+    pub(super) fn replies(&self) -> &Account {
+        self.replies.get_or_init(|| self.pools.replies.account(&self.key))
+    }
+}

@@ -1,0 +1,217 @@
+//! What the parts of one connection tell each other: its socket, its requests, and its streams.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use mrtr_server::transport::Holding;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use super::accounts::{Accounts, Pools};
+use super::authenticate::Identity;
+use super::reader::Reader;
+
+/// What the parts of one connection tell each other.
+#[derive(Debug)]
+pub(super) struct Link {
+    /// The place of the connection among those that are served, until it closes.
+    place: Mutex<Option<Holding>>,
+    is_offered: AtomicBool,
+    /// Told when it no longer is.
+    resumed: Notify,
+    /// How many requests have come.
+    requests: AtomicUsize,
+    /// How many of them are being answered.
+    active: AtomicUsize,
+    has_unread_body: AtomicBool,
+    /// Those of the last caller: most connections have but one.
+    accounts: Mutex<Option<Arc<Accounts>>>,
+    /// The streams of HTTP/2 that are over, and the last pieces of which may still be in memory.
+    ended: Mutex<Vec<Ended>>,
+    /// Told when there is one again.
+    first_ended: Notify,
+    cut_off: Notify,
+}
+
+/// A stream that is over, since when.
+#[derive(Debug)]
+struct Ended {
+    since: Instant,
+    /// Each piece that is still in memory has it.
+    reader: Weak<Reader>,
+}
+
+/// A request that is being answered, until its response is done with.
+#[derive(Debug)]
+pub(super) struct Answering(Arc<Link>);
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Link {
+    /// A connection with its place among those that are served.
+    pub(super) fn new(place: Holding) -> Self {
+        Self {
+            place: Mutex::new(Some(place)),
+            is_offered: AtomicBool::new(false),
+            resumed: Notify::new(),
+            requests: AtomicUsize::new(0),
+            active: AtomicUsize::new(0),
+            has_unread_body: AtomicBool::new(false),
+            accounts: Mutex::default(),
+            ended: Mutex::default(),
+            first_ended: Notify::new(),
+            cut_off: Notify::new(),
+        }
+    }
+
+    /// Notes that a request has come.
+    pub(super) fn begin(self: &Arc<Self>) -> Answering {
+        self.requests.fetch_add(1, Ordering::SeqCst);
+        self.active.fetch_add(1, Ordering::SeqCst);
+        if self.is_offered.load(Ordering::SeqCst) {
+            self.resume();
+        }
+        Answering(Arc::clone(self))
+    }
+
+    pub(super) fn has_begun(&self) -> bool {
+        self.requests.load(Ordering::SeqCst) > 0
+    }
+
+    /// Has the connection make way for another caller's while nothing is asked on it.
+    pub(super) async fn make_way_while_idle(self: &Arc<Self>) {
+        let (mut requests, mut patience) = (0, FIRST_REQUEST);
+        loop {
+            sleep(patience).await;
+            let before = std::mem::replace(&mut requests, self.requests.load(Ordering::SeqCst));
+            if before == requests && self.active.load(Ordering::SeqCst) == 0 {
+                self.offer();
+                self.resumed.notified().await;
+            }
+            patience = IDLE;
+        }
+    }
+
+    fn offer(self: &Arc<Self>) {
+        let link = Arc::downgrade(self);
+        if let Some(place) = &mut *self.place() {
+            place.offer(move || {
+                if let Some(link) = link.upgrade() {
+                    link.cut_off();
+                }
+            });
+        }
+        self.is_offered.store(true, Ordering::SeqCst);
+        // A request may have come meanwhile, and have seen no offer.
+        if self.active.load(Ordering::SeqCst) > 0 {
+            self.resume();
+        }
+    }
+
+    #[cold]
+    fn resume(&self) {
+        if self.is_offered.swap(false, Ordering::SeqCst) {
+            // If another has it by now, the connection is being closed.
+            let _ = self.place().as_mut().map(Holding::keep);
+            self.resumed.notify_one();
+        }
+    }
+
+    /// Gives its place to others.
+    pub(super) fn leave(&self) {
+        drop(self.place().take());
+    }
+
+    fn place(&self) -> MutexGuard<'_, Option<Holding>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes whether the last response was given before its request was read.
+    pub(super) fn set_unread_body(&self, unread: bool) {
+        self.has_unread_body.store(unread, Ordering::Relaxed);
+    }
+
+    /// Whether the client may still be sending.
+    pub(super) fn has_unread_body(&self) -> bool {
+        self.has_unread_body.load(Ordering::Relaxed)
+    }
+
+    /// The accounts of the caller of a request.
+    pub(super) fn accounts(&self, pools: &Arc<Pools>, caller: &Identity, address: Option<IpAddr>) -> Arc<Accounts> {
+        let mut last = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*last {
+            Some(accounts) if accounts.are_of(pools, caller, address) => Arc::clone(accounts),
+            _ => Arc::clone(last.insert(Arc::new(Accounts::new(pools, caller, address)))),
+        }
+    }
+
+    /// Closes the connection.
+    pub(super) fn cut_off(&self) {
+        self.cut_off.notify_one();
+    }
+
+    /// Waits for a stream that is over until its last pieces are written.
+    pub(super) fn await_last_pieces(&self, reader: &Arc<Reader>) {
+        let mut ended = self.ended();
+        if ended.is_empty() {
+            self.first_ended.notify_one();
+        }
+        // A connection has fewer streams than this, so that what is left is few, and each is looked at once or so.
+        if ended.len() >= MOST_ENDED {
+            ended.retain(Ended::is_unread);
+        }
+        ended.push(Ended { since: Instant::now(), reader: Arc::downgrade(reader) });
+    }
+
+    /// Ends when the connection is to be closed: somebody said so, or the end of a stream was not read within the limit.
+    pub(super) async fn closed(&self, limit: Duration) {
+        tokio::select! {
+            () = self.cut_off.notified() => {}
+            () = self.left_unread(limit) => {}
+        }
+    }
+
+    async fn left_unread(&self, limit: Duration) {
+        loop {
+            self.first_ended.notified().await;
+            while let Some(oldest) = self.oldest_unread() {
+                if oldest.elapsed() >= limit {
+                    return;
+                }
+                sleep_until(oldest + limit).await;
+            }
+        }
+    }
+
+    /// Since when the oldest of the streams is over that are not written yet.
+    fn oldest_unread(&self) -> Option<Instant> {
+        let mut ended = self.ended();
+        ended.retain(Ended::is_unread);
+        ended.first().map(|oldest| oldest.since)
+    }
+
+    fn ended(&self) -> MutexGuard<'_, Vec<Ended>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Ended {
+    fn is_unread(&self) -> bool {
+        self.reader.strong_count() > 0
+    }
+}
+
+/// How long a connection may take to its first request before it may make way.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+
+/// How long nothing is asked on a connection before it may make way.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// How many streams that are over are remembered before the first look at which of them are written.
+const MOST_ENDED: usize = 512;

@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::attacks::ATTACKS;
 use crate::caller::{Caller, HOSTILE_CONNECTIONS};
 use crate::connection::{Http1, Http2, Response};
-use crate::message::{Post, initialize, session_call};
+use crate::message::{Post, session_call};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -27,6 +27,9 @@ pub(crate) struct Options {
     /// For how long
     #[arg(long)]
     seconds: f64,
+    /// By how much large requests are smaller than in a long soak
+    #[arg(long, default_value_t = 1)]
+    scale: usize,
 }
 
 /// What an attack sent, and how much of it was refused.
@@ -42,12 +45,22 @@ pub(crate) struct Sent {
 /// Runs an attack on all hostile connections at once, and prints what was sent.
 pub(crate) async fn run(options: Options) -> Result<()> {
     let attack = ATTACKS.iter().find(|attack| attack.name == options.name).context("there is no such attack")?;
+    // Large ones take a while to write, which is none of the attack's time.
+    let post = (attack.post)(options.scale.max(1));
     let (tally, until) = (Arc::<Tally>::default(), Instant::now() + Duration::from_secs_f64(options.seconds));
     let mut connections = JoinSet::new();
     for number in 0..HOSTILE_CONNECTIONS {
         let caller = Caller::hostile(number);
-        let hostile = Hostile { number, caller, server: options.server, until, tally: Arc::clone(&tally) };
-        connections.spawn(async move { drop(timeout_at(hostile.until, (attack.run)(&hostile)).await) });
+        let post = post.clone().by(&caller);
+        let hostile = Hostile {
+            number,
+            caller,
+            server: options.server,
+            scale: options.scale.max(1),
+            until,
+            tally: Arc::clone(&tally),
+        };
+        connections.spawn(async move { drop(timeout_at(hostile.until, (attack.run)(&hostile, post)).await) });
     }
     drop(timeout_at(until, async { while connections.join_next().await.is_some() {} }).await);
     // An attack that has sent all it has holds what it took until its time is over.
@@ -80,6 +93,7 @@ impl Tally {
 pub(crate) struct Hostile {
     pub(crate) number: usize,
     pub(crate) caller: Caller,
+    pub(crate) scale: usize,
     server: SocketAddr,
     until: Instant,
     tally: Arc<Tally>,
@@ -149,7 +163,7 @@ impl Hostile {
             }
             let Ok((response, mut body)) = connection.begin(post).await else { continue };
             self.count(post.body.len());
-            let (bytes, tally, open) = (Bytes::from(post.body.clone()), Arc::clone(&self.tally), Arc::clone(&open));
+            let (bytes, tally, open) = (post.body.clone(), Arc::clone(&self.tally), Arc::clone(&open));
             open.fetch_add(1, Ordering::Relaxed);
             held.spawn(async move {
                 let sending = async {
@@ -219,15 +233,14 @@ impl Hostile {
     }
 
     /// Begins a session, if it may.
-    pub(crate) async fn begin_session(&self, capabilities: &Value) -> Option<String> {
-        let post = Post::legacy(&self.caller, None, &initialize(capabilities));
-        self.exchange_on(&mut None, &post).await.ok()?.session
+    pub(crate) async fn begin_session(&self, begin: &Post) -> Option<String> {
+        self.exchange_on(&mut None, begin).await.ok()?.session
     }
 
     /// Calls the tool that reports progress in a session, and goes away before it has answered.
     pub(crate) async fn abandon_call(&self, session: &str, id: u64, arguments: &Value) {
         let message = session_call(id, "progress", arguments, Some("watched"));
-        let post = Post::legacy(&self.caller, Some(session), &message);
+        let post = Post::in_session(session, &message).by(&self.caller);
         let Ok(mut connection) = Http1::connect(&self.caller, self.server).await else { return self.refuse() };
         self.connected();
         self.count(post.body.len());

@@ -61,7 +61,7 @@ impl Http1 {
 
     pub(crate) async fn send(&mut self, post: &Post) -> io::Result<()> {
         let mut bytes = post.head().into_bytes();
-        bytes.extend_from_slice(post.body.as_bytes());
+        bytes.extend_from_slice(&post.body);
         self.0.write_all(&bytes).await
     }
 
@@ -161,7 +161,7 @@ impl Http2 {
     /// Sends a request, and waits for the head of its response.
     pub(crate) async fn open(&self, post: &Post) -> Result<Opened, h2::Error> {
         let (response, mut body) = self.begin(post).await?;
-        body.send_data(Bytes::from(post.body.clone()), true)?;
+        body.send_data(post.body.clone(), true)?;
         let (head, body) = response.await?.into_parts();
         let session = head.headers.get("mcp-session-id").and_then(|session| session.to_str().ok());
         Ok(Opened { status: head.status.as_u16(), session: session.map(ToOwned::to_owned), body })

@@ -132,7 +132,7 @@ impl Client {
     }
 
     async fn modern(&mut self, intended: Instant, message: &Value) -> Option<Value> {
-        let post = Post::modern(&self.caller, message);
+        let post = Post::modern(message).by(&self.caller);
         self.exchange(intended, &post).await.and_then(|response| response.message())
     }
 
@@ -179,7 +179,7 @@ impl Client {
 
     async fn speak_in_session(&mut self, intended: Instant, turn: u32) {
         let Some(session) = self.session.clone() else {
-            let begin = Post::legacy(&self.caller, None, &initialize(&json!({ "elicitation": {} })));
+            let begin = Post::plain(&initialize(&json!({ "elicitation": {} }))).by(&self.caller);
             self.session = self.exchange(intended, &begin).await.and_then(|response| response.session);
             return;
         };
@@ -187,7 +187,7 @@ impl Client {
             return self.be_asked_in_session(intended, &session, turn).await;
         }
         let message = session_call(u64::from(turn), "plain", &json!({}), None);
-        let post = Post::legacy(&self.caller, Some(&session), &message);
+        let post = Post::in_session(&session, &message).by(&self.caller);
         if self.exchange(intended, &post).await.is_none() {
             self.session = None;
         }
@@ -200,7 +200,7 @@ impl Client {
             return;
         };
         let call = session_call(u64::from(turn), "ask", &json!({}), None);
-        let post = Post::legacy(&self.caller, Some(session), &call);
+        let post = Post::in_session(session, &call).by(&self.caller);
         let conversation = converse(connection, &self.caller, session, &post);
         let refused = match timeout(PATIENCE, conversation).await {
             Ok(Ok(())) => None,
@@ -249,7 +249,7 @@ impl Client {
             self.samples.add(now, &self.name, Some(reason.to_owned()));
             self.subscription = None;
         }
-        let post = Post::modern(&self.caller, &listen(&json!({ "resourceSubscriptions": [CLOCK] })));
+        let post = Post::modern(&listen(&json!({ "resourceSubscriptions": [CLOCK] }))).by(&self.caller);
         match timeout(PATIENCE, connection.open(&post)).await {
             Ok(Ok(Opened { status: 200, mut body, .. })) => {
                 self.samples.add(now, &self.name, None);
@@ -295,7 +295,7 @@ async fn converse(connection: &Http2, caller: &Caller, session: &str, post: &Pos
             if message.get("id").is_some() {
                 let result = json!({ "action": "accept", "content": { "name": "Ada" } });
                 let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-                connection.exchange(&Post::legacy(caller, Some(session), &answer)).await?;
+                connection.exchange(&Post::in_session(session, &answer).by(caller)).await?;
             }
         }
     }

@@ -1,52 +1,60 @@
 //! The requests that both kinds of clients send.
 
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::caller::Caller;
 
-/// A POST to the endpoint: its headers, and its body.
+/// A POST to the endpoint: its headers, and its body. Clones share the body.
 #[derive(Debug, Clone)]
 pub(crate) struct Post {
     pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: String,
+    pub(crate) body: Bytes,
 }
 
 impl Post {
     /// A request of the modern era, with all that its headers must say.
-    pub(crate) fn modern(caller: &Caller, message: &Value) -> Self {
+    pub(crate) fn modern(message: &Value) -> Self {
         let params = &message["params"];
         let name = ["name", "uri", "taskId"].into_iter().find_map(|member| params[member].as_str());
-        let mut post = Self::plain(caller, message.to_string());
+        let mut post = Self::plain(message);
         post.headers.push(("mcp-protocol-version", MODERN.to_owned()));
         post.headers.extend(message["method"].as_str().map(|method| ("mcp-method", method.to_owned())));
         post.headers.extend(name.map(|name| ("mcp-name", name.to_owned())));
         post
     }
 
-    /// A message of the legacy era: of a session, or one that begins it.
-    pub(crate) fn legacy(caller: &Caller, session: Option<&str>, message: &Value) -> Self {
-        let mut post = Self::plain(caller, message.to_string());
-        if let Some(session) = session {
-            post.headers.push(("mcp-session-id", session.to_owned()));
-            post.headers.push(("mcp-protocol-version", LEGACY.to_owned()));
-        }
-        post
-    }
-
-    pub(crate) fn plain(caller: &Caller, body: String) -> Self {
-        let mut headers = vec![
+    /// A message of the legacy era that begins a session.
+    pub(crate) fn plain(message: &Value) -> Self {
+        let headers = vec![
             ("content-type", "application/json".to_owned()),
             ("accept", "application/json, text/event-stream".to_owned()),
         ];
-        headers.extend(caller.token.as_ref().map(|token| ("authorization", format!("Bearer {token}"))));
-        Self { headers, body }
+        Self { headers, body: message.to_string().into() }
+    }
+
+    /// A message of a session of the legacy era.
+    pub(crate) fn in_session(session: &str, message: &Value) -> Self {
+        let mut post = Self::plain(message);
+        post.headers.push(("mcp-session-id", session.to_owned()));
+        post.headers.push(("mcp-protocol-version", LEGACY.to_owned()));
+        post
+    }
+
+    /// With the token of the caller that sends it, if it has one.
+    pub(crate) fn by(mut self, caller: &Caller) -> Self {
+        self.headers.extend(caller.token.as_ref().map(|token| ("authorization", format!("Bearer {token}"))));
+        self
     }
 
     /// The bytes of its head for HTTP/1.1.
     pub(crate) fn head(&self) -> String {
-        let headers: String = self.headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-        let length = self.body.len();
-        format!("POST /mcp HTTP/1.1\r\nhost: localhost\r\n{headers}content-length: {length}\r\n\r\n")
+        let mut head = String::from("POST /mcp HTTP/1.1\r\nhost: localhost\r\n");
+        for (name, value) in &self.headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        head.extend(["content-length: ", &self.body.len().to_string(), "\r\n\r\n"]);
+        head
     }
 }
 

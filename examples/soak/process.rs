@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -38,6 +39,8 @@ pub(crate) struct Taken {
     pub(crate) resident: u64,
     /// Open descriptors.
     pub(crate) files: usize,
+    /// The time that it has been running on its core.
+    pub(crate) busy: Duration,
 }
 
 impl Taken {
@@ -46,6 +49,18 @@ impl Taken {
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).context("no VmRSS")?;
         let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;
         let files = fs::read_dir(format!("/proc/{process}/fd"))?.collect::<io::Result<Vec<_>>>()?.len();
-        Ok(Self { resident: kilobytes << 10, files })
+        Ok(Self { resident: kilobytes << 10, files, busy: busy(process)? })
     }
 }
+
+fn busy(process: u32) -> Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
+    // The name comes second, in brackets, and may hold anything.
+    let (_, fields) = stat.rsplit_once(')').context("no name")?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>);
+    let ticks: u64 = ticks.sum::<Result<_, _>>()?;
+    Ok(Duration::from_secs(ticks) / TICKS_A_SECOND)
+}
+
+/// As Linux counts for user programs, whatever it does inside.
+const TICKS_A_SECOND: u32 = 100;

@@ -1,6 +1,7 @@
 //! The figures of a soak, and what they must not exceed.
 
 use std::fmt;
+use std::ops::Range;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,11 +17,15 @@ pub(crate) struct Row {
     pub(crate) sent: Sent,
     /// The most that the server took meanwhile.
     pub(crate) peak: Taken,
-    /// What honest callers saw meanwhile.
+    /// When it ran.
+    pub(crate) time: Range<Duration>,
+    /// What honest callers saw of what they were to send meanwhile, which may have been answered later.
     pub(crate) honest: Seen,
 }
 
 pub(crate) struct Report {
+    /// By how much limits and large requests were smaller than in a long soak.
+    pub(crate) scale: usize,
     /// Bytes that the settings allow for.
     pub(crate) stated: u64,
     pub(crate) baseline: Seen,
@@ -31,6 +36,8 @@ pub(crate) struct Report {
     /// Nothing if the server did not give back what the attacks took.
     pub(crate) recovered_after: Option<Duration>,
     pub(crate) still_answers: Seen,
+    /// How much of its core the server used, in the baseline and under attack.
+    pub(crate) load: [f64; 2],
 }
 
 impl Report {
@@ -98,13 +105,22 @@ impl Report {
             })
         });
         json!({
-            "stated": self.stated, "bound": self.bound(), "peak": self.peak(),
+            "scale": self.scale, "stated": self.stated, "bound": self.bound(), "peak": self.peak(),
             "baseline": seen(&self.baseline), "underAttack": seen(&self.under_attack),
             "attacks": attacks.collect::<Vec<_>>(),
             "before": taken(&self.before), "after": taken(&self.after),
             "recoveredAfterSeconds": self.recovered_after.map(|time| time.as_secs_f64()),
+            "load": self.load,
             "violations": self.violations(),
         })
+    }
+}
+
+/// A line that says how it went.
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, sent: Sent { requests, refused, .. }, peak, .. } = self;
+        write!(f, "{name}: {requests} requests sent, {refused} refused; {} MiB at most", mebibytes(peak.resident))
     }
 }
 
@@ -141,12 +157,16 @@ impl fmt::Display for Report {
             mebibytes(self.bound()),
             mebibytes(self.stated)
         )?;
-        let when = self
-            .recovered_after
-            .map_or("in vain, we waited".to_owned(), |time| format!("after {:.1} s", time.as_secs_f64()));
+        let [quiet, attacked] = self.load.map(|share| share * 100.0);
         writeln!(
             f,
-            "Afterwards ({when}) it has {} MiB and {} descriptors, of {} MiB and {} before.",
+            "Its core was busy for {quiet:.0} % of the baseline's time, and for {attacked:.0} % under attack."
+        )?;
+        let recovered = self.recovered_after.map(|time| format!("After {:.1} s", time.as_secs_f64()));
+        writeln!(
+            f,
+            "{} it had {} MiB and {} descriptors, of {} MiB and {} before.",
+            recovered.as_deref().unwrap_or("In the end"),
             mebibytes(self.after.resident),
             self.after.files,
             mebibytes(self.before.resident),
@@ -157,7 +177,7 @@ impl fmt::Display for Report {
 
 fn write_row(f: &mut fmt::Formatter<'_>, what: &str, sent: Option<&Sent>, peak: Taken, seen: &Seen) -> fmt::Result {
     let sent = sent.map_or(["–".to_owned(), "–".to_owned(), "–".to_owned(), "–".to_owned()], |sent| {
-        let megabytes = format!("{:.1} MB", sent.bytes as f64 / 1e6);
+        let megabytes = format!("{}.{} MB", sent.bytes / 1_000_000, sent.bytes / 100_000 % 10);
         [sent.connections.to_string(), sent.requests.to_string(), megabytes, sent.refused.to_string()]
     });
     let Seen { exchanges, refused, p99, .. } = seen;

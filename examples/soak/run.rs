@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use crate::caller::{Caller, HONEST_CONNECTIONS, HOSTILE_CONNECTIONS};
 use crate::honest;
 use crate::process::Taken;
 use crate::report::{Report, Row};
-use crate::samples::Samples;
+use crate::samples::{Samples, Seen};
 use crate::server::{LISTENING, stated_budget};
 
 #[derive(clap::Args)]
@@ -26,7 +27,7 @@ pub(crate) struct Options {
     /// How long all of it may take
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// By how much the limits on numbers of things are smaller than by default
+    /// By how much limits and requests are smaller than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
     /// Runs these attacks alone
@@ -49,27 +50,41 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     let hostile = (0..HOSTILE_CONNECTIONS).map(Caller::hostile);
     let harmless = honest::start(hostile, server.address, Duration::from_secs_f64(1.0 / RATE), &Samples::new());
     sleep(WARM_UP).await;
-    let began = samples.now();
+    let quiet = Phase::begin(&server, &samples)?;
     sleep(plan.baseline).await;
-    let baseline = samples.within(began..samples.now());
+    let (quiet, quiet_load) = quiet.end(&server, &samples)?;
     drop(harmless);
     sleep(SETTLING).await;
     let before = server.taken()?;
 
-    let began = samples.now();
+    let attacked = Phase::begin(&server, &samples)?;
     let mut rows = Vec::new();
     for attack in chosen {
-        rows.push(suffer(attack, &server, plan.attack, &samples).await?);
+        let row = suffer(attack, &server, plan.attack, options.scale, &samples).await?;
+        eprintln!("{row}");
+        rows.push(row);
         sleep(BETWEEN).await;
     }
-    let under_attack = samples.within(began..samples.now());
-    let (recovered_after, after) = recover(&server, before, plan.recovery).await?;
-    // Those that were sent last have had their time.
+    let (attacked, attacked_load) = attacked.end(&server, &samples)?;
+    let (recovered_after, after) = recover(&server, before).await?;
     let afterwards = samples.now();
     sleep(SETTLING).await;
-    let still_answers = samples.within(afterwards..samples.now());
-    let stated = stated_budget(options.scale.max(1));
-    let report = Report { stated, baseline, rows, under_attack, before, after, recovered_after, still_answers };
+    // By now, those that were sent under attack have had their time.
+    for row in &mut rows {
+        row.honest = samples.within(row.time.clone());
+    }
+    let report = Report {
+        scale: options.scale.max(1),
+        stated: stated_budget(options.scale.max(1)),
+        baseline: samples.within(quiet),
+        rows,
+        under_attack: samples.within(attacked),
+        before,
+        after,
+        recovered_after,
+        still_answers: samples.within(afterwards..samples.now()),
+        load: [quiet_load, attacked_load],
+    };
     println!("{}", if options.json { report.to_json().to_string() } else { report.to_string() });
     let violations = report.violations();
     for violation in &violations {
@@ -88,39 +103,66 @@ impl Options {
 struct Plan {
     baseline: Duration,
     attack: Duration,
-    recovery: Duration,
 }
 
 impl Plan {
     fn of(whole: Duration, attacks: usize) -> Self {
-        let (baseline, recovery) = (whole / 8, (whole / 6).min(MINUTE));
-        let fixed = baseline + recovery + WARM_UP + 2 * SETTLING;
+        let baseline = whole / 8;
+        // A server that gives everything back does so long before the time for it is over.
+        let fixed = baseline + WARM_UP + 2 * SETTLING;
         let each = whole.saturating_sub(fixed) / u32::try_from(attacks.max(1)).unwrap_or(u32::MAX);
-        Self { baseline, attack: each.saturating_sub(BETWEEN).max(SHORTEST_ATTACK), recovery }
+        Self { baseline, attack: each.saturating_sub(BETWEEN).max(SHORTEST_ATTACK) }
+    }
+}
+
+/// Some time of a soak.
+struct Phase {
+    began: Duration,
+    busy: Duration,
+}
+
+impl Phase {
+    fn begin(server: &ServerProcess, samples: &Samples) -> Result<Self> {
+        Ok(Self { began: samples.now(), busy: server.taken()?.busy })
+    }
+
+    /// When it was, and how much of its core the server used meanwhile.
+    fn end(self, server: &ServerProcess, samples: &Samples) -> Result<(Range<Duration>, f64)> {
+        let time = self.began..samples.now();
+        let busy = server.taken()?.busy.saturating_sub(self.busy);
+        let load = busy.as_secs_f64() / time.end.saturating_sub(time.start).as_secs_f64();
+        Ok((time, load))
     }
 }
 
 /// Runs an attack, and looks at the server meanwhile.
-async fn suffer(attack: &'static Attack, server: &ServerProcess, time: Duration, samples: &Samples) -> Result<Row> {
+async fn suffer(
+    attack: &'static Attack,
+    server: &ServerProcess,
+    time: Duration,
+    scale: usize,
+    samples: &Samples,
+) -> Result<Row> {
     let began = samples.now();
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["attack", attack.name, "--server", &server.address.to_string()]);
-    command.args(["--seconds", &time.as_secs_f64().to_string()]);
+    command.args(["--seconds", &time.as_secs_f64().to_string(), "--scale", &scale.to_string()]);
     let mut process = Killed(command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?);
     let give_up = Instant::now() + time + OVERTIME;
     let mut peak = server.taken()?;
     while process.0.try_wait()?.is_none() && Instant::now() < give_up {
         sleep(GLANCE).await;
         let taken = server.taken()?;
-        peak = Taken { resident: peak.resident.max(taken.resident), files: peak.files.max(taken.files) };
+        peak = Taken { resident: peak.resident.max(taken.resident), files: peak.files.max(taken.files), ..taken };
     }
     let said = process.0.stdout.take().and_then(|output| BufReader::new(output).lines().next()).transpose()?;
     let sent: Sent = said.map(|line| serde_json::from_str(&line)).transpose()?.unwrap_or_default();
-    Ok(Row { name: attack.name, what: attack.what, sent, peak, honest: samples.within(began..samples.now()) })
+    let (time, honest) = (began..samples.now(), Seen::default());
+    Ok(Row { name: attack.name, what: attack.what, sent, peak, time, honest })
 }
 
 /// Waits until the server has given back what the attacks took, and says after how long that was.
-async fn recover(server: &ServerProcess, before: Taken, time: Duration) -> Result<(Option<Duration>, Taken)> {
+async fn recover(server: &ServerProcess, before: Taken) -> Result<(Option<Duration>, Taken)> {
     let began = Instant::now();
     loop {
         let taken = server.taken()?;
@@ -128,7 +170,7 @@ async fn recover(server: &ServerProcess, before: Taken, time: Duration) -> Resul
         {
             return Ok((Some(began.elapsed()), taken));
         }
-        if began.elapsed() > time {
+        if began.elapsed() > RECOVERY {
             return Ok((None, taken));
         }
         sleep(GLANCE).await;
@@ -176,8 +218,9 @@ impl ServerProcess {
 const HONEST_PERIOD: Duration = Duration::from_secs(2);
 const WARM_UP: Duration = Duration::from_secs(3);
 const SETTLING: Duration = Duration::from_secs(2);
-const BETWEEN: Duration = Duration::from_millis(200);
+const BETWEEN: Duration = Duration::from_millis(500);
 const SHORTEST_ATTACK: Duration = Duration::from_secs(1);
 const OVERTIME: Duration = Duration::from_secs(10);
 const GLANCE: Duration = Duration::from_millis(100);
-const MINUTE: Duration = Duration::from_secs(60);
+/// For how long what the attacks took may stay.
+const RECOVERY: Duration = Duration::from_mins(1);

@@ -21,7 +21,7 @@ pub(crate) struct Options {
     /// The file of tasks
     #[arg(long)]
     store: PathBuf,
-    /// By how much the limits on numbers of things are smaller than by default
+    /// By how much limits are smaller than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
     /// For how long a client may leave unread what is sent to it
@@ -46,7 +46,7 @@ const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;
 /// All that may be kept by these settings for callers that want as much as they can have.
 pub(crate) fn stated_budget(scale: usize) -> u64 {
     let small_bodies = Endpoint::UNCOUNTED_BODY * (Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS);
-    let all = BODY_BUDGET + SESSION_BYTES + small_bodies / scale + CONNECTION_BYTES * HOSTILE_CONNECTIONS;
+    let all = (BODY_BUDGET + SESSION_BYTES + small_bodies) / scale + CONNECTION_BYTES * HOSTILE_CONNECTIONS;
     all as u64
 }
 
@@ -61,8 +61,8 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let sessions = SessionLimits {
         sessions: usual.sessions / scale,
         sessions_of_caller: usual.sessions_of_caller / scale,
-        bytes: SESSION_BYTES,
-        bytes_of_session: BYTES_OF_SESSION,
+        bytes: SESSION_BYTES / scale,
+        bytes_of_session: BYTES_OF_SESSION / scale,
         ..usual
     };
     let server = Server::builder("mrtr-soak", env!("CARGO_PKG_VERSION"))
@@ -78,7 +78,8 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
         .extension(tasks.clone())
         .build()?;
     let endpoint = Endpoint::new(server.clone(), TokenIsPrincipal)
-        .body_budget(BODY_BUDGET)
+        .body_limit(Endpoint::DEFAULT_BODY_LIMIT / scale)
+        .body_budget(BODY_BUDGET / scale)
         .concurrency(Endpoint::DEFAULT_CONCURRENCY / scale)
         .subscriptions(Endpoint::DEFAULT_SUBSCRIPTIONS / scale);
     let write_timeout = Duration::from_millis(options.write_timeout_ms);

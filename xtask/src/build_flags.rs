@@ -21,10 +21,22 @@ pub(crate) const AS_FOR_TESTS: &str = "--examples";
 
 /// Programs of `examples` that are run as processes. After the tests they are there already.
 pub(crate) fn programs(metadata: &Metadata, names: &[&str]) -> Result<()> {
+    build_programs(metadata, names, &["build", "--quiet"])
+}
+
+/// The profile for a soak: optimized, but without what makes a release take minutes more.
+pub(crate) const SOAK: &str = "soak";
+
+/// Programs of `examples` whose speed matters.
+pub(crate) fn optimized_programs(metadata: &Metadata, names: &[&str]) -> Result<()> {
+    build_programs(metadata, names, &["build", "--quiet", "--profile", SOAK])
+}
+
+fn build_programs(metadata: &Metadata, names: &[&str], build: &[&str]) -> Result<()> {
     let flags = built(metadata);
     let flags = flags.iter().map(String::as_str);
     let programs = names.iter().flat_map(|name| ["--bin", name]).chain([AS_FOR_TESTS]);
-    crate::workspace::cargo(&["build", "--quiet"].into_iter().chain(flags).chain(programs).collect::<Vec<_>>(), &[])
+    crate::workspace::cargo(&build.iter().copied().chain(flags).chain(programs).collect::<Vec<_>>(), &[])
 }
 
 /// The clients and servers of others, in the one program that has them.

@@ -52,6 +52,8 @@ struct Plan {
     tasks: u64,
     seconds: u64,
     patience: u64,
+    /// For how long workers are killed.
+    killing: u64,
     thought_ms: u64,
     step_ms: u64,
     seed: u64,
@@ -99,6 +101,7 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
     let mut random = Random::new(plan.seed);
     let (mut kills, mut freezes) = (0, 0);
     let mut next = Instant::now() + BETWEEN_KILLS;
+    let last = Instant::now() + Duration::from_secs(plan.killing);
     loop {
         while Instant::now() < next {
             if let Some(status) = clients.0.try_wait()? {
@@ -108,6 +111,11 @@ fn go(plan: &Plan, place: Place) -> Result<(bool, u64, u64)> {
             thread::sleep(GLANCE);
         }
         next += BETWEEN_KILLS;
+        // A step that takes longer than most workers live is lost again and again, and its task waits for longer each
+        // time: what is open at the end has to come to an end only where workers live.
+        if Instant::now() >= last {
+            continue;
+        }
         let victim = random.index(fleet.len());
         // A worker that stands still for longer than its leases wakes up and goes on with tasks that are others' by then.
         if kills % KILLS_A_FREEZE == 0 {
@@ -162,6 +170,7 @@ impl Options {
                 // With a kill a second, a task may lose five runs in a row, and its next one waits for longer each time:
                 // 25 s were seen. Waiting costs nothing where nothing is lost.
                 patience: 60,
+                killing: 66,
                 thought_ms: 400,
                 step_ms: 1_000,
                 seed,
@@ -170,7 +179,16 @@ impl Options {
         } else {
             let seconds = self.minutes * 60;
             let tasks = self.tasks;
-            Plan { tasks, seconds, patience: 120, thought_ms: 4_000, step_ms: 600, seed, between_faults: FAULTS }
+            Plan {
+                tasks,
+                seconds,
+                patience: PATIENCE,
+                killing: seconds,
+                thought_ms: 4_000,
+                step_ms: 600,
+                seed,
+                between_faults: FAULTS,
+            }
         })
     }
 }
@@ -186,6 +204,8 @@ fn emptied(folder: &Path) -> Result<PathBuf> {
 const BETWEEN_KILLS: Duration = Duration::from_secs(1);
 const GLANCE: Duration = Duration::from_millis(20);
 const KILLS_A_FREEZE: u64 = 4;
+/// Longer than a task waits that has lost many runs. Waiting costs nothing where nothing is lost.
+const PATIENCE: u64 = 420;
 const FAULTS: Duration = Duration::from_secs(3);
 /// So that each kind comes.
 const FAULTS_SHORT: Duration = Duration::from_millis(1_500);

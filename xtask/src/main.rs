@@ -15,6 +15,7 @@ mod postgres;
 mod public_api;
 mod readme_projects;
 mod schema;
+mod soak;
 mod source;
 mod test;
 mod tidy;
@@ -52,6 +53,8 @@ enum Command {
     Interop(interop::Options),
     /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
     Chaos(chaos::Options),
+    /// Has hostile callers attack a server beside honest ones, and checks that those hardly notice
+    Soak(soak::Options),
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
     /// Checks each page's programs as a project of its own, with the dependencies that the page names
@@ -75,6 +78,7 @@ fn main() -> ExitCode {
         Command::Conformance => conformance::run(),
         Command::Interop(options) => interop::run(&options),
         Command::Chaos(options) => chaos::run(&options),
+        Command::Soak(options) => soak::run(&options),
         Command::DocExamples => doc_examples::run(),
         Command::ReadmeProjects => readme_projects::run(),
         Command::Bench(options) => bench::run(&options),

@@ -1,0 +1,70 @@
+//! `cargo xtask soak`: hostile callers beside honest ones, who must hardly notice.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::{Outcome, build_flags, metadata};
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long all of it takes
+    #[arg(long, value_name = "M", default_value_t = 10)]
+    minutes: u64,
+    /// A minute with a debug build and limits that are smaller by 16, as in `cargo xtask test`
+    #[arg(long, conflicts_with = "minutes")]
+    short: bool,
+    /// Runs these attacks alone
+    #[arg(long, value_name = "NAME,…")]
+    attacks: Option<String>,
+    /// Writes the report as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// As part of all tests.
+pub(crate) fn run_short() -> Result<Outcome> {
+    run(&Options { minutes: 0, short: true, attacks: None, json: false })
+}
+
+pub(crate) fn run(options: &Options) -> Result<Outcome> {
+    if !cfg!(target_os = "linux") {
+        return Ok(Outcome::LeftOut("/proc"));
+    }
+    let metadata = metadata::read()?;
+    // Times under load mean something of an optimized build only; what is kept and refused is the same in both.
+    let (profile, seconds, scale) =
+        if options.short { ("debug", 60, SHORT_SCALE) } else { (build_flags::SOAK, options.minutes * 60, 1) };
+    if options.short {
+        build_flags::programs(&metadata, &["soak"])?;
+    } else {
+        build_flags::optimized_programs(&metadata, &["soak"])?;
+    }
+    let folder = metadata.target_directory.join("soak-run");
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("{} cannot be emptied", folder.display()))?;
+    }
+    fs::create_dir_all(&folder)?;
+    let program = metadata.target_directory.join(profile).join("soak");
+    let mut command = Command::new(&program);
+    command.arg("run").arg("--folder").arg(&folder);
+    command.args(["--seconds", &seconds.to_string(), "--scale", &scale.to_string()]);
+    if let Some(attacks) = &options.attacks {
+        command.args(["--attacks", attacks]);
+    }
+    if options.json {
+        command.arg("--json");
+    }
+    let status =
+        command.stdin(Stdio::null()).status().with_context(|| format!("could not start {}", program.display()))?;
+    if !status.success() {
+        eprintln!("soak failed: the server's log and its tasks are in {}", folder.display());
+        return Ok(Outcome::Failed);
+    }
+    fs::remove_dir_all(&folder)?;
+    Ok(Outcome::Passed)
+}
+
+/// A debug build is about that much slower, and a minute that much shorter.
+const SHORT_SCALE: usize = 16;

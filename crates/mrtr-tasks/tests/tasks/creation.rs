@@ -213,6 +213,28 @@ async fn tk_21_into_task_waits_while_a_question_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_flow_becomes_a_task_in_the_run_in_which_a_check_said_yes() {
+    for revision in Revision::MODERN {
+        let outside = Outside::default();
+        let site = Site::of(
+            tool(&outside, async |flow, _| {
+                let slow_yes = || async {
+                    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+                    true
+                };
+                flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes).await?;
+                flow.into_task().await;
+                Ok("paid".into())
+            })
+            .tasks(TaskPolicy::ByFlow),
+        );
+        let call = begin(&site.speaking(revision), revision).await;
+        let task = site.started(site.speaking(revision), revision, call.response());
+        assert_eq!(task.text().await, "paid");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn keys_of_earlier_rounds_do_not_count() {
     let outside = Outside::default();
     let made = tool(&outside, async |flow, outside| {

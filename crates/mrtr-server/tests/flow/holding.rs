@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use mrtr_server::flow::Race2;
 use mrtr_server::{Failure, Flow};
 use serde_json::json;
@@ -162,6 +163,20 @@ async fn what_waits_for_a_check_begins_in_the_same_run_when_it_says_yes() {
         assert_eq!(begin(&client).await.expect_text(), "ship", "{how}");
         assert_eq!(happened.all(), ["paid", "ship"], "{how}");
     }
+}
+
+/// A set of futures polls only those of its members that were woken.
+#[tokio::test(start_paused = true)]
+async fn all_that_waits_for_a_check_is_woken_when_it_says_yes() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes);
+        let ship = |name| flow.step(name, effects.work(name)).into_future();
+        let ships: FuturesUnordered<_> = ["left", "right"].map(ship).into_iter().collect();
+        let (paid, shipped) = tokio::join!(pay.into_future(), ships.count());
+        paid?;
+        Ok(format!("{shipped} shipped"))
+    }
+    one_round(handler, "2 shipped", &["left", "right"]).await;
 }
 
 #[tokio::test(start_paused = true)]

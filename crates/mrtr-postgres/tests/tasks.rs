@@ -16,9 +16,10 @@ use std::time::Duration;
 
 use mrtr_postgres::testing::Bouncer;
 use mrtr_server::extend::Clock;
-use mrtr_tasks::TaskStore;
+use mrtr_tasks::{Owner, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
 use clock::{NOON, SetClock};
@@ -74,7 +75,13 @@ proptest! {
         let clock = Arc::new(SetClock::at(NOON));
         Runtime::new().unwrap().block_on(within_minutes(async {
             let store = database.fresh_schema(Arc::clone(&clock) as Arc<dyn Clock>).await;
-            random_verbs::play(verbs, &clock, model::Model::new(false), vec![Arc::new(store)]).await;
+            random_verbs::play(verbs, &clock, model::Model::new(false, model::Order::By(turn)), vec![Arc::new(store)]).await;
         }));
     }
+}
+
+/// Owners come by the first half of the digest of their name.
+fn turn(owner: &Owner) -> u128 {
+    let digest: [u8; 32] = Sha256::digest(owner.as_str()).into();
+    u128::from_be_bytes(*digest.first_chunk().unwrap())
 }

@@ -30,7 +30,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use clock::{NOON, SetClock};
-use model::Model;
+use model::{Model, Order};
 use random_verbs::verb;
 
 #[tokio::test]
@@ -71,7 +71,7 @@ proptest! {
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
         let (memory, sqlite) = (MemoryTaskStore::new(Arc::clone(&shared)), open(files.fresh(), &shared));
         let stores: Vec<Arc<dyn TaskStore>> = vec![Arc::new(memory), Arc::new(sqlite)];
-        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true), stores)));
+        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true, Order::ByCreation), stores)));
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Tool};
-use mrtr_tasks::store::{AcquiredTask, TaskStore, Trials, Wanted};
+use mrtr_tasks::store::{AcquiredTask, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions, WaitsFor};
 use serde_json::json;
 use tokio::time::Instant;
@@ -19,7 +19,14 @@ const LEASE: Duration = Duration::from_secs(3);
 async fn die(store: &dyn TaskStore) -> Vec<AcquiredTask> {
     loop {
         for trials in [Trials::Busy, Trials::Takes { alone: true }] {
-            let wanted = Wanted { tools: vec!["tool".into()], lease: LEASE, most: 99, trials, running: Vec::new() };
+            let wanted = Wanted {
+                tools: vec!["tool".into()],
+                lease: LEASE,
+                most: 99,
+                trials,
+                running: Vec::new(),
+                turns: Turns::default(),
+            };
             let taken = store.acquire(&wanted).await.unwrap().tasks;
             if !taken.is_empty() {
                 return taken;

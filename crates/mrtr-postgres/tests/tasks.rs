@@ -10,6 +10,8 @@ mod model;
 #[path = "../../mrtr-tasks/tests/stores/random_verbs.rs"]
 mod random_verbs;
 mod support;
+#[path = "../../mrtr-tasks/tests/stores/sweeping.rs"]
+mod sweeping;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -62,6 +64,13 @@ async fn verbs_of_many_tasks_that_arrive_together_do_not_mix() {
     let Some(database) = Database::fresh() else { return };
     let store = database.options().wait_for_connection(Duration::from_mins(1)).connect().await.unwrap();
     within_minutes(hammer::many_tasks(Arc::new(store))).await;
+}
+
+#[tokio::test]
+async fn a_sweep_of_many_leaves_room_for_others() {
+    let Some(database) = Database::fresh() else { return };
+    let store = database.options().wait_for_connection(Duration::from_mins(1)).connect().await.unwrap();
+    within_minutes(sweeping::sweep_beside_others(Arc::new(store), 2_000)).await;
 }
 
 proptest! {

@@ -13,6 +13,8 @@ mod hammer;
 mod model;
 #[path = "stores/random_verbs.rs"]
 mod random_verbs;
+#[path = "stores/sweeping.rs"]
+mod sweeping;
 #[path = "../../mrtr-state/tests/single_use/unprivileged.rs"]
 mod unprivileged;
 
@@ -59,6 +61,14 @@ async fn two_stores_on_one_sqlite_file_are_one_store() {
         (open(&path, &clock), open(&path, &clock))
     };
     within_a_minute(contract::check_shared(two)).await;
+}
+
+#[tokio::test]
+async fn a_sweep_of_many_leaves_room_for_others() {
+    within_a_minute(sweeping::sweep_beside_others(Arc::new(MemoryTaskStore::default()), 20_000)).await;
+    let files = Files::new();
+    let store = SqliteTaskStore::open(files.fresh()).unwrap();
+    within_a_minute(sweeping::sweep_beside_others(Arc::new(store), 2_000)).await;
 }
 
 proptest! {

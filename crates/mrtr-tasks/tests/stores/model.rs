@@ -26,10 +26,10 @@ pub(crate) struct Model {
 
 /// The order of owners.
 #[derive(Clone, Copy)]
+#[allow(dead_code, reason = "each of two programs needs one of them")]
 pub(crate) enum Order {
     /// Of their first tasks: those that have none any more are forgotten.
     ByCreation,
-    #[allow(dead_code, reason = "one of two programs needs it")]
     By(fn(&Owner) -> u128),
 }
 

@@ -140,7 +140,7 @@ async fn one_death_of_a_process_with_sixteen_runs_does_not_make_them_serial() {
     let (store, outside) = (memory(), Outside::default());
     let tasks = created(&store, slow(&outside), 16).await;
     assert_eq!(die(&*store).await.len(), 16);
-    let _site = Site::with(Arc::clone(&store), options(), [slow(&outside)]);
+    let _site = Site::with(Arc::clone(&store), options().workers(24), [slow(&outside)]);
     let began = Instant::now();
     outside.until("begun", 16).await;
     assert!(began.elapsed() < LEASE + Duration::from_secs(3), "{:?}", began.elapsed());

@@ -125,7 +125,7 @@ macro_rules! early {
             $owner,
             " AND ",
             $due,
-            " ORDER BY state.attention, state.place LIMIT 16 + 2 * $3 + cardinality($4)) AS early WHERE ",
+            " ORDER BY state.attention, state.place LIMIT 16 + 2 * least($3, 100) + cardinality($4)) AS early WHERE ",
             live!("early"),
             " AND early.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4))))"
         )
@@ -257,7 +257,7 @@ statements! { TaskStatements:
             ARRAY(SELECT judged.owner_key FROM judged WHERE NOT is_ready AND EXISTS (SELECT FROM wanted \
                 CROSS JOIN LATERAL (SELECT FROM @state AS state WHERE state.tool = wanted.tool \
                     AND state.owner_key = judged.owner_key AND state.attention <= (SELECT now FROM time) \
-                    OFFSET 15 + 2 * $3 + cardinality($4) LIMIT 1) AS behind_many)) AS behind_expired) \
+                    OFFSET 15 + 2 * least($3, 100) + cardinality($4) LIMIT 1) AS behind_many)) AS behind_expired) \
         SELECT ", record!(), ", state.turn, state.turn_key, ends.last, ends.behind_expired, \
         ends.owners FROM ends \
         LEFT JOIN LATERAL (SELECT state.*, ready.number AS turn, ready.owner_key AS turn_key FROM ready \

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use mrtr_schema::Revision;
 
 use super::trial::{NOON, TOOL, TTL, Trial, ann, entry, flow, most_open, new_task, opening, owner, run_of, task_of};
-use crate::store::{Limits, NewTask, Recorded, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
+use crate::store::{EXPIRED_PASSED_OVER, Limits, NewTask, Recorded, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
 use crate::{End, TaskRecord};
 
 pub(super) async fn a_task_is_kept_as_it_was_given_and_stamped_with_the_time_of_the_store(trial: &Trial) {
@@ -92,6 +92,13 @@ pub(super) async fn a_task_whose_time_is_over_is_not_open_though_none_has_notice
     }
     let full = trial.store.create(new_task(&ann()), most_open(3)).await;
     assert!(matches!(full, Err(StoreError::Full)), "a fourth is refused again");
+    for _ in 0..2 * EXPIRED_PASSED_OVER {
+        trial.create(new_task(&ann())).await;
+    }
+    trial.clock.pass(TTL);
+    trial.store.create(new_task(&ann()), most_open(1)).await.expect("however many there are");
+    let full = trial.store.create(new_task(&ann()), most_open(1)).await;
+    assert!(matches!(full, Err(StoreError::Full)), "a second is refused");
 }
 
 /// Counted by what each verb adds and erases, for an owner and for all.

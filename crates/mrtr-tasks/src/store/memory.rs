@@ -131,7 +131,7 @@ impl TaskStore for MemoryTaskStore {
             tasks.expire(&expired, now)?;
             self.announce(&tasks);
         }
-        if tasks.open(&owner) >= limits.open {
+        if tasks.open(&owner) >= limits.open && tasks.open_at(&owner, now) >= limits.open {
             return Err(StoreError::Full);
         }
         if tasks.row(task.record.id).is_ok() {

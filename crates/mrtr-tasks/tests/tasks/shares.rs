@@ -24,7 +24,7 @@ fn mallory() -> Caller {
 async fn calls_of_one_caller_that_hang_leave_workers_for_another() {
     let outside = Outside::default();
     let waiting = tool(&outside, async |flow: Flow, outside: Outside| {
-        let caller = flow.caller().map(|caller| caller.subject().to_owned()).unwrap_or_default();
+        let caller = flow.principal().map(|caller| caller.subject().to_owned()).unwrap_or_default();
         outside.note(&caller);
         if caller == "mallory" { std::future::pending().await } else { Ok("done".to_owned()) }
     });

@@ -11,7 +11,8 @@ use crate::failure::{Failure, VerbFailure};
 use crate::values::{Id, length, limit, moment, signed};
 
 impl Inner {
-    pub(crate) async fn create(&self, task: &NewTask, limits: Limits) -> Result<Created, VerbFailure> {
+    pub(crate) async fn create(&self, task: &NewTask, mut limits: Limits) -> Result<Created, VerbFailure> {
+        let most_open = limits.open;
         let mut attempts = Attempts::new();
         // Whether an attempt of ours may have added it, though its connection was lost.
         let mut is_unsure = false;
@@ -21,11 +22,14 @@ impl Inner {
                     self.signal();
                     return Ok(created);
                 }
+                Ok(Attempt::Full(_)) if limits.open == 0 => return Err(StoreError::Full.into()),
                 Ok(Attempt::Full(too_many)) => {
                     // Those whose time is over are not open.
-                    if limits.open == 0 || self.expire_of(&[Id::of_owner(&task.record.owner)], too_many).await? == 0 {
+                    let owner = Id::of_owner(&task.record.owner);
+                    if self.expire_of(&[owner], too_many).await? == 0 {
                         return Err(StoreError::Full.into());
                     }
+                    limits.open = most_open.saturating_add(self.count_expired(owner).await?);
                 }
                 Ok(Attempt::TooMuch(error)) => return Err(error.into()),
                 Ok(Attempt::SameFlow(head)) => {
@@ -95,6 +99,13 @@ impl Inner {
         }
         let has_id = !connection.query(&self.tasks.head, &[&id]).await?.is_empty();
         Ok(if has_id { Attempt::SameId } else { Attempt::Gone })
+    }
+
+    /// How many tasks of an owner are over, though that was not noticed.
+    async fn count_expired(&self, owner: Id) -> Result<usize, Failure> {
+        let rows = self.database.read(&self.tasks.count_expired, &[&owner, &self.told_now()]).await?;
+        let expired: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
+        Ok(usize::try_from(expired).unwrap_or(0))
     }
 
     /// Whether a task has used a key.

@@ -269,6 +269,8 @@ statements! { TaskStatements:
                 FOR UPDATE OF state SKIP LOCKED) AS state) AS state ON true \
         LEFT JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task ON true \
         ORDER BY state.turn, state.attention, state.place";
+    count_expired(UUID, INT8) = "WITH ", time!("$2"), " SELECT count(*) FROM @state \
+        WHERE owner_key = $1 AND expires <= (SELECT now FROM time)";
     /// Tasks of these owners whose time is over, a few of each, and locks them.
     expired_of(UUID_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS owner (key) \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \

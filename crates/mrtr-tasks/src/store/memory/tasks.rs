@@ -57,6 +57,11 @@ impl Tasks {
         self.indexes.open(owner)
     }
 
+    /// How many of those are open: their time is not over.
+    pub(super) fn open_at(&self, owner: &Owner, now: Timestamp) -> usize {
+        self.indexes.open(owner) - self.indexes.expired_of(owner, usize::MAX, now).len()
+    }
+
     /// Adds a task. Its place is the number of the change that this is, so it is never given twice.
     pub(super) fn add(&mut self, row: Row) {
         let place = self.note(row.record.id);

@@ -71,6 +71,7 @@ statements! {
     WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";
     RESERVED = "SELECT 1 FROM task WHERE reserved_until > ?1 LIMIT 1";
     EXPIRED_OF_OWNER = "SELECT place FROM task WHERE owner = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3";
+    COUNT_EXPIRED = "SELECT count(*) FROM task WHERE owner = ?1 AND expires <= ?2";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
     REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
 

@@ -9,7 +9,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Params};
 
 use super::super::clock_watch::ClockWatch;
 use super::super::{Answer, Created, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TASK_BYTES};
-use super::head::Head;
+use super::head::{Head, millis};
 use super::statements as sql;
 use super::store_error;
 use crate::record::{Change, Event, Refusal};
@@ -94,7 +94,13 @@ impl Tables<'_> {
         if most == 0 || too_many == 0 {
             return Ok(owner.open);
         }
-        Ok(owner.open - self.expire_of_owner(owner.number, too_many)?)
+        let left = owner.open - self.expire_of_owner(owner.number, too_many)?;
+        if left < most {
+            return Ok(left);
+        }
+        let over = (owner.number, millis(self.clock.now()));
+        let over: i64 = self.connection.prepare_cached(sql::COUNT_EXPIRED)?.query_row(over, |row| row.get(0))?;
+        Ok(left.saturating_sub(usize::try_from(over).unwrap_or(0)))
     }
 
     pub(super) fn renew(&mut self, run: Run, event: Event<'_>, message: Option<Vec<u8>>) -> Result<(), Failure> {

@@ -84,6 +84,12 @@ impl TaskOptions {
     pub const DEFAULT_MOST_OPEN: usize = 1000;
     /// How many bytes the tasks of a caller may keep before it gets another: 64 MiB.
     pub const DEFAULT_MOST_BYTES: u64 = 64 * 1024 * 1024;
+    /// How many bytes the tasks of a file or a database may keep before there is another: 1 GiB.
+    pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
+    /// How many bytes tasks in memory may keep before there is another: 256 MiB.
+    pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
+    /// How many tasks one subscription may name: 1024. This cannot be set.
+    pub const SUBSCRIBED_TASKS: usize = 1024;
     /// How many results a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;
 

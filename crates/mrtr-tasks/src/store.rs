@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use mrtr_state::{FlowId, Timestamp};
 
 use crate::record::Refusal;
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 
 pub use memory::MemoryTaskStore;
 #[cfg(feature = "sqlite")]
@@ -51,7 +51,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
 
     /// How many bytes all tasks may keep, unless [the operator](crate::TaskOptions::kept_bytes) says otherwise: 1 GiB.
     fn usual_bytes(&self) -> u64 {
-        1024 * 1024 * 1024
+        TaskOptions::DEFAULT_STORE_BYTES
     }
 
     /// Keeps a new task, unless its owner has one for this flow: then that one is told. The new one is stamped with the

@@ -20,7 +20,7 @@ use crate::create::{declares_tasks, undeclared};
 use crate::hub::Following;
 use crate::store::{KeptTask, StoreError};
 use crate::tasks::{Inner, Tasks};
-use crate::{Owner, TaskId, TaskRecord};
+use crate::{Owner, TaskId, TaskOptions, TaskRecord};
 
 impl Tasks {
     /// Tells of the tasks that a client wants to hear of and that are its own. Ids of others are acknowledged like these,
@@ -36,8 +36,9 @@ impl Tasks {
         if !declares_tasks(request.capabilities) {
             return Err(undeclared());
         }
-        if ids.len() > MOST_TASKS {
-            let text = format!("`taskIds` has more than {MOST_TASKS} ids, which are the most of one subscription");
+        let most = TaskOptions::SUBSCRIBED_TASKS;
+        if ids.len() > most {
+            let text = format!("`taskIds` has more than {most} ids, which are the most of one subscription");
             return Err(ProtocolError::invalid_params(text));
         }
         self.start();
@@ -155,7 +156,5 @@ impl Subscription {
 }
 
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// A client hears of at most so many tasks on one subscription.
-const MOST_TASKS: usize = 1024;
 /// How many records are read at once.
 const LOOKED_AT_ONCE: usize = 256;

@@ -20,7 +20,7 @@ use super::{
     Limits, Listed, NewTask, Place, Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::{Change, Event};
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 use row::Row;
 use tasks::Tasks;
 
@@ -116,7 +116,7 @@ impl TaskStore for MemoryTaskStore {
     }
 
     fn usual_bytes(&self) -> u64 {
-        256 * 1024 * 1024
+        TaskOptions::DEFAULT_MEMORY_BYTES
     }
 
     async fn create(&self, mut task: NewTask, limits: Limits) -> Result<Created, StoreError> {

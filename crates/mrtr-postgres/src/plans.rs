@@ -51,8 +51,14 @@ mod tests {
             }
         }
         assert!(scanning.is_empty(), "{scanning}");
-        for statement in [&tasks.due, &tasks.next] {
-            assert!(explain(&database, "EXPLAIN", statement).await.contains("using state_by_attention"));
+        for (statement, index) in [
+            (&tasks.due, "state_by_turn"),
+            (&tasks.next_of_owners, "state_by_turn"),
+            (&tasks.next, "state_by_attention"),
+            (&tasks.expired_of, "state_by_owner_expiry"),
+        ] {
+            let plan = explain(&database, "EXPLAIN", statement).await;
+            assert!(plan.contains(&format!("using {index}")), "{plan}");
         }
         database.batch_execute(&tasks_of("due", WAITING, 100, "1")).await.unwrap();
         let deeper = buffers(&database, &tasks.due).await;
@@ -134,9 +140,9 @@ mod tests {
                         '{tool}', 1, 1, 1000, 0
                  FROM generate_series({after} + 1, {after} + {number}) AS place;
              INSERT INTO mrtr.state (place, version, stamp, shard, tool, updated, ttl, fence, run_again, progressed,
-                                     lost_runs, open, last_entry, attention, due, expires)
+                                     lost_runs, open, last_entry, attention, due, expires, owner_key)
                  SELECT place, 0, 0, 0, '{tool}', 1, 3600000, 1, false, false, 0, '{{name}}', 1, {attention}, {attention},
-                        9000000000000 + place
+                        9000000000000 + place, md5((place / 10)::text)::uuid
                  FROM generate_series({after} + 1, {after} + {number}) AS place"
         )
     }
@@ -159,6 +165,8 @@ mod tests {
         INSERT INTO mrtr.question SELECT task, 'name', 'name?' FROM generate_series(1, 50000) AS task;
         INSERT INTO mrtr.shown SELECT task, 'half way' FROM generate_series(1, 50000) AS task;
         INSERT INTO mrtr.open_count
+            SELECT md5(owner::text)::uuid, 0, 10 FROM generate_series(0, 99999) AS owner;
+        INSERT INTO mrtr.kept_bytes
             SELECT md5(owner::text)::uuid, 0, 10 FROM generate_series(0, 99999) AS owner;
         INSERT INTO mrtr.change SELECT (number::text)::xid8, '00000000-0000-0001-0000-000000000001'
             FROM generate_series(1, 50000) AS number;

@@ -1,6 +1,7 @@
 //! Fair shares: what one caller takes, waits for or leaves unread keeps no other caller out.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -316,7 +317,8 @@ async fn ht_8_one_address_does_not_take_all_connections() {
 /// Such as those of a client that sends heads which never end.
 #[tokio::test]
 async fn ht_8_connections_without_a_request_make_way() {
-    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).connections(8));
+    let serve = Serve::new(Endpoint::anonymous(tools::server())).connections(8);
+    let site = Site::start(serve.header_timeout(Duration::from_hours(1)));
     let mut silent = Vec::new();
     for _ in 0..8 {
         let mut wire = connect_from(&site, GREEDY).await;

@@ -336,9 +336,12 @@ async fn ht_8_long_heads_take_what_the_budget_says() {
             println!("{shown}");
             assert!(most <= MOST, "{shown}; there may be {MOST}");
         };
-        let head = format!("{name}: {}\r\nContent-Length: 1000", "x".repeat(60_000));
+        let head = format!("{name}: {}\r\nContent-Length: 1000000", "x".repeat(60_000));
         let enough = MOST / 4;
-        fits("HTTP/1", measured(enough, async |address| half_sent(&[(&head, " ".into())], address).await).await);
+        for (what, body) in [("HTTP/1", 1), ("HTTP/1 with a body", 60_000)] {
+            let bodies = [(&*head, " ".repeat(body))];
+            fits(what, measured(enough, async |address| half_sent(&bodies, address).await).await);
+        }
         fits("HTTP/2", measured(enough, async |address| short_for_long_heads(name, address).await).await);
     }
 }

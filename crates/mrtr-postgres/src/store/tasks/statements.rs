@@ -242,11 +242,14 @@ statements! { TaskStatements:
 
     /// In turns over owners, each of which gets its part of what is wanted; says whose turn each task is. Locks what it
     /// gives, and leaves out what another instance has locked. Behind that, the last owner that was looked at, and those
-    /// before whose live tasks there are too many that have expired: one row at least.
+    /// before whose live tasks there are too many that have expired: one row at least. A row that is locked is looked for
+    /// by its place: what `coalesce` hides would have PostgreSQL search an index of those that are due, which it takes for
+    /// empty where most tasks wait.
     due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
         wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool) \
-            WHERE EXISTS (SELECT FROM @state AS state WHERE state.tool = named.tool \
-                AND state.attention <= (SELECT now FROM time))), ", seen!(), ", \
+            WHERE (SELECT state.attention FROM @state AS state WHERE state.tool = named.tool \
+                AND state.attention IS NOT NULL ORDER BY state.attention, state.place LIMIT 1) \
+                <= (SELECT now FROM time)), ", seen!(), ", \
         judged AS MATERIALIZED (SELECT seen.owner_key, seen.number, EXISTS ",
             early!("seen.owner_key", "state.attention <= (SELECT now FROM time)"), " AS is_ready \
             FROM seen WHERE seen.owner_key <> ALL ($6)), \
@@ -261,9 +264,10 @@ statements! { TaskStatements:
         SELECT ", record!(), ", state.turn, state.turn_key, ends.last, ends.behind_expired, \
         ends.owners FROM ends \
         LEFT JOIN LATERAL (SELECT state.*, ready.number AS turn, ready.owner_key AS turn_key FROM ready \
-            CROSS JOIN LATERAL (SELECT state.* FROM ", early!("ready.owner_key", "state.attention <= (SELECT now FROM time)"),
-            " AS candidate JOIN @state AS state ON state.place = candidate.place \
-                WHERE state.attention <= (SELECT now FROM time) AND ", live!("state"), " \
+            CROSS JOIN LATERAL (SELECT state.* FROM (SELECT * FROM ",
+                early!("ready.owner_key", "state.attention <= (SELECT now FROM time)"), " AS found \
+                ORDER BY found.attention, found.place LIMIT 16 + 2 * least($3, 100)) AS candidate JOIN @state AS state ON state.place = candidate.place \
+                WHERE coalesce(state.attention, 9223372036854775807) <= (SELECT now FROM time) AND ", live!("state"), " \
                 ORDER BY candidate.attention, candidate.place \
                 LIMIT $3 / ready.total + CASE WHEN ready.number <= $3 % ready.total THEN 1 ELSE 0 END \
                 FOR UPDATE OF state SKIP LOCKED) AS state) AS state ON true \

@@ -183,13 +183,12 @@ impl Hostile {
                 };
                 let holding = async {
                     let Ok(response) = response.await else { return true };
-                    let refused = response.status().as_u16() >= 400;
+                    let mut refused = response.status().as_u16() >= 400;
                     let mut body = response.into_body();
                     // Nothing is given back to the window, so this waits until the stream ends or is reset.
                     while let Some(chunk) = body.data().await {
-                        if chunk.is_err() {
-                            return true;
-                        }
+                        let Ok(chunk) = chunk else { return true };
+                        refused |= is_error(&chunk);
                     }
                     refused
                 };
@@ -269,6 +268,12 @@ impl Hostile {
             sleep(RECONNECT).await;
         }
     }
+}
+
+/// Whether this is the beginning of a message that is an error.
+fn is_error(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"{")
+        && serde_json::from_slice::<Value>(bytes).is_ok_and(|message| message.get("error").is_some())
 }
 
 /// Arguments of the tool that reports progress, for a minute.

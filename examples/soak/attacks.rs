@@ -187,7 +187,7 @@ fn begin_session(_: usize) -> Post {
 async fn abandon_loop(hostile: &Hostile, begin: &Post) {
     let is_first = hostile.number.is_multiple_of(CONNECTIONS_OF_CALLER) && hostile.number < 2 * CONNECTIONS_OF_CALLER;
     if is_first && let Some(session) = hostile.begin_session(begin).await {
-        hostile.abandon_call(&session, 1, &json!({ "reports": 1_000_000, "pause_ms": 0 })).await;
+        hostile.abandon_call(&session, 1, &json!({ "reports": 1_000_000 / hostile.scale, "pause_ms": 0 })).await;
     }
 }
 

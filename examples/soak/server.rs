@@ -36,6 +36,7 @@ pub(crate) const LISTENING: &str = "listening on ";
 
 /// Smaller than by default, so that what goes beyond them shows.
 const BODY_BUDGET: usize = 64 << 20;
+const REPLY_BUDGET: usize = 64 << 20;
 const SESSION_BYTES: usize = 32 << 20;
 const BYTES_OF_SESSION: usize = 4 << 20;
 /// Short, so that what is kept of tasks is swept in the time of a soak.
@@ -45,8 +46,10 @@ const CONNECTION_BYTES: usize = (30 + 64 + 256) << 10;
 
 /// All that may be kept by these settings for callers that want as much as they can have.
 pub(crate) fn stated_budget(scale: usize) -> u64 {
-    let small_bodies = Endpoint::UNCOUNTED_BODY * (Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS);
-    let all = (BODY_BUDGET + SESSION_BYTES + small_bodies) / scale + CONNECTION_BYTES * HOSTILE_CONNECTIONS;
+    let requests = Endpoint::DEFAULT_CONCURRENCY + Endpoint::DEFAULT_SUBSCRIPTIONS;
+    let small = (Endpoint::UNCOUNTED_BODY + Endpoint::UNCOUNTED_REPLY) * requests;
+    let counted = BODY_BUDGET + REPLY_BUDGET + SESSION_BYTES;
+    let all = (counted + small) / scale + CONNECTION_BYTES * HOSTILE_CONNECTIONS;
     all as u64
 }
 
@@ -80,6 +83,7 @@ pub(crate) async fn serve(options: Options) -> Result<()> {
     let endpoint = Endpoint::new(server.clone(), TokenIsPrincipal)
         .body_limit(Endpoint::DEFAULT_BODY_LIMIT / scale)
         .body_budget(BODY_BUDGET / scale)
+        .reply_budget(REPLY_BUDGET / scale)
         .concurrency(Endpoint::DEFAULT_CONCURRENCY / scale)
         .subscriptions(Endpoint::DEFAULT_SUBSCRIPTIONS / scale);
     let write_timeout = Duration::from_millis(options.write_timeout_ms);

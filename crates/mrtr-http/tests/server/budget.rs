@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame};
 use mrtr_http::{Endpoint, Serve};
-use mrtr_server::{Server, Tool};
+use mrtr_server::{Failure, Flow, Resource, Server, Tool};
 use mrtr_state::single_use::MemorySingleUse;
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -66,7 +66,10 @@ async fn ht_8_a_stream_holds_its_body_until_it_ends() {
 
 #[tokio::test]
 async fn ht_8_a_subscription_counts_with_what_it_listens_for() {
-    let server = tools::server();
+    // Where there are no resources, nothing is kept of what was to be heard of them.
+    let one = Resource::new("test://one", "one", async |_: Flow| Ok::<_, Failure>("one"));
+    let hello = Tool::new("hello", tools::hello);
+    let server = Server::builder("test", "1.0.0").tool(hello).resource(one).build().unwrap();
     let site = site(server.clone());
     let filter = json!({ "resourceSubscriptions": [format!("test://{}", "x".repeat(LARGE))] });
     let listen = Post::of(&request("subscriptions/listen", json!({ "notifications": filter })));

@@ -79,120 +79,123 @@ fn heard() -> RunContext {
     as_task().notifications(Arc::new(Ready), Some(ProgressToken("token".into())), Some(LoggingLevel::Debug))
 }
 
-#[test]
-fn every_call_on_a_flow_gives_way_and_its_deadline_ends_a_loop_of_them() {
-    let loops: [(&str, Endless); 14] = [
-        ("progress", |flow| {
-            Box::pin(async move {
+async fn report_for_ever(flow: &Flow) -> Result<(), Failure> {
+    loop {
+        flow.progress(1, None, "on").await;
+    }
+}
+
+/// Loops of every call on a flow that can be ready at once.
+const LOOPS: [(&str, Endless); 14] = [
+    ("progress", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.progress(1, None, "on").await;
+            }
+        })
+    }),
+    ("log", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.log(LoggingLevel::Info, "on").await;
+            }
+        })
+    }),
+    ("yield_point", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.yield_point(&1).await;
+            }
+        })
+    }),
+    ("idempotency_key", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.idempotency_key("key").await;
+            }
+        })
+    }),
+    ("into_task", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.into_task().await;
+            }
+        })
+    }),
+    ("a question that is known", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.roots("roots").optional().await;
+            }
+        })
+    }),
+    ("a visit that is done", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.elicit_url("go", "Go", "https://example.com").until(async || true).await?;
+            }
+        })
+    }),
+    ("a decision that is made", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.ask::<Approval>("sign", HashMap::new()).until(async || Some(1)).await?;
+            }
+        })
+    }),
+    ("step", |flow| {
+        Box::pin(async move {
+            for name in 0_u64.. {
+                flow.step(name, async { Ok::<_, Failure>(()) }).await?;
+            }
+            Ok(())
+        })
+    }),
+    ("progress in a step", |flow| {
+        Box::pin(async move {
+            flow.step("work", report_for_ever(&flow)).await?;
+            Ok(())
+        })
+    }),
+    ("join", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.join((flow.branch(async {}), flow.branch(async {}))).await?;
+            }
+        })
+    }),
+    ("join_all of nothing", |flow| {
+        Box::pin(async move {
+            loop {
+                flow.join_all(std::iter::empty::<mrtr_server::flow::Branch<'_, ()>>()).await?;
+            }
+        })
+    }),
+    ("race", |flow| {
+        Box::pin(async move {
+            for scope in 0_u64.. {
+                let scope = flow.scope(scope);
+                scope.race((scope.branch(async {}), scope.branch(async {}))).await?;
+            }
+            Ok(())
+        })
+    }),
+    ("a branch beside a question", |flow| {
+        Box::pin(async move {
+            let branch = flow.branch(async {
                 loop {
                     flow.progress(1, None, "on").await;
                 }
-            })
-        }),
-        ("log", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.log(LoggingLevel::Info, "on").await;
-                }
-            })
-        }),
-        ("yield_point", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.yield_point(&1).await;
-                }
-            })
-        }),
-        ("idempotency_key", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.idempotency_key("key").await;
-                }
-            })
-        }),
-        ("into_task", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.into_task().await;
-                }
-            })
-        }),
-        ("a question that is known", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.roots("roots").optional().await;
-                }
-            })
-        }),
-        ("a visit that is done", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.elicit_url("go", "Go", "https://example.com").until(async || true).await?;
-                }
-            })
-        }),
-        ("a decision that is made", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.ask::<Approval>("sign", HashMap::new()).until(async || Some(1)).await?;
-                }
-            })
-        }),
-        ("step", |flow| {
-            Box::pin(async move {
-                for name in 0_u64.. {
-                    flow.step(name, async { Ok::<_, Failure>(()) }).await?;
-                }
-                Ok(())
-            })
-        }),
-        ("progress in a step", |flow| {
-            Box::pin(async move {
-                let work = async {
-                    loop {
-                        flow.progress(1, None, "on").await;
-                    }
-                };
-                flow.step("work", async { Ok::<(), Failure>(work.await) }).await?;
-                Ok(())
-            })
-        }),
-        ("join", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.join((flow.branch(async {}), flow.branch(async {}))).await?;
-                }
-            })
-        }),
-        ("join_all of nothing", |flow| {
-            Box::pin(async move {
-                loop {
-                    flow.join_all(std::iter::empty::<mrtr_server::flow::Branch<'_, ()>>()).await?;
-                }
-            })
-        }),
-        ("race", |flow| {
-            Box::pin(async move {
-                for scope in 0_u64.. {
-                    let scope = flow.scope(scope);
-                    scope.race((scope.branch(async {}), scope.branch(async {}))).await?;
-                }
-                Ok(())
-            })
-        }),
-        ("a branch beside a question", |flow| {
-            Box::pin(async move {
-                let branch = flow.branch(async {
-                    loop {
-                        flow.progress(1, None, "on").await;
-                    }
-                });
-                flow.join((flow.roots("roots"), branch)).await.map(|(_, ()): (_, ())| ())?;
-                Ok(())
-            })
-        }),
-    ];
-    for (what, handler) in loops {
+            });
+            flow.join((flow.roots("roots"), branch)).await.map(|(_, ()): (_, ())| ())?;
+            Ok(())
+        })
+    }),
+];
+
+#[test]
+fn every_call_on_a_flow_gives_way_and_its_deadline_ends_a_loop_of_them() {
+    for (what, handler) in LOOPS {
         for context in [as_task, recorded, heard] {
             let told = overdue(what, handler, context);
             assert!(told.contains("It was not done after 50ms"), "{what}: {told}");
@@ -270,7 +273,8 @@ async fn questions_are_asked_together_however_many_calls_come_before_them() {
 /// The call at which a loop gives way must not be one that is dropped before it is asked.
 #[tokio::test]
 async fn a_question_is_not_stepped_past_at_the_call_that_gives_way() {
-    let asks: [(&str, fn(&Flow) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>); 4] = [
+    type Asks = fn(&Flow) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+    let asks: [(&str, Asks); 4] = [
         ("a question", |flow| Box::pin(async move { drop(flow.roots("sure").await) })),
         ("a visit", |flow| {
             Box::pin(

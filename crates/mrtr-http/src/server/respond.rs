@@ -59,8 +59,6 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
 /// The response to a request that did not reach the server.
 pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
     let (status, text) = rejection.status();
-    // To hear such a client out would keep the memory that there is no room for.
-    let gives_up_head = matches!(rejection, Rejection::NoRoomForHead);
     let closes = version < Version::HTTP_2 && rejection.leaves_body();
     let mut response = match rejection {
         Rejection::TooDeep => with_type(status, ResponseBody::whole(parse_error(text)), JSON),
@@ -78,9 +76,7 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));
-    if !gives_up_head {
-        response.extensions_mut().insert(UnreadBody);
-    }
+    response.extensions_mut().insert(UnreadBody);
     response
 }
 

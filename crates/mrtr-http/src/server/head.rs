@@ -44,11 +44,12 @@ pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes of a head, as it stands in the memory of its connection, and of the copy of what is kept of it.
+/// The bytes that a head takes: in the buffer of its connection, which is up to twice as large as what is in it, and in the
+/// copy of what is kept.
 pub(super) fn size(head: &Parts) -> usize {
     let headers = head.headers.iter().map(|(name, value)| {
-        let copies = if is_needed(name) { 2 } else { 1 };
-        copies * (name.as_str().len() + value.len() + ENTRY)
+        let copies = if is_needed(name) { 3 } else { 2 };
+        copies * (name.as_str().len() + value.len()) + ENTRY
     });
     headers.sum::<usize>() + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }

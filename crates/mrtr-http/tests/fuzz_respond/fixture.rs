@@ -48,7 +48,8 @@ fn endpoint() -> Endpoint {
         .prompt(Prompt::new("hello", hello))
         .resource(Resource::new("test://guide", "guide", hello));
     let endpoint = Endpoint::anonymous(server.build().expect("it can be built")).concurrency(1).subscriptions(1);
-    endpoint.body_limit(LIMIT).body_budget(LIMIT)
+    // One caller has three quarters of a budget.
+    endpoint.body_limit(LIMIT).body_budget(LIMIT.div_ceil(3) * 4)
 }
 
 /// Enough for a body to be gathered in several parts, and no more: long bodies are slow. There is room for one.

@@ -132,15 +132,10 @@ impl Indexes {
         self.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
         self.removal.extend(record.removable().map(|moment| (moment, place)));
         self.bytes += row.bytes();
-        let tasks = match self.owners.get_mut(&record.owner) {
-            Some(tasks) => tasks,
-            None => {
-                let turn = self.by_turn.last_key_value().map_or(1, |(last, _)| last + 1);
-                self.by_turn.insert(turn, record.owner.clone());
-                let tasks = OwnerTasks { turn, ..OwnerTasks::default() };
-                self.owners.entry(record.owner.clone()).or_insert(tasks)
-            }
-        };
+        if !self.owners.contains_key(&record.owner) {
+            self.add_owner(&record.owner);
+        }
+        let Some(tasks) = self.owners.get_mut(&record.owner) else { return };
         tasks.places.insert(place);
         tasks.open += usize::from(record.ended.is_none());
         tasks.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
@@ -152,6 +147,13 @@ impl Indexes {
             };
             owners.entry(tasks.turn).or_default().insert((attention, place));
         }
+    }
+
+    /// Adds an owner behind the others.
+    fn add_owner(&mut self, owner: &Owner) {
+        let turn = self.by_turn.last_key_value().map_or(1, |(last, _)| last + 1);
+        self.by_turn.insert(turn, owner.clone());
+        self.owners.insert(owner.clone(), OwnerTasks { turn, ..OwnerTasks::default() });
     }
 
     /// Takes a task out as it was inserted. What stands for its owner stays until [`forget`](Self::forget).

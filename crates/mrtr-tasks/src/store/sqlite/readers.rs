@@ -59,7 +59,7 @@ impl Readers {
             for some in ids.chunks(sql::RECORDS_AT_ONCE) {
                 // What is left of the places names the first once more.
                 let named = some.iter().chain(std::iter::repeat(&some[0])).take(sql::RECORDS_AT_ONCE);
-                let rows = statement.query_map(params_from_iter(named.map(|id| id.as_bytes())), Head::read)?;
+                let rows = statement.query_map(params_from_iter(named.map(TaskId::as_bytes)), Head::read)?;
                 for head in rows {
                     records.push(head?.record);
                 }

@@ -83,6 +83,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     losing::a_run_that_recorded_something_is_on_trial_no_more(&trial().await).await;
     losing::one_on_trial_is_taken_at_a_time_by_a_runner_without_another(&trial().await).await;
     losing::those_on_trial_and_the_others_come_in_their_turn(&trial().await).await;
+    losing::tasks_come_in_the_order_in_which_they_became_due(&trial().await).await;
     losing::one_runner_makes_room_for_what_waits_too_long(&trial().await).await;
     losing::a_task_without_a_ttl_has_its_retention_once_it_is_set_aside(&trial().await).await;
     running::a_run_that_was_replaced_changes_nothing(&trial().await).await;

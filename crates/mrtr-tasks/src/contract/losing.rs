@@ -5,7 +5,7 @@ use std::time::Duration;
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_server::extend::Clock;
 
-use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, new_task, opening, run_of};
+use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, new_task, opening, run_of, task_of};
 use crate::store::{NewTask, Recorded, Run, Trials};
 use crate::{End, TaskId, TaskRecord};
 
@@ -104,6 +104,28 @@ pub(super) async fn those_on_trial_and_the_others_come_in_their_turn(trial: &Tri
     trial.clock.pass(LEASE);
     let idle = trial.ask(&[TOOL], 9, Trials::Idle).await;
     assert_eq!(ids(&idle.tasks), [other], "now the other one did");
+}
+
+/// Whichever tool is theirs, and whether or not they are on trial.
+pub(super) async fn tasks_come_in_the_order_in_which_they_became_due(trial: &Trial) {
+    let waiting = trial.create(task_of(&ann(), flow(), "waiting")).await.id;
+    trial.clock.pass(Duration::from_secs(1));
+    let first = on_trial(trial).await;
+    let second = trial.create(task_of(&ann(), flow(), "another")).await.id;
+    for _ in 0..2 {
+        assert_eq!(ids(&trial.acquire_of(&["another"], 9).await.tasks), [second]);
+        trial.clock.pass(LEASE);
+        let lost = trial.acquire_of(&["another"], 9).await;
+        assert_eq!(lost.tasks, [], "a lost run delays the next");
+        trial.clock.pass(lost.next.unwrap_or_default());
+    }
+    let tools = ["another", TOOL, "waiting"];
+    let idle = trial.ask(&tools, 9, Trials::Idle).await;
+    assert_eq!((ids(&idle.tasks), idle.trial_waits), (vec![waiting], false), "it waited longer than those on trial");
+    for tried in [first, second] {
+        let taken = trial.ask(&tools, 9, Trials::Takes { alone: true }).await;
+        assert_eq!(ids(&taken.tasks), [tried], "of those on trial, the one that waited longest");
+    }
 }
 
 pub(super) async fn one_runner_makes_room_for_what_waits_too_long(trial: &Trial) {

@@ -75,14 +75,13 @@ impl MemberIndex {
 
     /// The value under a key, in the text that the index was made of.
     pub fn find<'t>(&self, text: &'t [u8], key: &str) -> Option<&'t RawValue> {
-        let start = match &self.0 {
+        let end_of_key = match &self.0 {
             Order::Few(starts, count) => {
-                let mut few = starts.iter().take(*count);
-                *few.find(|start| key_at(text, **start).is_some_and(|found| found == key))?
+                starts.iter().take(*count).find_map(|start| end_of_key_if(text, *start as usize, key))?
             }
-            Order::Many(many) => many.find(key, |start| key_at(text, start))?,
+            Order::Many(many) => key_and_end(text, many.find(key, |start| key_at(text, start))? as usize)?.1,
         };
-        member_at(text, start as usize).map(|(_, value, _)| value)
+        value_after(text, end_of_key).map(|(value, _)| value)
     }
 
     /// How many members there are.
@@ -193,9 +192,28 @@ fn key_at(text: &[u8], start: u32) -> Option<Cow<'_, str>> {
 /// The member that begins here: its key, its value, and where that ends.
 fn member_at(text: &[u8], start: usize) -> Option<(Cow<'_, str>, &RawValue, usize)> {
     let (key, end_of_key) = key_and_end(text, start)?;
+    let (value, end) = value_after(text, end_of_key)?;
+    Some((key, value, end))
+}
+
+/// The value of the member whose key ends here, and where it ends.
+fn value_after(text: &[u8], end_of_key: usize) -> Option<(&RawValue, usize)> {
     let value = skip_space(text, skip_space(text, end_of_key) + 1);
     let end = end_of_value(text, value)?;
-    Some((key, known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
+    Some((known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
+}
+
+/// Where the key ends that begins here, if it is this one.
+fn end_of_key_if(text: &[u8], start: usize, key: &str) -> Option<usize> {
+    // Most keys are written as they are, and differ in their first bytes. One with a backslash is read in full.
+    let quoted = text.get(start..)?.strip_prefix(b"\"")?;
+    let is_same = |(one, other): &(&u8, &u8)| one == other && !matches!(one, b'"' | b'\\');
+    let same = quoted.iter().zip(key.as_bytes()).take_while(is_same).count();
+    match quoted.get(same) {
+        Some(b'"') if same == key.len() => Some(start + same + 2),
+        Some(b'\\') => key_and_end(text, start).filter(|(found, _)| found == key).map(|(_, end)| end),
+        _ => None,
+    }
 }
 
 /// The key that begins here, and where it ends; `None` in a text that is another than the index was made of.
@@ -239,6 +257,21 @@ mod tests {
             for other in ["", "key", "k\\u0065y0", "key5000", "kez"] {
                 assert!(index.find(text, other).is_none(), "{other} of {count}");
             }
+        }
+    }
+
+    #[test]
+    fn keys_are_what_they_mean_however_they_are_spelt() {
+        let text = r#"{"a\n": 1, "a\\n" : 2, "a\"b": 3, "a": 4, "\u0061b": 5, "a\\": 6, "": 7}"#;
+        let object: Box<RawValue> = serde_json::from_str(text).unwrap();
+        let index = MemberIndex::checked(&object, |_, _| {}).unwrap();
+        let found = |key| index.find(object.get().as_bytes(), key).map(RawValue::get);
+        let expected = ["a\n", "a\\n", "a\"b", "a", "ab", "a\\", ""];
+        for (key, value) in expected.into_iter().zip(["1", "2", "3", "4", "5", "6", "7"]) {
+            assert_eq!(found(key), Some(value), "{key:?}");
+        }
+        for other in ["a\"", "a\":", "b", "\\u0061b", "a\\\"b", "\\", "\""] {
+            assert_eq!(found(other), None, "{other:?}");
         }
     }
 

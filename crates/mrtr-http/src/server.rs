@@ -1,6 +1,8 @@
 //! The server side: one endpoint as a plain service, a router for axum, and a server to run them.
 //!
-//! From the socket down: `serve` → `accept` → `connection` → `mounts` → `endpoint`, which is the way of one request.
+//! From the socket down: `serve` → `accept` → `connection` → `mounts` → `endpoint`, which is the way of one request. What
+//! it holds meanwhile is its caller's in `accounts`. On HTTP/2 it runs in the `stream_executor`, and its response goes out
+//! in `pieces`.
 
 mod accept;
 mod accounts;

@@ -9,13 +9,17 @@ use crate::{ConnectError, Schema};
 /// The newest version of the schema that this program knows.
 ///
 /// ```
-/// assert_eq!(mrtr_postgres::migrations::NEWEST, 2);
+/// assert_eq!(mrtr_postgres::migrations::NEWEST, 3);
 /// ```
-pub const NEWEST: i32 = 2;
+pub const NEWEST: i32 = 3;
 
 /// What brings a schema from each version to the next, an empty one being version 0. A file that was released stays as
 /// it is: databases have been through it.
-const FILES: [&str; 2] = [include_str!("../migrations/0001_first.sql"), include_str!("../migrations/0002_trials.sql")];
+const FILES: [&str; 3] = [
+    include_str!("../migrations/0001_first.sql"),
+    include_str!("../migrations/0002_trials.sql"),
+    include_str!("../migrations/0003_turns.sql"),
+];
 
 /// The script that brings a schema to the newest version, whichever it has: for an operator to read, and to run with
 /// `psql`. [`PostgresOptions::connect`](crate::PostgresOptions::connect) runs it too, unless told not to.

@@ -51,14 +51,31 @@ mod tests {
             }
         }
         assert!(scanning.is_empty(), "{scanning}");
-        for statement in [&tasks.due, &tasks.next] {
-            assert!(explain(&database, "EXPLAIN", statement).await.contains("using state_by_attention"));
+        for (statement, index) in [
+            (&tasks.due, "state_by_turn"),
+            (&tasks.due, "state_by_attention"),
+            (&tasks.due, "state_pkey"),
+            (&tasks.next_of_owners, "state_by_turn"),
+            (&tasks.next, "state_by_attention"),
+            (&tasks.expired_of, "state_by_owner_expiry"),
+        ] {
+            let plan = explain(&database, "EXPLAIN", statement).await;
+            assert!(plan.contains(&format!("using {index}")), "{plan}");
         }
         database.batch_execute(&tasks_of("due", WAITING, 100, "1")).await.unwrap();
         let deeper = buffers(&database, &tasks.due).await;
-        // Each of the ten that are taken and of the two that are left out is looked for in the table of tasks, whose index
-        // is two levels deeper; and they may lie on one page more.
-        assert!(deeper <= some_due + (10 + 2) * 2 + 2, "{deeper} pages, and without those that wait {some_due}");
+        // Each of the ten that are taken is looked for in both tables, and each of the two that are left out in one, three
+        // times; their indexes are two levels deeper, and they may lie on one page more.
+        let looks = 10 * 2 + 2 * 3;
+        assert!(deeper <= some_due + looks * 2 + looks, "{deeper} pages, and without those that wait {some_due}");
+        database.batch_execute(&tasks_of("due", 2 * WAITING, EXPIRED, "1")).await.unwrap();
+        let expire =
+            format!("UPDATE mrtr.state SET expires = 2, owner_key = '{ONE_OWNER}' WHERE place > {}", 2 * WAITING);
+        for done in [&*expire, "VACUUM ANALYZE mrtr.state"] {
+            database.batch_execute(done).await.unwrap();
+        }
+        let beside_expired = buffers(&database, &tasks.due).await;
+        assert!(beside_expired <= deeper + 128, "{beside_expired} pages with {EXPIRED} expired tasks, without {deeper}");
     }
 
     /// Adds the tasks that wait. Their indexes are made afterwards, which takes a quarter of the time.
@@ -134,14 +151,16 @@ mod tests {
                         '{tool}', 1, 1, 1000, 0
                  FROM generate_series({after} + 1, {after} + {number}) AS place;
              INSERT INTO mrtr.state (place, version, stamp, shard, tool, updated, ttl, fence, run_again, progressed,
-                                     lost_runs, open, last_entry, attention, due, expires)
+                                     lost_runs, open, last_entry, attention, due, expires, owner_key)
                  SELECT place, 0, 0, 0, '{tool}', 1, 3600000, 1, false, false, 0, '{{name}}', 1, {attention}, {attention},
-                        9000000000000 + place
+                        9000000000000 + place, md5((place / 10)::text)::uuid
                  FROM generate_series({after} + 1, {after} + {number}) AS place"
         )
     }
 
     const WAITING: i64 = 1_000_000;
+    const EXPIRED: i64 = 20_000;
+    const ONE_OWNER: &str = "77777777-7777-7777-7777-777777777777";
 
     const SETTINGS: [&str; 7] = [
         "fsync=off",
@@ -159,6 +178,8 @@ mod tests {
         INSERT INTO mrtr.question SELECT task, 'name', 'name?' FROM generate_series(1, 50000) AS task;
         INSERT INTO mrtr.shown SELECT task, 'half way' FROM generate_series(1, 50000) AS task;
         INSERT INTO mrtr.open_count
+            SELECT md5(owner::text)::uuid, 0, 10 FROM generate_series(0, 99999) AS owner;
+        INSERT INTO mrtr.kept_bytes
             SELECT md5(owner::text)::uuid, 0, 10 FROM generate_series(0, 99999) AS owner;
         INSERT INTO mrtr.change SELECT (number::text)::xid8, '00000000-0000-0001-0000-000000000001'
             FROM generate_series(1, 50000) AS number;

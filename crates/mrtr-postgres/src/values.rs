@@ -14,6 +14,9 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checke
 pub(crate) struct Id(pub(crate) [u8; 16]);
 
 impl Id {
+    /// No owner, and the one of tasks that an earlier version has written.
+    pub(crate) const ZEROS: Self = Self([0; 16]);
+
     /// What the indexes know an owner by. A reader compares the owner itself too.
     pub(crate) fn of_owner(owner: &Owner) -> Self {
         let digest: [u8; 32] = Sha256::digest(owner.as_str()).into();
@@ -61,4 +64,9 @@ pub(crate) fn duration(millis: i64) -> Duration {
 /// A number of rows.
 pub(crate) fn limit(most: usize) -> i64 {
     i64::try_from(most).unwrap_or(i64::MAX)
+}
+
+/// A number of bytes; one past the largest number counts as that one.
+pub(crate) fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }

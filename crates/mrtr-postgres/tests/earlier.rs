@@ -20,8 +20,11 @@ use std::time::Duration;
 
 use mrtr_postgres::testing::Cluster;
 use mrtr_postgres::{PostgresOptions, PostgresStore};
+use mrtr_schema::Revision;
 use mrtr_server::testing::FixedClock;
-use mrtr_tasks::TaskStore;
+use mrtr_state::{FlowId, Timestamp};
+use mrtr_tasks::store::{Limits, NewTask, Run, StoreError, TASK_BYTES, Trials, Turns, Wanted};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
 
 #[tokio::test]
 async fn tasks_and_tokens_in_a_database_of_the_first_version_go_on() {
@@ -34,6 +37,71 @@ async fn tasks_and_tokens_in_a_database_of_the_first_version_go_on() {
     earlier::go_on(&*store, include_str!("earlier/database-1.txt")).await;
     tasks::go_on(store).await;
 }
+
+/// What the version before writes and removes while this one goes on: its tasks have their turns, and no sum of what is
+/// kept drifts by them.
+#[tokio::test]
+async fn an_instance_of_the_version_before_goes_on_beside_this_one() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let store = connect(&address, FixedClock::default()).await;
+    let created = store.create(new_task(1), Limits::NONE).await.unwrap().record;
+    let now = created.created.as_millis();
+    let (before, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    before.batch_execute(&ADD_OF_VERSION_2.replace("{now}", &now.to_string())).await.unwrap();
+    let acquired = store.acquire(&wanted()).await.unwrap().tasks;
+    assert_eq!(acquired.len(), 2, "what it has created is claimed");
+    for task in &acquired {
+        let run = Run { id: task.record.id, fence: task.record.fence };
+        store.finish(run, End::Failed, vec![0; 1000]).await.unwrap();
+    }
+    let limits = |bytes| Limits { bytes, ..Limits::NONE };
+    let kept = 2 * (TASK_BYTES + 1000);
+    let refused = store.create(new_task(3), limits(kept + TASK_BYTES - 1)).await;
+    assert!(matches!(refused, Err(StoreError::OwnerBytes)), "what came of them counts: {refused:?}");
+    before.batch_execute(REMOVE_OF_VERSION_2).await.unwrap();
+    store.create(new_task(3), limits(TASK_BYTES)).await.expect("what it has removed does not count");
+}
+
+fn new_task(number: u8) -> NewTask {
+    let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
+    let (owner, noon) = (Owner::from_kept("ann"), Timestamp::from_millis(0));
+    let record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    NewTask { record, call: Vec::new(), entries: None }
+}
+
+fn wanted() -> Wanted {
+    Wanted {
+        tools: vec!["index".to_owned()],
+        lease: Duration::from_secs(30),
+        most: 9,
+        trials: Trials::Busy,
+        running: Vec::new(),
+        turns: Turns::default(),
+    }
+}
+
+/// As that version creates a task, but for its values.
+const ADD_OF_VERSION_2: &str = "
+    WITH added AS (INSERT INTO mrtr.task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention)
+            SELECT '02020202-0202-0202-0202-020202020202', owner_key, owner, '02020202-0202-0202-0202-020202020202', tool,
+                revision, {now}, 1000, 0 FROM mrtr.task RETURNING place, owner_key),
+        stated AS (INSERT INTO mrtr.state (place, version, stamp, shard, tool, updated, ttl, fence, due, run_again,
+            progressed, lost_runs, open, last_entry, attention, expires)
+            SELECT place, 0, 7, 3, 'index', {now}, NULL, 0, {now}, false, false, 0, '{}', 0, {now}, NULL FROM added),
+        called AS (INSERT INTO mrtr.entry (task, number, bytes) SELECT place, 0, 'call' FROM added)
+    INSERT INTO mrtr.open_count AS count (owner_key, shard, open) SELECT owner_key, 3, 1 FROM added
+        ON CONFLICT (owner_key, shard) DO UPDATE SET open = count.open + 1";
+
+/// As that version removes tasks, but for which.
+const REMOVE_OF_VERSION_2: &str = "
+    WITH old AS MATERIALIZED (SELECT place FROM mrtr.state),
+        states AS (DELETE FROM mrtr.state WHERE place = ANY (ARRAY(SELECT place FROM old))),
+        shown AS (DELETE FROM mrtr.shown WHERE task = ANY (ARRAY(SELECT place FROM old))),
+        tasks AS (DELETE FROM mrtr.task WHERE place = ANY (ARRAY(SELECT place FROM old)) RETURNING owner_key),
+        counts AS (DELETE FROM mrtr.open_count WHERE owner_key = ANY (ARRAY(SELECT owner_key FROM tasks)) AND open = 0)
+    SELECT count(*) FROM old";
 
 /// Not a test: leaves a dump of this version in the target folder, for later ones to read.
 #[test]

@@ -16,7 +16,9 @@ use mrtr_postgres::{ConnectError, PostgresOptions, PostgresStore, migrations};
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
 use mrtr_tasks::record::Refusal;
-use mrtr_tasks::store::{Answer, Changed, KeptQuestion, NewTask, Recorded, Run, StoreError, Trials, Wanted};
+use mrtr_tasks::store::{
+    Answer, Changed, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, Trials, Turns, Wanted,
+};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -113,7 +115,7 @@ async fn live(store: &PostgresStore, unknown: &AtomicUsize) {
     let tool = TaskId::random(&ProcessRandom::new()).to_string();
     let task = new_task(&tool);
     let id = task.record.id;
-    let created = match store.create(task, 100_000).await {
+    let created = match store.create(task, Limits::NONE).await {
         Ok(created) => created,
         Err(error) => return not_known(&error),
     };
@@ -175,7 +177,7 @@ async fn a_server_that_crashes_and_comes_back_has_all_that_was_acknowledged() {
             let (mut acknowledged, mut tried) = (Vec::new(), 0);
             while !stops.load(Ordering::Relaxed) {
                 tried += 1;
-                if let Ok(created) = store.create(new_task("index"), 1_000_000).await {
+                if let Ok(created) = store.create(new_task("index"), Limits::NONE).await {
                     assert!(created.is_new);
                     acknowledged.push(created.record.id);
                 }
@@ -214,7 +216,7 @@ async fn a_store_whose_connections_are_all_in_use_says_so_in_time() {
     let wait = Duration::from_millis(100);
     let options = PostgresOptions::new(&address).unwrap().connections(1).wait_for_connection(wait);
     let store = Arc::new(options.connect().await.unwrap());
-    let id = store.create(new_task("index"), 9).await.unwrap().record.id;
+    let id = store.create(new_task("index"), Limits::NONE).await.unwrap().record.id;
     // A row that another transaction has keeps the one connection waiting.
     let other = client(&address).await;
     other.batch_execute("BEGIN; SELECT * FROM mrtr.state FOR UPDATE").await.unwrap();
@@ -249,7 +251,7 @@ async fn a_listener_that_was_cut_is_replaced_and_nothing_is_missed() {
         let cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
                    WHERE query = 'LISTEN mrtr_changed' AND datname = current_database()";
         assert!(admin.query_one(cut, &[]).await.unwrap().get::<_, i64>(0) >= 1);
-        let id = there.create(new_task("index"), 99).await.unwrap().record.id;
+        let id = there.create(new_task("index"), Limits::NONE).await.unwrap().record.id;
         let changes = within_minutes(here.changed(since)).await.unwrap();
         let is_told = matches!(&changes.changed, Changed::Many)
             || matches!(&changes.changed, Changed::These(ids) if ids.contains(&id));
@@ -291,7 +293,7 @@ async fn an_instance_that_stops_while_it_claims_keeps_no_task_from_others() {
     let Some(cluster) = Cluster::shared() else { return };
     let address = cluster.fresh_database().unwrap();
     let store = connect(&address).await;
-    let id = store.create(new_task("index"), 9).await.unwrap().record.id;
+    let id = store.create(new_task("index"), Limits::NONE).await.unwrap().record.id;
     // As far as the first trip of claiming goes.
     let stopped = client(&address).await;
     stopped
@@ -307,7 +309,7 @@ async fn an_instance_that_stops_while_it_claims_keeps_no_task_from_others() {
     // The one that was dropped half way is not left in the middle of a transaction.
     let dropped = tokio::time::timeout(Duration::ZERO, store.acquire(&wanted("index"))).await;
     drop(dropped);
-    store.create(new_task("other"), 9).await.unwrap();
+    store.create(new_task("other"), Limits::NONE).await.unwrap();
     assert_eq!(store.acquire(&wanted("other")).await.unwrap().tasks.len(), 1);
 }
 
@@ -317,7 +319,7 @@ async fn a_row_that_another_session_has_locked_is_not_said_to_be_due_at_once() {
     let Some(cluster) = Cluster::shared() else { return };
     let address = cluster.fresh_database().unwrap();
     let (store, other) = (connect(&address).await, client(&address).await);
-    store.create(new_task("index"), 9).await.unwrap();
+    store.create(new_task("index"), Limits::NONE).await.unwrap();
     other.batch_execute("BEGIN; SELECT * FROM mrtr.state FOR UPDATE").await.unwrap();
     let locked = store.acquire(&wanted("index")).await.unwrap();
     assert_eq!(locked.tasks, []);
@@ -333,7 +335,7 @@ async fn the_clock_of_the_database_decides() {
     let store = connect(&address).await;
     let before = store.now().await.unwrap();
     // Whatever the instance thinks that the time is.
-    let created = store.create(new_task("index"), 9).await.unwrap().record;
+    let created = store.create(new_task("index"), Limits::NONE).await.unwrap().record;
     assert!(created.created >= before && created.created <= store.now().await.unwrap());
     let lease = Duration::from_secs(30);
     let taken = store.acquire(&wanted("index")).await.unwrap();
@@ -462,6 +464,7 @@ fn wanted(tool: &str) -> Wanted {
         most: 1,
         trials: Trials::Busy,
         running: Vec::new(),
+        turns: Turns::default(),
     }
 }
 

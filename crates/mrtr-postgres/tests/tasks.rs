@@ -10,15 +10,18 @@ mod model;
 #[path = "../../mrtr-tasks/tests/stores/random_verbs.rs"]
 mod random_verbs;
 mod support;
+#[path = "../../mrtr-tasks/tests/stores/sweeping.rs"]
+mod sweeping;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_postgres::testing::Bouncer;
 use mrtr_server::extend::Clock;
-use mrtr_tasks::TaskStore;
+use mrtr_tasks::{Owner, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use tokio::runtime::Runtime;
 
 use clock::{NOON, SetClock};
@@ -63,6 +66,13 @@ async fn verbs_of_many_tasks_that_arrive_together_do_not_mix() {
     within_minutes(hammer::many_tasks(Arc::new(store))).await;
 }
 
+#[tokio::test]
+async fn a_sweep_of_many_leaves_room_for_others() {
+    let Some(database) = Database::fresh() else { return };
+    let store = database.options().wait_for_connection(Duration::from_mins(1)).connect().await.unwrap();
+    within_minutes(sweeping::sweep_beside_others(Arc::new(store), 2_000)).await;
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -74,7 +84,13 @@ proptest! {
         let clock = Arc::new(SetClock::at(NOON));
         Runtime::new().unwrap().block_on(within_minutes(async {
             let store = database.fresh_schema(Arc::clone(&clock) as Arc<dyn Clock>).await;
-            random_verbs::play(verbs, &clock, model::Model::new(false), vec![Arc::new(store)]).await;
+            random_verbs::play(verbs, &clock, model::Model::new(false, model::Order::By(turn)), vec![Arc::new(store)]).await;
         }));
     }
+}
+
+/// Owners come by the first half of the digest of their name.
+fn turn(owner: &Owner) -> u128 {
+    let digest: [u8; 32] = Sha256::digest(owner.as_str()).into();
+    u128::from_be_bytes(*digest.first_chunk().unwrap())
 }

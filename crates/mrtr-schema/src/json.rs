@@ -11,6 +11,7 @@ mod scan;
 mod spans;
 mod split;
 mod unique;
+mod whole;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -62,6 +63,23 @@ impl Json {
     /// ```
     pub fn known(text: &str) -> Option<&RawValue> {
         scan::known(text)
+    }
+
+    /// The value with every whole number spelt in digits; `None` if each is already.
+    ///
+    /// JSON Schema takes `1.0` and `1e2` for integers. serde does not, so that what was checked by a schema is spelt anew
+    /// where serde refuses it.
+    ///
+    /// ```
+    /// use mrtr_schema::Json;
+    ///
+    /// let sent = Json::parse(r#"{"copies": 2.0, "scale": 1.5}"#)?;
+    /// assert_eq!(Json::in_digits(sent.as_raw()).unwrap().get(), r#"{"copies": 2, "scale": 1.5}"#);
+    /// assert!(Json::in_digits(Json::parse("[2, 1.5]")?.as_raw()).is_none());
+    /// # Ok::<(), mrtr_schema::ReadError>(())
+    /// ```
+    pub fn in_digits(value: &RawValue) -> Option<Box<RawValue>> {
+        whole::in_digits(value)
     }
 
     /// Reads one JSON value from text.

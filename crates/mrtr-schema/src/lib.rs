@@ -5,6 +5,7 @@
 pub mod error;
 mod heap;
 mod json;
+mod limits;
 mod messages;
 mod printable;
 mod revision;
@@ -19,8 +20,9 @@ pub mod validate;
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
 pub use error::{FormError, NotInRevision, ReadError};
-pub use heap::{HeapSize, MOST_MEMBERS};
+pub use heap::HeapSize;
 pub use json::{Json, JsonObject, MemberIndex, Members, Number, RawMembers};
+pub use limits::MOST_MEMBERS;
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};
 pub use messages::methods::MethodInfo;
 pub use messages::owned_params::OwnedParams;

@@ -61,8 +61,13 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     creating::an_owner_has_one_task_for_a_flow(&trial().await).await;
     let alone = trial().await;
     creating::of_twenty_creations_at_once_one_is_kept(&alone, &alone).await;
+    creating::a_task_whose_time_is_over_is_not_open_though_none_has_noticed(&trial().await).await;
+    creating::an_owner_and_a_store_keep_no_more_bytes_than_they_may(&trial().await).await;
     creating::an_owner_has_no_more_open_tasks_than_it_may(&trial().await).await;
     acquiring::those_that_waited_longest_come_first(&trial().await).await;
+    acquiring::owners_come_in_turns(&trial().await).await;
+    acquiring::owners_that_have_enough_are_left_out(&trial().await).await;
+    acquiring::owners_beyond_those_that_are_looked_at_come_in_their_turn(&trial().await).await;
     acquiring::only_tools_that_are_wanted_are_taken(&trial().await).await;
     acquiring::of_twenty_runners_at_once_one_has_a_task(&trial().await).await;
     acquiring::a_task_that_waits_is_not_taken(&trial().await).await;
@@ -104,6 +109,7 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     owning::a_list_goes_on_after_a_place(&trial().await).await;
     keeping::a_task_whose_time_is_over_is_ended(&trial().await).await;
     keeping::a_task_is_removed_when_it_is_not_kept_any_longer(&trial().await).await;
+    keeping::tasks_whose_time_is_over_stand_in_no_others_way(&trial().await).await;
     keeping::a_clock_set_back_sets_no_task_back(&trial().await).await;
     changing::every_change_after_a_cursor_is_told(&trial().await).await;
     changing::waiting_ends_with_a_change(&trial().await).await;

@@ -11,10 +11,10 @@ use mrtr_server::{ProtocolError, TaskPolicy};
 use mrtr_state::{FlowId, Timestamp};
 
 use crate::body::{CallBody, internal_error};
-use crate::store::{NewTask, StoreError};
+use crate::store::{Limits, NewTask, StoreError};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::Kind;
-use crate::{Owner, TaskId, TaskRecord, count, wire};
+use crate::{Owner, TaskId, TaskOptions, TaskRecord, count, wire};
 
 impl Tasks {
     /// Whether a call runs as a task from the beginning, by its tool's policy.
@@ -48,7 +48,8 @@ impl Tasks {
         let owner = Owner::new(&attached.audience, call.caller(), call.tenant());
         let record = TaskRecord::new(id, owner, flow, call.tool(), revision, Timestamp::from_millis(0));
         // Where no task is allowed none is created, and one that there is is told.
-        match inner.store.create(NewTask { record, call: Vec::new(), entries: None }, 0).await {
+        let none = Limits { open: 0, ..Limits::NONE };
+        match inner.store.create(NewTask { record, call: Vec::new(), entries: None }, none).await {
             Err(StoreError::Full) => Ok(()),
             Ok(known) => {
                 tracing::info!(id = %known.record.id, "a call that is a task already came from a client without tasks");
@@ -90,14 +91,14 @@ impl Tasks {
             entries: (!journal.is_empty()).then(|| attached.vault.seal(Kind::Entries, id, &journal)),
         };
         let owner = new.record.owner.clone();
-        let created = match inner.store.create(new, inner.options.most_open).await {
+        let created = match inner.store.create(new, inner.limits()).await {
             Ok(created) => created,
             Err(error) => {
                 // In a later round a retry brings the flow's id, and finds the task by it.
                 if matches!(error, StoreError::Store(_)) && is_first {
                     tokio::spawn(withdraw(Arc::clone(&self.0), id, owner));
                 }
-                return Err(refused(&error));
+                return Err(inner.refused(&error));
             }
         };
         let mut now = created.record.created;
@@ -190,17 +191,34 @@ fn wish(call: &OfferedCall<'_>) -> Result<Option<Lifetime>, ProtocolError> {
     Ok(ttl)
 }
 
-fn refused(error: &StoreError) -> ProtocolError {
-    match error {
-        StoreError::Full => ProtocolError::new(
-            ErrorCode::INVALID_REQUEST,
-            "You have as many open tasks as you may; end one of them first",
-        ),
-        error => Inner::store_failed(error),
-    }
-}
-
 impl Inner {
+    fn limits(&self) -> Limits {
+        let TaskOptions { most_open, most_bytes, most_store_bytes, .. } = self.options;
+        let store_bytes = most_store_bytes.unwrap_or_else(|| self.store.usual_bytes());
+        Limits { open: most_open, bytes: most_bytes, store_bytes }
+    }
+
+    /// What a caller is told whose call does not become a task.
+    fn refused(&self, error: &StoreError) -> ProtocolError {
+        let text = match error {
+            StoreError::Full => "You have as many open tasks as you may; end one of them first".to_owned(),
+            StoreError::OwnerBytes => format!(
+                "Your tasks keep as much as they may, {} bytes. One that has ended is kept until its ttl is over, and \
+                 for {} s after its end at least: come back when some are gone, or call with smaller arguments or, where \
+                 you can say so, a shorter ttl",
+                self.options.most_bytes,
+                self.options.retention.as_secs()
+            ),
+            StoreError::StoreBytes => {
+                tracing::warn!("a call does not become a task: the tasks of all callers keep as much as they may");
+                let text = "The server keeps as much of tasks as it may; try again when some that have ended are gone";
+                return ProtocolError::new(ErrorCode::BUSY, text);
+            }
+            error => return Self::store_failed(error),
+        };
+        ProtocolError::new(ErrorCode::INVALID_REQUEST, text)
+    }
+
     /// What a caller is told when the store has failed.
     pub(crate) fn store_failed(error: &StoreError) -> ProtocolError {
         if let StoreError::Busy(_) = error {

@@ -27,6 +27,8 @@ pub struct TaskOptions {
     pub(crate) entry_limit: usize,
     pub(crate) journal_limit: usize,
     pub(crate) most_open: usize,
+    pub(crate) most_bytes: u64,
+    pub(crate) most_store_bytes: Option<u64>,
     pub(crate) most_blocked: usize,
     pub(crate) request_state: bool,
 }
@@ -47,6 +49,8 @@ impl Default for TaskOptions {
             entry_limit: Self::DEFAULT_ENTRY_LIMIT,
             journal_limit: Self::DEFAULT_JOURNAL_LIMIT,
             most_open: Self::DEFAULT_MOST_OPEN,
+            most_bytes: Self::DEFAULT_MOST_BYTES,
+            most_store_bytes: None,
             most_blocked: Self::DEFAULT_MOST_BLOCKED,
             request_state: false,
         }
@@ -78,10 +82,19 @@ impl TaskOptions {
     pub const DEFAULT_JOURNAL_LIMIT: usize = 4 * 1024 * 1024;
     /// How many tasks that have not ended a caller may have: 1000.
     pub const DEFAULT_MOST_OPEN: usize = 1000;
+    /// How many bytes the tasks of a caller may keep before it gets another: 64 MiB.
+    pub const DEFAULT_MOST_BYTES: u64 = 64 * 1024 * 1024;
+    /// How many bytes the tasks of a file or a database may keep before there is another: 1 GiB.
+    pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
+    /// How many bytes tasks in memory may keep before there is another: 256 MiB.
+    pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
+    /// How many tasks one subscription may name: 1024. This cannot be set.
+    pub const SUBSCRIBED_TASKS: usize = 1024;
     /// How many results a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;
 
-    /// Runs at most so many tasks at once on this instance.
+    /// Runs at most so many tasks at once on this instance. The last quarter of them is for callers that run few: of 16,
+    /// one caller has 12 at most.
     #[must_use]
     pub fn workers(mut self, workers: usize) -> Self {
         self.workers = workers.max(1);
@@ -157,10 +170,29 @@ impl TaskOptions {
         self
     }
 
-    /// Lets a caller have at most so many tasks that have not ended.
+    /// Lets a caller have at most so many tasks that have not ended and whose time is not over.
     #[must_use]
     pub fn most_open(mut self, tasks: usize) -> Self {
         self.most_open = tasks;
+        self
+    }
+
+    /// Lets the tasks of a caller keep at most so many bytes, and those of the whole store so many; beyond that a call
+    /// that is to become a task is refused. Without this, a store has its own
+    /// [limit](crate::TaskStore::usual_bytes).
+    ///
+    /// What is kept are arguments, journals, questions and results, and 1 KiB a task besides. A task that was created may
+    /// always record and end, so those that are open go beyond it by what comes of them.
+    ///
+    /// ```
+    /// use mrtr_tasks::TaskOptions;
+    ///
+    /// let options = TaskOptions::default().kept_bytes(256 * 1024 * 1024, 16 * 1024 * 1024 * 1024);
+    /// # drop(options);
+    /// ```
+    #[must_use]
+    pub fn kept_bytes(mut self, caller: u64, store: u64) -> Self {
+        (self.most_bytes, self.most_store_bytes) = (caller, Some(store));
         self
     }
 

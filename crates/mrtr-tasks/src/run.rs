@@ -6,6 +6,7 @@ mod keys;
 mod lease;
 mod progress;
 mod sink;
+mod sweep;
 mod trial;
 
 use std::sync::Arc;
@@ -14,16 +15,15 @@ use std::time::Duration;
 
 use mrtr_schema::meta::ProgressToken;
 use mrtr_server::extend::{Journal, StopSignal, ToolCall};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 use tracing::Instrument;
 
+use crate::TaskRecord;
 use crate::body::{CallBody, QuestionBody};
 use crate::store::{AcquiredTask, Run};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
-use crate::{TaskRecord, count};
-use claim::Claims;
+use claim::{Claims, Worker};
 use keys::Keys;
 pub(crate) use keys::fresh_key;
 use lease::Lease;
@@ -50,18 +50,14 @@ async fn run_tasks(inner: Arc<Inner>) {
     tokio::select! {
         () = look_for_work(&inner) => {}
         () = listening => {}
+        () = sweep::keep_sweeping(&inner) => {}
     }
 }
 
 async fn look_for_work(inner: &Arc<Inner>) {
     let mut claims = Claims::new(inner);
     let mut phase = inner.phase.subscribe();
-    let mut swept: Option<Instant> = None;
     while let (Some(tools), true) = (inner.tools(), inner.takes_work()) {
-        if swept.is_none_or(|moment| moment.elapsed() >= SWEEP_INTERVAL) {
-            swept = Some(Instant::now());
-            sweep(inner).await;
-        }
         let pause = claims.look(tools).await;
         tokio::select! {
             () = inner.work.notified() => {}
@@ -71,21 +67,8 @@ async fn look_for_work(inner: &Arc<Inner>) {
     }
 }
 
-async fn sweep(inner: &Inner) {
-    match inner.store.sweep(SWEPT_AT_ONCE).await {
-        Ok(swept) => count::swept(swept),
-        Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "old tasks cannot be swept"),
-    }
-}
-
 /// Runs one task, which this instance has just acquired.
-async fn run(
-    inner: Arc<Inner>,
-    task: AcquiredTask,
-    asked: Instant,
-    permit: OwnedSemaphorePermit,
-    trial: Option<OnTrial>,
-) {
+async fn run(inner: Arc<Inner>, task: AcquiredTask, asked: Instant, worker: Worker, trial: Option<OnTrial>) {
     let run = Run { id: task.record.id, fence: task.record.fence };
     let span = tracing::info_span!(
         "task",
@@ -95,9 +78,9 @@ async fn run(
         outcome = tracing::field::Empty
     );
     let signal = StopSignal::new();
-    // Dropped last, since it has the runner look for work, for which there must be a permit by then.
+    // Dropped last, since it has the runner look for work, for which there must be a worker by then.
     let _running = inner.running(run, &signal);
-    let _permit = permit;
+    let _worker = worker;
     // From before the handler is first polled, which may block this thread, until what came of it is kept.
     let lease = lease::hold(&inner, run, &signal, asked);
     let acquitted = trial.map(|trial| trial.begin(signal.clone()));
@@ -204,7 +187,5 @@ impl Prepared {
 const COMPACTED_FROM: usize = 64 * 1024;
 /// After so many entries a run makes way for another, which begins with a journal that was compacted.
 const ENTRIES_OF_A_RUN: usize = 1000;
-const SWEEP_INTERVAL: Duration = Duration::from_secs(10);
-const SWEPT_AT_ONCE: usize = 256;
 /// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.
 const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);

@@ -5,6 +5,7 @@ mod memory;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod trials;
+mod turns;
 
 use std::error::Error;
 use std::fmt;
@@ -14,12 +15,13 @@ use async_trait::async_trait;
 use mrtr_state::{FlowId, Timestamp};
 
 use crate::record::Refusal;
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 
 pub use memory::MemoryTaskStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOpenError, SqliteTaskStore};
 pub use trials::{Choice, TRIALS_AT_ONCE, Trials};
+pub use turns::{EXPIRED_PASSED_OVER, OWNERS_AT_ONCE, Turn, Turns};
 
 /// Keeps tasks.
 ///
@@ -47,16 +49,27 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// The time, by which all verbs go.
     async fn now(&self) -> Result<Timestamp, StoreError>;
 
+    /// How many bytes all tasks may keep, unless [the operator](crate::TaskOptions::kept_bytes) says otherwise: 1 GiB.
+    fn usual_bytes(&self) -> u64 {
+        TaskOptions::DEFAULT_STORE_BYTES
+    }
+
     /// Keeps a new task, unless its owner has one for this flow: then that one is told. The new one is stamped with the
     /// store's time.
     ///
-    /// Refused with [`StoreError::Full`] if the owner already has this many tasks that have not ended.
+    /// Refused if the owner or the store already has as much as it may. Tasks whose time is over are not open, whether or
+    /// not a sweep has noticed: some of the owner's are ended here if they are in the way. Creations at once may go beyond
+    /// the limits by what they bring themselves.
     ///
     /// A false yes loses a task whose handle a client has.
-    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError>;
+    async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError>;
 
-    /// Takes tasks whose runs are due or were lost: of these tools, at most so many, those that waited longest first.
-    /// Each has a new fence. Of those on trial it takes one by itself, if at all: [`Wanted::choose`] says when.
+    /// Takes tasks whose runs are due or were lost: of these tools, at most so many. Owners come in turns, [at most so
+    /// many](OWNERS_AT_ONCE) from the one whose turn it is; of each owner, those that waited longest come first. Each has
+    /// a new fence. Of those on trial it takes one by itself, if at all: [`Wanted::choose`] says when.
+    ///
+    /// A task whose time is over is not due, whether or not a sweep has noticed, and stands in the way of its owner's
+    /// alone: where [too many](EXPIRED_PASSED_OVER) do, some are ended here, and there may be more at once.
     ///
     /// A task given to two runners under one fence runs twice.
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError>;
@@ -122,6 +135,9 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// A task with its open questions and what came of it. The operator has no owner.
     async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError>;
 
+    /// The records of those of these tasks that there are, in no order. They are not read on a thread of a runtime.
+    async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError>;
+
     /// Tasks in the order of their creation, after a place in that order. The operator has no owner.
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError>;
 
@@ -178,6 +194,72 @@ pub struct NewTask {
     pub entries: Option<Vec<u8>>,
 }
 
+/// How much may be there before a task is created.
+///
+/// ```
+/// use mrtr_tasks::store::Limits;
+///
+/// let limits = Limits { open: 1000, bytes: 64 * 1024 * 1024, ..Limits::NONE };
+/// # let _ = limits;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "a store checks each of its members")]
+pub struct Limits {
+    /// How many tasks of its owner may be open, it included: they have not ended, and their time is not over.
+    pub open: usize,
+    /// How many bytes all tasks of its owner may keep, it included. See [`TASK_BYTES`].
+    pub bytes: u64,
+    /// How many bytes all tasks of the store may keep, it included.
+    pub store_bytes: u64,
+}
+
+impl Limits {
+    /// No limits at all.
+    pub const NONE: Self = Self { open: usize::MAX, bytes: u64::MAX, store_bytes: u64::MAX };
+
+    /// For stores: checks that a task which keeps so many bytes may come to those that its owner has, and all have.
+    ///
+    /// ```
+    /// use mrtr_tasks::store::Limits;
+    ///
+    /// let limits = Limits { bytes: 4096, ..Limits::NONE };
+    /// assert!(limits.check_bytes(1024, (3072, 9999)).is_ok());
+    /// assert!(limits.check_bytes(1025, (3072, 9999)).is_err());
+    /// ```
+    pub fn check_bytes(self, new: u64, (of_owner, of_all): (u64, u64)) -> Result<(), StoreError> {
+        if of_owner.saturating_add(new) > self.bytes {
+            return Err(StoreError::OwnerBytes);
+        }
+        if of_all.saturating_add(new) > self.store_bytes {
+            return Err(StoreError::StoreBytes);
+        }
+        Ok(())
+    }
+}
+
+/// For stores: what a task keeps besides the bytes that it was given, such as its record, indexes and its last message.
+///
+/// A task keeps this, its call, its entries, and the bodies of all questions that it has opened; once it has ended, this
+/// and its result. A store knows the number for each owner and for all, by what it adds and takes away with each write,
+/// so it never drifts from what is kept. Of a task that is open it may leave out [`UNCOUNTED_BYTES`].
+///
+/// ```
+/// use mrtr_tasks::store::TASK_BYTES;
+///
+/// assert_eq!(TASK_BYTES, 1024);
+/// ```
+pub const TASK_BYTES: u64 = 1024;
+
+/// For stores: of what an open task has come to keep since its creation, so much less than this need not be counted for
+/// its owner and for all, since a store may have to do so in a place that many write to.
+///
+/// ```
+/// use mrtr_tasks::store::UNCOUNTED_BYTES;
+///
+/// assert_eq!(UNCOUNTED_BYTES, 32 * 1024);
+/// ```
+pub const UNCOUNTED_BYTES: u64 = 32 * 1024;
+
 /// What became of a task to be kept.
 ///
 /// ```
@@ -200,10 +282,17 @@ pub struct Created {
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_tasks::store::{Trials, Wanted};
+/// use mrtr_tasks::store::{Trials, Turns, Wanted};
 ///
 /// let lease = Duration::from_secs(30);
-/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Idle, running: Vec::new() };
+/// let wanted = Wanted {
+///     tools: vec!["index".into()],
+///     lease,
+///     most: 4,
+///     trials: Trials::Idle,
+///     running: Vec::new(),
+///     turns: Turns::default(),
+/// };
 /// # drop(wanted);
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -221,6 +310,8 @@ pub struct Wanted {
     /// What runs in this instance: it is left out, though its lease may be over, for a task never runs beside itself in
     /// one process. How soon there may be more leaves it out too.
     pub running: Vec<TaskId>,
+    /// Whose turn it is, and who has enough: their tasks are left out, and so they are of how soon there may be more.
+    pub turns: Turns,
 }
 
 /// Work for a runner.
@@ -243,6 +334,8 @@ pub struct Acquired {
     pub trial_waits: bool,
     /// Tasks that were set aside: their last runs were lost, and this was noticed now.
     pub set_aside: Vec<TaskId>,
+    /// Where turns go on next.
+    pub turn: Option<Turn>,
 }
 
 /// A task that a runner has, with all that it needs to go on.
@@ -478,6 +571,12 @@ pub enum StoreError {
     /// Its owner has as many tasks as it may.
     #[error("the owner has as many open tasks as it may")]
     Full,
+    /// Its owner's tasks keep as many bytes as they may.
+    #[error("the owner's tasks keep as many bytes as they may")]
+    OwnerBytes,
+    /// All tasks of the store keep as many bytes as they may.
+    #[error("the tasks of the store keep as many bytes as they may")]
+    StoreBytes,
     /// The task has used this key before.
     #[error("the task has used the key `{0}` before")]
     KeyUsed(String),

@@ -11,9 +11,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_schema::Revision;
 use mrtr_server::testing::FixedClock;
-use mrtr_tasks::TaskStore;
-use mrtr_tasks::store::SqliteTaskStore;
+use mrtr_state::{FlowId, Timestamp};
+use mrtr_tasks::store::{Limits, NewTask, Run, SqliteTaskStore, StoreError, TASK_BYTES, Trials, Turns, Wanted};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
 
 #[tokio::test]
 async fn tasks_in_a_file_of_the_first_version_go_on() {
@@ -38,3 +40,58 @@ fn leave_a_file() {
     // So that it is one file.
     drop(SqliteTaskStore::open(file).unwrap());
 }
+
+/// What the version before writes and removes while this one has the file open: its tasks have their turns, and no sum of
+/// what is kept drifts by them.
+#[tokio::test]
+async fn a_process_of_the_version_before_goes_on_beside_this_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tasks.sqlite");
+    let store = SqliteTaskStore::open_with_clock(&file, Arc::new(FixedClock::default())).unwrap();
+    let before = rusqlite::Connection::open(&file).unwrap();
+    let created = store.create(new_task(1), Limits::NONE).await.unwrap().record;
+    let (now, id) = (i64::try_from(created.created.as_millis()).unwrap(), [2_u8; 16]);
+    before.execute("INSERT INTO change (id) VALUES (?1)", [id]).unwrap();
+    let place = before.last_insert_rowid();
+    before.execute(ADD_OF_VERSION_2, rusqlite::params![place, id, now]).unwrap();
+    before.execute("UPDATE owner SET open = open + 1 WHERE number = 1", []).unwrap();
+    before.execute("INSERT INTO entry (task, number, bytes) VALUES (?1, 0, x'07')", [place]).unwrap();
+    let acquired = store.acquire(&wanted()).await.unwrap().tasks;
+    assert_eq!(acquired.len(), 2, "what it has created is claimed");
+    for task in &acquired {
+        let run = Run { id: task.record.id, fence: task.record.fence };
+        store.finish(run, End::Failed, vec![0; 1000]).await.unwrap();
+    }
+    let limits = |bytes| Limits { bytes, ..Limits::NONE };
+    let kept = 2 * (TASK_BYTES + 1000);
+    let refused = store.create(new_task(3), limits(kept + TASK_BYTES - 1)).await;
+    assert!(matches!(refused, Err(StoreError::OwnerBytes)), "what came of them counts: {refused:?}");
+    before.execute("DELETE FROM shown WHERE task = ?1", [place]).unwrap();
+    before.execute("DELETE FROM task WHERE place = ?1", [place]).unwrap();
+    store.create(new_task(3), limits(kept / 2 + TASK_BYTES)).await.expect("what it has removed does not count");
+}
+
+fn new_task(number: u8) -> NewTask {
+    let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
+    let (owner, noon) = (Owner::from_kept("ann"), Timestamp::from_millis(0));
+    let record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    NewTask { record, call: Vec::new(), entries: None }
+}
+
+fn wanted() -> Wanted {
+    Wanted {
+        tools: vec!["index".to_owned()],
+        lease: Duration::from_secs(30),
+        most: 9,
+        trials: Trials::Busy,
+        running: Vec::new(),
+        turns: Turns::default(),
+    }
+}
+
+const ADD_OF_VERSION_2: &str = "
+    INSERT INTO task (place, owner, id, flow, tool, revision, created, poll_interval, retention, updated, ttl, fence,
+                      leased_until, due, run_again, progressed, lost_runs, open, ended_as, ended, counted_losses,
+                      alone_fence, reserved_until, set_aside, attention, trial, expires, removable)
+    VALUES (?1, 1, ?2, ?2, 'index', 3, ?3, 1000, 0, ?3, NULL, 0, NULL, ?3, 0, 0, 0, '[]', NULL, NULL, 0, NULL, NULL, NULL,
+            ?3, NULL, NULL, NULL)";

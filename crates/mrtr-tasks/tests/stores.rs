@@ -13,6 +13,8 @@ mod hammer;
 mod model;
 #[path = "stores/random_verbs.rs"]
 mod random_verbs;
+#[path = "stores/sweeping.rs"]
+mod sweeping;
 #[path = "../../mrtr-state/tests/single_use/unprivileged.rs"]
 mod unprivileged;
 
@@ -30,7 +32,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use clock::{NOON, SetClock};
-use model::Model;
+use model::{Model, Order};
 use random_verbs::verb;
 
 #[tokio::test]
@@ -61,6 +63,14 @@ async fn two_stores_on_one_sqlite_file_are_one_store() {
     within_a_minute(contract::check_shared(two)).await;
 }
 
+#[tokio::test]
+async fn a_sweep_of_many_leaves_room_for_others() {
+    within_a_minute(sweeping::sweep_beside_others(Arc::new(MemoryTaskStore::default()), 20_000)).await;
+    let files = Files::new();
+    let store = SqliteTaskStore::open(files.fresh()).unwrap();
+    within_a_minute(sweeping::sweep_beside_others(Arc::new(store), 2_000)).await;
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -71,7 +81,7 @@ proptest! {
         let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
         let (memory, sqlite) = (MemoryTaskStore::new(Arc::clone(&shared)), open(files.fresh(), &shared));
         let stores: Vec<Arc<dyn TaskStore>> = vec![Arc::new(memory), Arc::new(sqlite)];
-        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true), stores)));
+        runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true, Order::ByCreation), stores)));
     }
 }
 

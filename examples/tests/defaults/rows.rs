@@ -4,6 +4,7 @@ use mrtr_client::Limits;
 use mrtr_http::{Endpoint, HttpTransport, Serve};
 use mrtr_postgres::PostgresOptions;
 use mrtr_schema::RequestId;
+use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_server::flow::SamplingTools;
 use mrtr_server::{Builder, SessionLimits};
 use mrtr_state::{Lifetimes, MemorySingleUse};
@@ -86,7 +87,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_http::HttpTransport::MIRRORED_ARGUMENTS", count(HttpTransport::MIRRORED_ARGUMENTS), &[(HTTP, "more than {} arguments (`HttpTransport::MIRRORED_ARGUMENTS`)")]),
         row("mrtr_http::HttpTransport::SESSION_ID_BYTES", bytes(HttpTransport::SESSION_ID_BYTES), &[(HTTP, "may have {} (`HttpTransport::SESSION_ID_BYTES`)")]),
         row("mrtr_http::HttpTransport::RESUME_FAILURES", count(HttpTransport::RESUME_FAILURES), &[(HTTP, "failed {} times in a row (`HttpTransport::RESUME_FAILURES`)")]),
+        row("mrtr_schema::MOST_MEMBERS", count(mrtr_schema::MOST_MEMBERS), &[]),
         row("mrtr_schema::RequestId::MAX_BYTES", bytes(RequestId::MAX_BYTES), &[(HTTP, "| length of an id or a progress token | {} | 400 |")]),
+        row("mrtr_schema::subscriptions::SubscriptionFilter::MOST_NAMES", count(SubscriptionFilter::MOST_NAMES), &[]),
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
@@ -127,6 +130,10 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_tasks::TaskOptions::DEFAULT_ENTRY_LIMIT", bytes(TaskOptions::DEFAULT_ENTRY_LIMIT), &[(TASKS, "size of an entry: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_JOURNAL_LIMIT", bytes(TaskOptions::DEFAULT_JOURNAL_LIMIT), &[(TASKS, "size of a journal: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_OPEN", count(TaskOptions::DEFAULT_MOST_OPEN), &[(TASKS, "a caller may have: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BYTES", bytes(TaskOptions::DEFAULT_MOST_BYTES), &[(TASKS, "before it gets another: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_STORE_BYTES", bytes(TaskOptions::DEFAULT_STORE_BYTES), &[(TASKS, "or a database may keep before there is another: {}.")]),
+        row("mrtr_tasks::TaskOptions::DEFAULT_MEMORY_BYTES", bytes(TaskOptions::DEFAULT_MEMORY_BYTES), &[(TASKS, "in memory may keep before there is another: {}.")]),
+        row("mrtr_tasks::TaskOptions::SUBSCRIBED_TASKS", count(TaskOptions::SUBSCRIBED_TASKS), &[(TASKS, "one subscription may name: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BLOCKED", count(TaskOptions::DEFAULT_MOST_BLOCKED), &[(TASKS, "wait for at once: {}.")]),
         row("mrtr_postgres::PostgresOptions::DEFAULT_CONNECTIONS", count(PostgresOptions::DEFAULT_CONNECTIONS), &[(POSTGRES, "instance keeps, the listener apart: {}."), (POSTGRES, "keeps at most, the listener apart: {} by default")]),
         row("mrtr_postgres::PostgresOptions::DEFAULT_WAIT", time(PostgresOptions::DEFAULT_WAIT), &[(POSTGRES, "that the store is busy: {} by default")]),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Result, ensure};
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom, Random, Timestamp};
-use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, TaskStore, Trials, Wanted};
+use mrtr_tasks::store::{Answer, KeptQuestion, Limits, NewTask, Recorded, Run, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{End, Owner, SqliteTaskStore, TaskId, TaskRecord};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -63,7 +63,7 @@ impl Store {
         let store = &self.kept;
         self.each(new.into_iter().map(|task| {
             let store = Arc::clone(store);
-            async move { store.create(task, usize::MAX).await.map(drop) }
+            async move { store.create(task, Limits::NONE).await.map(drop) }
         }))
     }
 
@@ -76,6 +76,7 @@ impl Store {
                 most: self.at_once,
                 trials: Trials::Busy,
                 running: Vec::new(),
+                turns: Turns::default(),
             };
             let acquired = self.runtime.block_on(self.kept.acquire(&wanted))?.tasks;
             ensure!(!acquired.is_empty(), "no task is due");

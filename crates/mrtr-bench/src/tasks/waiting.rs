@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use mrtr_state::{ProcessRandom, Random};
-use mrtr_tasks::store::{AcquiredTask, Recorded, Run, TaskStore, Trials, Wanted};
+use mrtr_tasks::store::{AcquiredTask, Limits, Recorded, Run, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{SqliteTaskStore, TaskId, Tasks};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
@@ -117,7 +117,7 @@ impl Waits {
                 ids.extend(new.iter().map(|task| task.record.id));
                 let create = |task| {
                     let store = Arc::clone(store);
-                    async move { store.create(task, usize::MAX).await.map(drop) }
+                    async move { store.create(task, Limits::NONE).await.map(drop) }
                 };
                 let created: JoinSet<_> = new.into_iter().map(create).collect();
                 created.join_all().await.into_iter().collect::<Result<(), _>>()?;
@@ -188,7 +188,14 @@ fn on_core() -> Result<Duration> {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: AT_ONCE, trials: Trials::Busy, running: Vec::new() }
+    Wanted {
+        tools: vec![TOOL.to_owned()],
+        lease: LEASE,
+        most: AT_ONCE,
+        trials: Trials::Busy,
+        running: Vec::new(),
+        turns: Turns::default(),
+    }
 }
 
 /// No server here has it, so that no runner takes its tasks.

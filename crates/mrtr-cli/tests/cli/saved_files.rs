@@ -138,6 +138,25 @@ fn the_credentials_of_a_url_are_neither_saved_nor_shown() {
     assert!(!resumed.err.contains("secret"), "{}", resumed.err);
 }
 
+/// A token may be in either place.
+#[test]
+fn neither_a_name_nor_a_password_alone_is_saved_or_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    for held in ["sesame@", ":sesame@"] {
+        let with_it = |url: &str| url.replace("http://", &format!("http://{held}"));
+        let put_down =
+            run(folder.path(), &["call", &with_it(&demo.url), "weather", "city=Oslo", "--save", "call.json"]);
+        put_down.says(4, &["the credentials in it are not saved"]);
+        let saved = fs::read_to_string(folder.path().join("call.json")).unwrap();
+        let nobody = run(folder.path(), &["call", &with_it("http://127.0.0.1:1/mcp"), "weather", "city=Oslo"]);
+        nobody.says(1, &["http://127.0.0.1:1/mcp"]);
+        for text in [&saved, &put_down.err, &nobody.err] {
+            assert!(!text.contains("sesame"), "{held}: {text}");
+        }
+    }
+}
+
 /// What a file says of its server, after this was changed in it.
 fn changed(path: &Path, change: impl Fn(&mut Value)) {
     let mut saved: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();

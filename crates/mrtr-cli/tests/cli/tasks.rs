@@ -19,6 +19,7 @@ fn tasks_are_listed_shown_retried_and_cancelled() {
         (&listed[0]["status"], &listed[0]["waitsFor"]),
         (&"input_required".into(), &"answers to echo_input".into())
     );
+    tasks(&["list", "--set-aside"]).gives("No task is set aside.\n");
     let table = tasks(&["list"]).out;
     assert!(table.contains(id) && table.contains("answers to echo_input"), "{table}");
     let shown = tasks(&["show", id]).out;
@@ -28,6 +29,7 @@ fn tasks_are_listed_shown_retried_and_cancelled() {
     tasks(&["cancel", id]).says(1, &["has ended, and stays so", "says how"]);
     assert!(tasks(&["show", id]).out.contains("status     cancelled\n"));
     assert!(tasks(&["list", "--all"]).out.contains("cancelled"));
+    tasks(&["list"]).gives("There are no open tasks (--all lists those that have ended).\n");
     run(folder.path(), &["resume", "echo.json"]).says(1, &["the task was cancelled"]);
 }
 

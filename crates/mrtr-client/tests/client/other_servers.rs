@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, PendingCall, PendingTask, RoundOutcome};
+use mrtr_client::{CallError, Client, ObservedTransport, PendingCall, PendingTask, RoundOutcome, WireMessage};
 use mrtr_schema::{JsonObject, Revision};
 use serde_json::{Value, json};
 
@@ -43,6 +43,18 @@ async fn a_call_is_not_picked_up_at_another_server() {
     // Unless the caller says that it may.
     client.resume(error.into_pending().unwrap().trust_other_server(client.server())).await.unwrap();
     assert_eq!(calls(&script)[0].1["inputResponses"]["card"]["content"]["pin"], "0000");
+}
+
+#[tokio::test]
+async fn a_server_that_is_observed_is_the_same_server() {
+    let is_first = |request: &Value| request["params"]["requestState"].is_null();
+    let serve =
+        || results(move |request| if is_first(request) { asks_roots("src", Some("s")) } else { complete("done") });
+    let observed = rooted(ObservedTransport::new(serve(), |_: WireMessage<'_>| {}));
+    let RoundOutcome::Asked(pending) = observed.call_tool_once("look", json!({})).await.unwrap() else {
+        panic!("it asks")
+    };
+    rooted(serve()).resume(pending).await.expect("it began here");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use mrtr_client::{
     Transport, TransportError, TransportFailure, TransportRequest, TransportResponse,
 };
 use mrtr_schema::roots::Root;
-use mrtr_schema::{Era, Json, Revision};
+use mrtr_schema::{CallToolResult, Era, Json, Revision};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -75,6 +75,8 @@ enum OneWay {
     Unreachable,
     Unauthorized,
     Never,
+    /// It is refused after two seconds.
+    RefusedLate,
 }
 
 #[derive(Debug, Clone)]
@@ -294,6 +296,10 @@ impl Transport for Hostile {
                 Err(TransportError::of(TransportFailure::Unauthorized, "who is it").with_status(401))
             }
             OneWay::Never => pending().await,
+            OneWay::RefusedLate => {
+                tokio::time::sleep(Duration::from_secs(2)).await;
+                Err(TransportError::new("no message").with_status(400))
+            }
         }
     }
 }
@@ -397,6 +403,38 @@ async fn a_question_that_is_withdrawn_is_stopped_and_not_answered() {
     result.unwrap();
     assert!((1000..1400).contains(&stopped.as_millis()), "at once: {stopped:?}");
     assert_eq!(server.0.state.lock().unwrap().one_way_sent, 0, "nothing was answered");
+}
+
+/// Calls a server that says this and ends so, and treats the answer to its question in this way.
+async fn call_losing(answer: OneWay, said: Vec<Said>, end: End) -> Result<CallToolResult, CallError> {
+    let plan = Plan { is_forced: true, is_modern: false, calls: vec![Sent::Begun(said, end)], one_way: vec![answer] };
+    let server = Hostile::new(&plan);
+    let called = client(&server, true).call_tool("pay", json!({})).await;
+    assert_eq!(server.0.state.lock().unwrap().sent, 1, "{answer:?}");
+    called
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_the_server_did_not_take_ends_the_call_at_once() {
+    for refused in [OneWay::SessionEnded, OneWay::Status(400), OneWay::Unreachable, OneWay::Unauthorized] {
+        let begun = tokio::time::Instant::now();
+        let error = call_losing(refused, vec![Said::Roots, Said::Wait], End::Never).await.unwrap_err();
+        assert!(begun.elapsed() < Duration::from_secs(1), "{refused:?}: {error} after {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_may_have_arrived_ends_nothing() {
+    for lost in [OneWay::Reset, OneWay::Status(408), OneWay::Status(502)] {
+        let called = call_losing(lost, vec![Said::Roots, Said::Wait, Said::Wait], End::Result).await;
+        called.unwrap_or_else(|error| panic!("{lost:?}: {error}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_to_a_question_that_was_withdrawn_ends_nothing() {
+    let said = vec![Said::Roots, Said::Wait, Said::Withdraw, Said::Wait, Said::Wait];
+    call_losing(OneWay::RefusedLate, said, End::Result).await.expect("nobody waits for the answer");
 }
 
 #[tokio::test(start_paused = true)]

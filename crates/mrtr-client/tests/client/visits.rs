@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{Action, Call, Client, EventKind, Limits, PendingCall, RoundOutcome};
-use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr_client::{Action, Call, Client, EventKind, Limits, PendingCall, RoundOutcome, UnsafeUrl};
+use mrtr_schema::elicitation::{ElicitAction, ElicitResult, Url};
 use mrtr_schema::{Json, JsonObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -136,4 +136,19 @@ async fn a_call_that_is_driven_by_hand_is_told_to_wait_and_keeps_count_when_save
     }
     assert_eq!(pauses.len(), 2);
     assert!(pauses[0] <= Duration::from_secs(1) && pauses[1] >= Duration::from_secs(1), "{pauses:?}");
+}
+
+#[test]
+fn a_page_is_offered_from_anywhere_if_it_is_encrypted_and_else_from_this_machine() {
+    let check = |url: &str| UnsafeUrl::check(&Url::new(url).unwrap());
+    let offered = ["https://example.com/", "HTTPS://EXAMPLE.COM/", "http://localhost/", "http://LocalHost:8000/"];
+    for url in
+        offered.into_iter().chain(["http://app.localhost/", "http://127.0.0.1/", "http://127.9.9.9/", "http://[::1]/"])
+    {
+        check(url).unwrap_or_else(|error| panic!("{url}: {error}"));
+    }
+    let plain = ["http://example.com/", "http://localhost.example.com/", "http://notlocalhost/", "http://[::2]/"];
+    for url in plain.into_iter().chain(["http://10.0.0.1/", "http://127.0.0.1.example.com/"]) {
+        assert!(matches!(check(url), Err(UnsafeUrl::Unencrypted(_))), "{url}: {:?}", check(url));
+    }
 }

@@ -16,7 +16,7 @@ use mrtr_server::transport::{FairPool, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
-use super::accounts::{Accounts, Pools};
+use super::accounts::Pools;
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::budget::{BodyReservation, UNCOUNTED};
 use super::charges::Charges;
@@ -302,11 +302,15 @@ impl Endpoint {
         // Bodies take memory, so a request takes its permit before its body is read: there are as many bodies as requests
         // may run.
         let mut permit = accounts.take_request()?;
-        let _head = reserve_head(&mut head, &accounts)?;
+        let head_bytes = head::size(&head);
+        let _head = BodyReservation::of(&accounts, head_bytes).map_err(|_| Rejection::NoRoomForHead)?;
         let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
         let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;
         if is_deeper(&body, config.json_depth) {
             return Err(Rejection::TooDeep);
+        }
+        if head_bytes > UNCOUNTED {
+            head::keep_needed(&mut head);
         }
         let permit = Permit::new(permit);
         // A round that goes on without its connection is a request that runs, and takes its permit along.
@@ -342,15 +346,6 @@ impl Endpoint {
         }
         context
     }
-}
-
-/// Counts a head that is long for as long as its request is answered, and keeps what is needed of it.
-fn reserve_head(head: &mut Parts, accounts: &Accounts) -> Result<BodyReservation, Rejection> {
-    let size = head::size(head);
-    if size > UNCOUNTED {
-        head::keep_needed(head);
-    }
-    BodyReservation::of(accounts, size)
 }
 
 impl<B> Service<Request<B>> for Endpoint

@@ -44,9 +44,12 @@ pub(super) fn is_transfer_coded(headers: &HeaderMap) -> bool {
     values.next().is_some() || first.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"chunked"))
 }
 
-/// The bytes of a head, as it stands in the memory of its connection.
+/// The bytes of a head, as it stands in the memory of its connection, and of the copy of what is kept of it.
 pub(super) fn size(head: &Parts) -> usize {
-    let headers = head.headers.iter().map(|(name, value)| name.as_str().len() + value.len() + ENTRY);
+    let headers = head.headers.iter().map(|(name, value)| {
+        let copies = if is_needed(name) { 2 } else { 1 };
+        copies * (name.as_str().len() + value.len() + ENTRY)
+    });
     headers.sum::<usize>() + head.uri.path().len() + head.uri.query().map_or(0, str::len)
 }
 
@@ -55,14 +58,18 @@ pub(super) fn size(head: &Parts) -> usize {
 pub(super) fn keep_needed(head: &mut Parts) {
     head.uri = Uri::default();
     let needed = |(name, value): (&HeaderName, &HeaderValue)| {
-        let is_needed = name.as_str().starts_with("mcp-");
-        is_needed.then(|| Some((name.clone(), HeaderValue::from_bytes(value.as_bytes()).ok()?))).flatten()
+        is_needed(name).then(|| Some((name.clone(), HeaderValue::from_bytes(value.as_bytes()).ok()?))).flatten()
     };
     head.headers = head.headers.iter().filter_map(needed).fold(HeaderMap::new(), |mut kept, (name, value)| {
         kept.append(name, value);
         kept
     });
     head.extensions.clear();
+}
+
+/// Whether a header is asked for once the body is there: those that mirror it, and the session.
+fn is_needed(name: &HeaderName) -> bool {
+    name.as_str().starts_with("mcp-")
 }
 
 /// What a header takes beside its text.

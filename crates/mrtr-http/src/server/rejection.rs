@@ -24,12 +24,19 @@ pub(super) enum Rejection {
     Broken,
     TooDeep,
     Overloaded,
+    /// There is no room for a long head: its connection is closed, which keeps it.
+    NoRoomForHead,
     NoSession,
     OtherVersion,
     StreamGone,
 }
 
 impl Rejection {
+    /// Whether what is left of the body is not read, so that nothing else may come on a connection of HTTP/1.
+    pub(super) fn leaves_body(&self) -> bool {
+        matches!(self, Self::TooLarge | Self::TooSlow | Self::TransferCoded | Self::NoRoomForHead)
+    }
+
     /// The status, and a line for a person who sent the request by hand.
     pub(super) fn status(&self) -> (StatusCode, &'static str) {
         match self {
@@ -59,7 +66,9 @@ impl Rejection {
             Self::NoSession => (StatusCode::NOT_FOUND, "There is no such session; begin anew with `initialize`.\n"),
             Self::OtherVersion => (StatusCode::BAD_REQUEST, "The session has another protocol version.\n"),
             Self::StreamGone => (StatusCode::BAD_REQUEST, "The stream that is to be resumed is gone.\n"),
-            Self::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "Too much is going on; try again later.\n"),
+            Self::Overloaded | Self::NoRoomForHead => {
+                (StatusCode::SERVICE_UNAVAILABLE, "Too much is going on; try again later.\n")
+            }
         }
     }
 }

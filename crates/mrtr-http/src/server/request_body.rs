@@ -36,11 +36,13 @@ where
     if let Poll::Ready(body) = polled {
         return body;
     }
-    head::keep_needed(head);
     permit.offer({
         let taken = Arc::clone(&taken);
         move || taken.notify_one()
     });
+    // The connection takes another buffer for what comes, since the head is in the one that it has; then that can go.
+    tokio::task::yield_now().await;
+    head::keep_needed(head);
     let body = tokio::select! {
         body = gathering => body?,
         () = taken.notified() => return Err(Rejection::Overloaded),

@@ -59,6 +59,7 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
 /// The response to a request that did not reach the server.
 pub(super) fn reject(rejection: Rejection, version: Version) -> Response<ResponseBody> {
     let (status, text) = rejection.status();
+    let closes = version < Version::HTTP_2 && rejection.leaves_body();
     let mut response = match rejection {
         Rejection::TooDeep => with_type(status, ResponseBody::whole(parse_error(text)), JSON),
         _ => with_type(status, ResponseBody::whole(text), "text/plain; charset=utf-8"),
@@ -67,14 +68,13 @@ pub(super) fn reject(rejection: Rejection, version: Version) -> Response<Respons
         Rejection::NotPost => Some((header::ALLOW, HeaderValue::from_static("POST"))),
         Rejection::Encoded => Some((header::ACCEPT_ENCODING, HeaderValue::from_static("identity"))),
         Rejection::Unauthenticated(challenge) => Some((header::WWW_AUTHENTICATE, challenge.value)),
-        Rejection::Overloaded => Some((header::RETRY_AFTER, SOON)),
-        // What is left of the body is not read, so nothing else may come on this connection. HTTP/2 has no such
-        // header, and other requests on its connection.
-        Rejection::TooLarge | Rejection::TooSlow | Rejection::TransferCoded if version < Version::HTTP_2 => {
-            Some((header::CONNECTION, HeaderValue::from_static("close")))
-        }
+        Rejection::Overloaded | Rejection::NoRoomForHead => Some((header::RETRY_AFTER, SOON)),
         _ => None,
     };
+    if closes {
+        // HTTP/2 has no such header, and other requests on its connection.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     response.headers_mut().extend(extra.map(|(name, value)| (Some(name), value)));
     response.extensions_mut().insert(UnreadBody);
     response

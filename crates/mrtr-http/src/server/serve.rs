@@ -145,6 +145,10 @@ impl Serve {
     }
 
     /// Waits this long for a client to read what it is sent. 30 seconds by default.
+    ///
+    /// On HTTP/1 its connection is closed then. On HTTP/2 the stream is reset, each piece of 16 KiB having that time, and
+    /// the connection is closed if the end of a reply is left unread. What runs for the client ends, and gives its permit
+    /// back.
     #[must_use]
     pub fn write_timeout(mut self, limit: Duration) -> Self {
         self.timeouts.write = limit;

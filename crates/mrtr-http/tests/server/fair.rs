@@ -1,6 +1,7 @@
 //! Fair shares: what one caller takes, waits for or leaves unread keeps no other caller out.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -316,7 +317,8 @@ async fn ht_8_one_address_does_not_take_all_connections() {
 /// Such as those of a client that sends heads which never end.
 #[tokio::test]
 async fn ht_8_connections_without_a_request_make_way() {
-    let site = Site::start(Serve::new(Endpoint::anonymous(tools::server())).connections(8));
+    let serve = Serve::new(Endpoint::anonymous(tools::server())).connections(8);
+    let site = Site::start(serve.header_timeout(Duration::from_hours(1)));
     let mut silent = Vec::new();
     for _ in 0..8 {
         let mut wire = connect_from(&site, GREEDY).await;
@@ -327,4 +329,33 @@ async fn ht_8_connections_without_a_request_make_way() {
         assert_eq!(answer_to(&site, host, &hello()).await.status, 200, "127.0.0.{host}");
     }
     silent[0].rest().await;
+}
+
+#[tokio::test]
+async fn ht_8_in_an_application_the_address_is_the_one_that_it_tells() {
+    let gate = Gate::default();
+    let endpoint = Endpoint::anonymous(tools::builder(&gate).build().unwrap()).concurrency(8);
+    let status = async |post: Post, address: Option<[u8; 4]>| {
+        let request = http::Request::post("http://localhost/mcp");
+        let request = post.headers.iter().fold(request, |request, (name, value)| request.header(name, value));
+        let mut request = request.body(Full::new(Bytes::from(post.body))).unwrap();
+        if let Some(address) = address {
+            request.extensions_mut().insert(axum::extract::ConnectInfo(SocketAddr::from((address, 4711))));
+        }
+        endpoint.respond(request).await.status().as_u16()
+    };
+    let (one, other) = (Some([198, 51, 100, 7]), Some([198, 51, 100, 8]));
+    let running = futures_util::future::join_all((0..6).map(|_| status(wait(), one)));
+    let asking = async {
+        for _ in 0..6 {
+            gate.reached().await;
+        }
+        let statuses = [status(hello(), one).await, status(hello(), other).await, status(hello(), None).await];
+        for _ in 0..6 {
+            gate.open();
+        }
+        statuses
+    };
+    let (ran, asked) = tokio::join!(running, asking);
+    assert_eq!((ran, asked), (vec![200; 6], [503, 200, 200]));
 }

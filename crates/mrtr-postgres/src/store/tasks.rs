@@ -13,10 +13,10 @@ use async_trait::async_trait;
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::{Change, Event};
 use mrtr_tasks::store::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
-    Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Limits, Listed, NewTask, Place,
+    Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
-use mrtr_tasks::{End, Owner, TaskId};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio_postgres::Row;
 
 use super::PostgresStore;
@@ -43,8 +43,8 @@ impl TaskStore for PostgresStore {
         Ok(moment(now.await.map_err(VerbFailure::from)?.unwrap_or(0)))
     }
 
-    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError> {
-        Ok(self.inner.create(&task, most_open).await?)
+    async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError> {
+        Ok(self.inner.create(&task, limits).await?)
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
@@ -166,6 +166,15 @@ impl TaskStore for PostgresStore {
         let task = task.filter(|task| owner.is_none_or(|owner| *owner == task.record.owner));
         let task = task.ok_or(StoreError::NotFound)?;
         Ok(KeptTask { now: self.inner.now_or(task.now), ..task })
+    }
+
+    async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError> {
+        let ids: Vec<_> = ids.iter().map(|id| Id(*id.as_bytes())).collect();
+        let read = async {
+            let rows = self.inner.database.read(&self.inner.tasks.records, &[&ids]).await?;
+            rows.iter().map(|row| Ok(Head::read(row)?.record)).collect::<Result<Vec<_>, Failure>>()
+        };
+        Ok(read.await.map_err(VerbFailure::from)?)
     }
 
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError> {

@@ -258,9 +258,9 @@ async fn rmcps_own_clients_work_behind_the_layer_in_both_lifecycles() {
 
 const WARNING: &str = "Flows::session_owners";
 
-/// What is logged while a client of each site calls twice.
+/// What is logged while a client of each site calls three times.
 async fn warnings(client: &rmcp::service::RunningService<rmcp::RoleClient, Person>, log: &Log) -> usize {
-    for _ in 0..2 {
+    for _ in 0..3 {
         client.call_tool(call("whoami", json!({}))).await.expect("it is answered");
     }
     log.text().matches(WARNING).count()

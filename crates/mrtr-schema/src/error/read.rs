@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::value::RawValue;
 
-use crate::heap::MOST_MEMBERS;
+use crate::limits::MOST_MEMBERS;
 use crate::printable::Printable;
 
 /// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.

@@ -33,9 +33,20 @@ pub struct MemberIndex(Order);
 
 #[derive(Debug, Clone)]
 enum Order {
-    /// In their order in the text; the first so many count.
-    Few([u32; FEW], usize),
+    /// In their order in the text; the first so many count. Where each ends is kept too, so that none is scanned again.
+    Few([Span; FEW], usize),
     Many(Arc<ByHash>),
+}
+
+/// Where a member stands in the text.
+#[derive(Debug, Clone, Copy, Default)]
+struct Span {
+    start: u32,
+    end_of_key: u32,
+    value: u32,
+    end: u32,
+    /// A key that is spelt with escapes is not what stands in the text.
+    is_escaped: bool,
 }
 
 /// The members of a large object, by a hash of their keys and then by the keys themselves.
@@ -55,17 +66,27 @@ impl MemberIndex {
             return Err(ReadError::expected("an object", object));
         }
         u32::try_from(text.len()).map_err(|_| ReadError::refused("this is too long"))?;
-        let (mut scanner, mut order) = (Scanner::new(object), Building::Few([0; FEW], 0));
+        let (mut scanner, mut order) = (Scanner::new(object), Building::Few([Span::default(); FEW], 0));
         scanner.next();
         while scanner.peek() == Some(b'"') {
             let start = scanner.place();
-            let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
+            let quoted = scanner.text().ok_or_else(no_json)?;
+            let key = unquoted(quoted)?;
             scanner.next();
-            match scanner.checked_value() {
-                Ok(value) => see(&key, value.ok_or_else(no_json)?),
+            let value = match scanner.checked_value() {
+                Ok(value) => value.ok_or_else(no_json)?,
                 Err(error) => return Err(error.in_member(key.into_owned())),
-            }
-            order.push(text.as_bytes(), start, &key);
+            };
+            see(&key, value);
+            let end = scanner.place();
+            let span = Span {
+                start: place(start),
+                end_of_key: place(start + quoted.len()),
+                value: place(end - value.get().len()),
+                end: place(end),
+                is_escaped: matches!(key, Cow::Owned(_)),
+            };
+            order.push(text.as_bytes(), span, &key);
             if scanner.next() != Some(b',') {
                 break;
             }
@@ -75,13 +96,13 @@ impl MemberIndex {
 
     /// The value under a key, in the text that the index was made of.
     pub fn find<'t>(&self, text: &'t [u8], key: &str) -> Option<&'t RawValue> {
-        let end_of_key = match &self.0 {
-            Order::Few(starts, count) => {
-                starts.iter().take(*count).find_map(|start| end_of_key_if(text, *start as usize, key))?
+        match &self.0 {
+            Order::Few(spans, count) => spans.iter().take(*count).find(|span| span.has_key(text, key))?.value(text),
+            Order::Many(many) => {
+                let start = many.find(key, |start| key_at(text, start))?;
+                member_at(text, start as usize).map(|(_, value, _)| value)
             }
-            Order::Many(many) => key_and_end(text, many.find(key, |start| key_at(text, start))? as usize)?.1,
-        };
-        value_after(text, end_of_key).map(|(value, _)| value)
+        }
     }
 
     /// How many members there are.
@@ -109,6 +130,26 @@ impl MemberIndex {
     }
 }
 
+impl Span {
+    fn key<'t>(&self, text: &'t [u8]) -> Option<Cow<'t, str>> {
+        let quoted = text.get(self.start as usize..self.end_of_key as usize)?;
+        unquoted(str::from_utf8(quoted).ok()?).ok()
+    }
+
+    fn has_key(&self, text: &[u8], key: &str) -> bool {
+        if self.is_escaped {
+            return self.key(text).is_some_and(|found| found == key);
+        }
+        let inside = self.start as usize + 1..self.end_of_key as usize - 1;
+        text.get(inside).is_some_and(|found| found == key.as_bytes())
+    }
+
+    /// The value; none in a text that is another than the index was made of.
+    fn value<'t>(&self, text: &'t [u8]) -> Option<&'t RawValue> {
+        known(str::from_utf8(text.get(self.value as usize..self.end as usize)?).ok()?)
+    }
+}
+
 impl ByHash {
     fn find<'t>(&self, key: &str, key_at: impl Fn(u32) -> Option<Cow<'t, str>>) -> Option<u32> {
         let wanted = (hash(&self.hasher, key), key);
@@ -121,40 +162,40 @@ impl ByHash {
 
 /// An index that is being made.
 enum Building {
-    Few([u32; FEW], usize),
+    Few([Span; FEW], usize),
     /// Each is a hash, and where the member begins.
     Many(RandomState, Vec<u64>),
 }
 
 impl Building {
-    fn push(&mut self, text: &[u8], start: usize, key: &str) {
-        let start = u32::try_from(start).expect("the text is not that long");
+    fn push(&mut self, text: &[u8], span: Span, key: &str) {
         match self {
-            Self::Few(starts, count) if *count < FEW => {
-                starts[*count] = start;
+            Self::Few(spans, count) if *count < FEW => {
+                spans[*count] = span;
                 *count += 1;
             }
-            Self::Few(starts, _) => {
+            Self::Few(spans, _) => {
                 let hasher = RandomState::new();
-                let known = starts.iter().filter_map(|start| Some(packed(&hasher, &key_at(text, *start)?, *start)));
+                let known = spans.iter().filter_map(|span| Some(packed(&hasher, &span.key(text)?, span.start)));
                 let mut packed_starts: Vec<_> = known.collect();
-                packed_starts.push(packed(&hasher, key, start));
+                packed_starts.push(packed(&hasher, key, span.start));
                 *self = Self::Many(hasher, packed_starts);
             }
-            Self::Many(hasher, starts) => starts.push(packed(hasher, key, start)),
+            Self::Many(hasher, starts) => starts.push(packed(hasher, key, span.start)),
         }
     }
 
     fn finish(self, text: &[u8]) -> Result<MemberIndex, ReadError> {
         let key = |start: u32| key_at(text, start).unwrap_or_default();
         match self {
-            Self::Few(starts, count) => {
-                for (place, start) in starts[..count].iter().enumerate() {
-                    if starts[..place].iter().any(|earlier| key(*earlier) == key(*start)) {
-                        return Err(ReadError::duplicate(&key(*start)));
+            Self::Few(spans, count) => {
+                for (later, span) in spans[..count].iter().enumerate().skip(1) {
+                    let key = span.key(text).unwrap_or_default();
+                    if spans[..later].iter().any(|earlier| earlier.has_key(text, &key)) {
+                        return Err(ReadError::duplicate(&key));
                     }
                 }
-                Ok(MemberIndex(Order::Few(starts, count)))
+                Ok(MemberIndex(Order::Few(spans, count)))
             }
             Self::Many(hasher, mut starts) => {
                 starts.sort_unstable();
@@ -169,6 +210,11 @@ impl Building {
             }
         }
     }
+}
+
+/// A place in the text, which is not too long for it.
+fn place(place: usize) -> u32 {
+    u32::try_from(place).expect("the length of the text is a u32")
 }
 
 fn hash(hasher: &RandomState, key: &str) -> u32 {
@@ -192,28 +238,9 @@ fn key_at(text: &[u8], start: u32) -> Option<Cow<'_, str>> {
 /// The member that begins here: its key, its value, and where that ends.
 fn member_at(text: &[u8], start: usize) -> Option<(Cow<'_, str>, &RawValue, usize)> {
     let (key, end_of_key) = key_and_end(text, start)?;
-    let (value, end) = value_after(text, end_of_key)?;
-    Some((key, value, end))
-}
-
-/// The value of the member whose key ends here, and where it ends.
-fn value_after(text: &[u8], end_of_key: usize) -> Option<(&RawValue, usize)> {
     let value = skip_space(text, skip_space(text, end_of_key) + 1);
     let end = end_of_value(text, value)?;
-    Some((known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
-}
-
-/// Where the key ends that begins here, if it is this one.
-fn end_of_key_if(text: &[u8], start: usize, key: &str) -> Option<usize> {
-    // Most keys are written as they are, and differ in their first bytes. One with a backslash is read in full.
-    let quoted = text.get(start..)?.strip_prefix(b"\"")?;
-    let is_same = |(one, other): &(&u8, &u8)| one == other && !matches!(one, b'"' | b'\\');
-    let same = quoted.iter().zip(key.as_bytes()).take_while(is_same).count();
-    match quoted.get(same) {
-        Some(b'"') if same == key.len() => Some(start + same + 2),
-        Some(b'\\') => key_and_end(text, start).filter(|(found, _)| found == key).map(|(_, end)| end),
-        _ => None,
-    }
+    Some((key, known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
 }
 
 /// The key that begins here, and where it ends; `None` in a text that is another than the index was made of.
@@ -224,7 +251,7 @@ fn key_and_end(text: &[u8], start: usize) -> Option<(Cow<'_, str>, usize)> {
 }
 
 /// So many need neither a place of their own nor an order.
-const FEW: usize = 8;
+const FEW: usize = 4;
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::scan::Scanner;
 use super::{Json, Members, unique};
 use crate::error::ReadError;
-use crate::heap::MOST_MEMBERS;
+use crate::limits::MOST_MEMBERS;
 
 /// The members of one object, in order, each value still raw. Duplicate keys are refused.
 ///

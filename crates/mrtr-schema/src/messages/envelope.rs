@@ -7,8 +7,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::{LONGEST_REASON, ReadError, shortened};
-use crate::heap::MOST_MEMBERS;
 use crate::json::{Key as Text, MemberIndex, PlainScanner, RawMembers};
+use crate::limits::MOST_MEMBERS;
 use crate::revision::{Dialect, Revision};
 use crate::types::error_object::ErrorCode;
 use crate::types::request_id::RequestId;

@@ -74,8 +74,8 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
 fn check_names(request: &Request<'_>) -> Result<(), ErrorObject> {
     let Some(filter) = request.params.get("notifications") else { return Ok(()) };
     let Ok(filter) = RawMembers::of(filter) else { return Ok(()) };
-    let names = ["resourceSubscriptions", "taskIds"].map(|member| filter.get(member).map_or(0, count));
-    let named: usize = names.iter().sum();
+    let named: usize =
+        ["resourceSubscriptions", "taskIds"].iter().filter_map(|member| filter.get(member)).map(count).sum();
     if named <= MOST_NAMES {
         return Ok(());
     }

@@ -34,13 +34,14 @@ pub enum Legacy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "an operator sets any of them beside the defaults")]
 pub struct SessionLimits {
-    /// How many sessions there are at a time. 4096 by default.
+    /// How many sessions there are at a time. 4096 by default. The last quarter is for callers below their share.
     pub sessions: usize,
     /// How many of them one caller may have, where callers are known. 256 by default.
     pub sessions_of_caller: usize,
     /// How long a session is kept of which nothing is heard and to which no stream is open. 30 minutes by default.
     pub idle: Duration,
     /// How much all sessions keep together: calls with their journals, and what waits to be sent. 256 MiB by default.
+    /// What clients declared counts, too, and the last quarter is for callers below their share.
     pub bytes: usize,
     /// How much of that one session may keep. 16 MiB by default.
     pub bytes_of_session: usize,

@@ -248,17 +248,16 @@ async fn watch(table: Weak<Table>, clock: Arc<dyn Clock>) {
             let Some(table) = table.upgrade() else { return };
             table.sweep();
             let now = clock.now();
-            match table.sessions().iter().map(|session| session.expires(now)).min() {
-                Some(next) => next.since(now).max(SHORTEST_LOOK),
-                None => {
-                    let mut open = table.open();
-                    // One may have begun meanwhile, for which there is no other to look after it.
-                    if open.sessions.is_empty() {
-                        open.is_watched = false;
-                        return;
-                    }
-                    SHORTEST_LOOK
+            if let Some(next) = table.sessions().iter().map(|session| session.expires(now)).min() {
+                next.since(now).max(SHORTEST_LOOK)
+            } else {
+                let mut open = table.open();
+                // One may have begun meanwhile, for which there is no other to look after it.
+                if open.sessions.is_empty() {
+                    open.is_watched = false;
+                    return;
                 }
+                SHORTEST_LOOK
             }
         };
         clock.sleep(pause).await;

@@ -50,7 +50,7 @@ impl CallerKey {
     /// An anonymous caller, by its address. IPv6 addresses count by their /64: one customer of a provider has that many.
     pub fn address(address: IpAddr) -> Self {
         Self(Key::Address(match address.to_canonical() {
-            IpAddr::V4(address) => u128::from(address.to_ipv6_mapped().to_bits()),
+            IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
             IpAddr::V6(address) => address.to_bits() >> 64 << 64,
         }))
     }

@@ -341,4 +341,76 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_quarter_of_the_lease_passes_before_each_renewal() {
+        let (said, heard) = mpsc::channel();
+        let leases = leases(move |keys| {
+            drop(said.send(()));
+            vec![Renewal::Renewed; keys.len()]
+        });
+        let began = Instant::now();
+        let _held = leases.hold("one", began, |_| {});
+        for _ in 0..8 {
+            heard.recv().unwrap();
+        }
+        assert!(began.elapsed() >= LEASE * 2, "{:?}", began.elapsed());
+    }
+
+    /// How long it takes until a renewal has failed so often of a lease that is renewed otherwise, and is not lost.
+    fn time_to_fail(lease: Duration, answer: Vec<Renewal>, times: usize) -> Duration {
+        let (said, heard) = mpsc::channel();
+        let leases = LeaseThread::new("test-renewals", lease, move || {
+            let (said, answer) = (said.clone(), answer.clone());
+            Box::new(move |_| {
+                drop(said.send(()));
+                answer.clone()
+            })
+        });
+        let (tell, told) = mpsc::channel();
+        let began = Instant::now();
+        let held = leases.hold("one", began, move |end| tell.send(end).unwrap());
+        held.was_renewed(began + Duration::from_hours(1));
+        for _ in 0..times {
+            heard.recv().unwrap();
+        }
+        assert_eq!(told.try_recv(), Err(mpsc::TryRecvError::Empty), "it was renewed otherwise");
+        began.elapsed()
+    }
+
+    #[test]
+    fn a_renewal_that_failed_is_tried_again_after_a_thirtieth_of_the_lease() {
+        let took = time_to_fail(LEASE, vec![Renewal::Failed], 31);
+        assert!(took >= LEASE / 4 + LEASE, "{took:?}");
+        assert!(took < RETRY * 25, "{took:?}");
+    }
+
+    #[test]
+    fn one_that_was_not_answered_for_has_failed() {
+        let lease = Duration::from_secs(3);
+        for answer in [vec![Renewal::Failed], Vec::new()] {
+            let took = time_to_fail(lease, answer, 6);
+            assert!(took < lease * 5 / 4, "six at a quarter of the lease would take longer: {took:?}");
+        }
+    }
+
+    #[test]
+    fn a_thread_that_is_closed_or_dropped_ends_as_soon_as_it_holds_nothing() {
+        for is_dropped in [false, true] {
+            let leases = LeaseThread::new("test-renewals", Duration::from_hours(1), || Box::new(|_: &[u8]| Vec::new()));
+            let shared = Arc::clone(&leases.0);
+            let held = leases.hold(1, Instant::now(), |_| {});
+            if is_dropped {
+                drop(leases);
+            } else {
+                leases.close();
+            }
+            drop(held);
+            let latest = Instant::now() + Duration::from_secs(30);
+            while shared.state().is_running {
+                assert!(Instant::now() < latest, "dropped: {is_dropped}");
+                thread::yield_now();
+            }
+        }
+    }
 }

@@ -56,6 +56,25 @@ async fn arguments_that_miss_the_schema_are_an_error_for_the_model() {
 }
 
 #[tokio::test]
+async fn a_whole_number_with_a_point_is_the_integer_that_its_schema_takes_it_for() {
+    let server = Server::builder("test", "1").tool(Tool::new("update", update)).build().unwrap();
+    for (work_item, priority) in [("7.0", "5"), ("7", "5.0"), ("7e0", "50e-1")] {
+        let arguments = format!(r#"{{"workItem": {work_item}, "priority": {priority}, "tag": "1.0"}}"#);
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"update","arguments":{arguments},"_meta":{meta}}}}}"#
+        );
+        let reply = server.handle(body.into(), mrtr_server::Context::new()).await.last().await.unwrap();
+        assert!(reply.contains(r#"7 Some(5) Some(\"1.0\") None"#), "{arguments}: {reply}");
+    }
+    let call = Client::new(&server).call_tool("update", json!({ "workItem": 7.5 })).await;
+    assert!(call.expect_tool_error().starts_with("The arguments do not fit: "));
+}
+
+#[tokio::test]
 async fn a_schema_by_hand_is_checked_whatever_the_handler_reads() {
     let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
     let anything = async |_: Flow, arguments: Map<String, Value>| Ok::<_, Failure>(Value::from(arguments).to_string());

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use futures_util::FutureExt;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use mrtr_server::flow::Race2;
 use mrtr_server::{Failure, Flow};
 use serde_json::json;
@@ -125,6 +126,19 @@ async fn a_question_that_is_kept_by_reference_while_its_check_runs_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_check_that_is_kept_by_reference_while_nothing_waits_for_it_may_still_say_yes() {
+    async fn handler(flow: Flow, _: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes);
+        let mut pay = pin!(pay.into_future());
+        poll_once(pay.as_mut()).await;
+        sleep(2 * LONG).await;
+        pay.await?;
+        Ok("paid".into())
+    }
+    one_round(handler, "paid", &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_waits_for_a_check_begins_in_the_same_run_when_it_says_yes() {
     async fn handler(flow: Flow, effects: Effects, how: u8) -> Result<String, Failure> {
         let done = || async {
@@ -162,6 +176,20 @@ async fn what_waits_for_a_check_begins_in_the_same_run_when_it_says_yes() {
         assert_eq!(begin(&client).await.expect_text(), "ship", "{how}");
         assert_eq!(happened.all(), ["paid", "ship"], "{how}");
     }
+}
+
+/// A set of futures polls only those of its members that were woken.
+#[tokio::test(start_paused = true)]
+async fn all_that_waits_for_a_check_is_woken_when_it_says_yes() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes);
+        let ship = |name| flow.step(name, effects.work(name)).into_future();
+        let ships: FuturesUnordered<_> = ["left", "right"].map(ship).into_iter().collect();
+        let (paid, shipped) = tokio::join!(pay.into_future(), ships.count());
+        paid?;
+        Ok(format!("{shipped} shipped"))
+    }
+    one_round(handler, "2 shipped", &["left", "right"]).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -343,4 +371,43 @@ async fn a_step_that_was_held_in_one_branch_does_not_begin_in_another() {
         flow.join((hands_over, takes)).await?.1
     }
     first_round(handler, &["name"], &[]).await;
+}
+
+/// Polls a step in a branch that a question holds, and sends it to another branch, which is free.
+async fn send_held_step(
+    flow: &Flow,
+    effects: &Effects,
+    question: impl Future<Output: Send> + Send,
+) -> Result<String, Failure> {
+    let mut ship = flow.step("ship", effects.work("ship")).into_future();
+    let (send, receive) = tokio::sync::oneshot::channel();
+    let asks = flow.branch(async {
+        let mut question = pin!(question);
+        poll_once(question.as_mut()).await;
+        poll_once(ship.as_mut()).await;
+        send.send(ship).ok();
+        question.await;
+    });
+    let takes = flow.branch(async {
+        let ship = receive.await.map_err(|_| "nothing was sent")?;
+        Ok::<_, Failure>(ship.await?)
+    });
+    flow.join((asks, takes)).await?.1
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_held_where_it_was_made_waits_where_it_is_sent() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        send_held_step(&flow, &effects, flow.elicit::<Name>("name", "Who?").into_future()).await
+    }
+    first_round(handler, &["name"], &[]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_held_where_it_was_made_begins_where_it_is_sent_once_the_check_says_yes() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let pay = flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes);
+        send_held_step(&flow, &effects, pay.into_future()).await
+    }
+    one_round(handler, "ship", &["ship"]).await;
 }

@@ -2,8 +2,8 @@
 
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, FixedClock};
-use mrtr_server::{Failure, Flow, StatePolicy, Tool};
-use mrtr_state::MemorySingleUse;
+use mrtr_server::{Failure, Flow, Server, StatePolicy, Tool};
+use mrtr_state::{MemorySingleUse, Sealer};
 use serde_json::json;
 
 use crate::support::{Age, Effects, Name, begin, client_of, tool};
@@ -115,6 +115,35 @@ async fn they_are_checked_like_any_other() {
     call.expect_asked(&["name"]);
     let call = call.decline("name").send().await;
     assert!(call.expect_tool_error().contains("declined"));
+}
+
+#[tokio::test]
+async fn one_that_was_used_is_carried_once() {
+    let effects = Effects::default();
+    let long = json!({ "name": "x".repeat(3000) });
+    let call = begin(&serve(|tool| tool, &effects)).await.accept("name", &long).send_carrying(None).await;
+    call.expect_asked(&[]);
+    let state = call.state().expect("a reply that carries and does not ask");
+    assert!(state.len() < 6000, "the state takes {} bytes", state.len());
+}
+
+/// Another version of the server may still ask for them.
+#[tokio::test]
+async fn those_that_nobody_asked_for_yet_are_carried_as_far_as_half_a_state_holds_them() {
+    let made = tool(async |flow: Flow| {
+        let name = flow.elicit::<Name>("name", "Who?").await?.name;
+        Ok::<_, Failure>(format!("{name} is {}", flow.elicit::<Age>("age", "How old?").await?.years))
+    });
+    let sealer = Sealer::this_process_only().limit(8 * 1024);
+    let client = Client::new(&Server::builder("test", "1").sealer(sealer).tool(made).build().unwrap());
+    for (length, is_carried) in [(1000, true), (5000, false)] {
+        let later = json!({ "name": "x".repeat(length) });
+        let call = begin(&client).await.accept("name", json!({ "name": "Ada" })).accept("later", later);
+        let call = call.send_carrying(None).await;
+        call.expect_asked(&["age"]);
+        let state = call.state().expect("the answer must be carried").len();
+        assert_eq!(state > length, is_carried, "a state of {state} bytes for an answer of {length}");
+    }
 }
 
 #[tokio::test]

@@ -168,6 +168,46 @@ async fn a_step_that_waits_for_tokios_budget_is_no_mistake() {
     assert_eq!(effects.all(), ["done"]);
 }
 
+/// Gives way once, and wakes whoever polls it by reference.
+async fn give_way() {
+    let mut was_polled = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut was_polled, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_wakes_itself_by_reference_goes_on_alone_and_beside_another() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let alone = async {
+            give_way().await;
+            Ok::<_, Failure>(effects.happen("alone"))
+        };
+        flow.step("alone", alone).await?;
+        let (send, receive) = tokio::sync::oneshot::channel();
+        let waits = async {
+            receive.await.map_err(|_| "nobody sends")?;
+            Ok::<_, Failure>(effects.happen("waits"))
+        };
+        let sends = async {
+            give_way().await;
+            send.send(()).map_err(|()| "nobody waits")?;
+            Ok::<_, Failure>(effects.happen("sends"))
+        };
+        flow.join((flow.step("waits", waits), flow.step("sends", sends))).await?;
+        Ok("done".into())
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    assert_eq!(call(move |flow| handler(flow, seen.clone())).await.expect_text(), "done");
+    assert_eq!(effects.all(), ["alone", "sends", "waits"]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_step_that_is_kept_while_nothing_is_asked_is_no_mistake() {
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {

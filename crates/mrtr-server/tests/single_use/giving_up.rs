@@ -51,6 +51,17 @@ async fn a_renewal_that_fails_is_logged_and_the_round_goes_on() {
 }
 
 #[tokio::test]
+async fn a_round_whose_renewal_finds_the_reservation_lost_begins_nothing_more() {
+    for shop in Shop::all(Manner { slow: Duration::from_secs(15), ..Manner::default() }) {
+        let second = shop.first().await;
+        shop.failures.lose();
+        let (refused, ()) = tokio::join!(shop.send(&second), pass_tens(&shop, 2));
+        assert_eq!(refused["error"]["code"], -32603, "{}: {refused}", shop.kind);
+        assert_eq!(shop.outside.counts(), [0, 0, 0], "{}: another may be charging", shop.kind);
+    }
+}
+
+#[tokio::test]
 async fn a_run_that_hangs_is_ended_and_its_reservation_renewed_no_more() {
     for shop in Shop::all(Manner { slow: Duration::from_hours(1), ..Manner::default() }) {
         let second = shop.first().await;

@@ -89,6 +89,7 @@ pub(crate) struct Wired {
 pub(crate) struct Failures {
     once: Arc<Mutex<HashSet<&'static str>>>,
     no_renewal: Arc<AtomicBool>,
+    lost: Arc<AtomicBool>,
     renewals: Arc<AtomicUsize>,
     /// How often a renewal was tried.
     tried: Arc<AtomicUsize>,
@@ -115,7 +116,15 @@ impl Failures {
         self.no_renewal.store(true, Ordering::SeqCst);
     }
 
+    /// Has every renewal find that another holds the claim.
+    pub(crate) fn lose(&self) {
+        self.lost.store(true, Ordering::SeqCst);
+    }
+
     fn check(&self, verb: &'static str) -> Result<(), SingleUseError> {
+        if verb == "renew" && self.lost.load(Ordering::SeqCst) {
+            return Err(SingleUseError::Lost);
+        }
         let never = verb == "renew" && self.no_renewal.load(Ordering::SeqCst);
         if never || self.once.lock().unwrap().remove(verb) {
             return Err(SingleUseError::Store("the disk is full".into()));

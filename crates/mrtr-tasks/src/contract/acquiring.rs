@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use futures_util::future::{join, join_all};
 
-use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of};
-use crate::End;
+use super::trial::{
+    LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, owner, run_of, task_of,
+};
 use crate::record::Refusal;
-use crate::store::{Recorded, Run, StoreError, Trials, Wanted};
+use crate::store::{AcquiredTask, Recorded, Run, StoreError, Trials, Turns, Wanted};
+use crate::{End, Owner};
 
 pub(super) async fn those_that_waited_longest_come_first(trial: &Trial) {
     let mut created = Vec::new();
@@ -140,8 +142,14 @@ pub(super) async fn what_runs_in_the_instance_is_left_out(trial: &Trial) {
     let other = trial.running().await;
     trial.store.hand_over(other, LEASE + soon).await.expect("the run has the task");
     trial.clock.pass(LEASE);
-    let wanted =
-        |running| Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 9, trials: Trials::Busy, running };
+    let wanted = |running| Wanted {
+        tools: vec![TOOL.to_owned()],
+        lease: LEASE,
+        most: 9,
+        trials: Trials::Busy,
+        running,
+        turns: Turns::default(),
+    };
     let acquire = async |running| trial.store.acquire(&wanted(running)).await.expect("a store that works gives work");
     let left_out = acquire(vec![late.id]).await;
     assert_eq!(
@@ -185,4 +193,78 @@ pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
     trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
     let again = trial.acquire(1).await;
     assert_eq!(again.tasks.len(), 1, "without a pause it goes on at once");
+}
+
+/// An owner with many tasks keeps no other waiting: each gets one before any gets its second.
+pub(super) async fn owners_come_in_turns(trial: &Trial) {
+    let names = ["ann", "bob", "carl"];
+    for (name, number) in names.into_iter().zip([9, 2, 1]) {
+        for _ in 0..number {
+            trial.create(new_task(&owner(name))).await;
+        }
+    }
+    let mut turn = None;
+    let mut one_by_one = Vec::new();
+    for _ in 0..3 {
+        let acquired = trial.ask_in_turns(1, Turns::new(turn, 16, [])).await;
+        turn = acquired.turn;
+        one_by_one.extend(owners(&acquired.tasks));
+    }
+    one_by_one.sort_unstable();
+    assert_eq!(one_by_one, names.map(owner), "each has its turn");
+    let acquired = trial.ask_in_turns(4, Turns::new(turn, 16, [])).await;
+    let count = |name| owners(&acquired.tasks).iter().filter(|taken| **taken == owner(name)).count();
+    assert_eq!((count("ann"), count("bob"), count("carl")), (3, 1, 0), "those who have no more give their turns up");
+    assert_eq!(trial.ask_in_turns(99, Turns::default()).await.tasks.len(), 5, "and the rest is given in any case");
+}
+
+/// As is said by what runs: what they have beyond that waits, and is no work to come.
+pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
+    for _ in 0..20 {
+        trial.create(new_task(&ann())).await;
+    }
+    let first = trial.ask_in_turns(16, Turns::new(None, 16, [])).await;
+    assert_eq!(first.tasks.len(), 12, "the last quarter of the workers is for others");
+    let running = || owners(&first.tasks);
+    let nothing = trial.ask_in_turns(4, Turns::new(first.turn, 16, running())).await;
+    assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "what waits for a worker is no work to come");
+    for _ in 0..5 {
+        trial.create(new_task(&owner("bob"))).await;
+    }
+    let others = trial.ask_in_turns(4, Turns::new(nothing.turn, 16, running())).await;
+    assert_eq!(owners(&others.tasks), vec![owner("bob"); 4], "another has what is left");
+    let again = trial.ask_in_turns(3, Turns::new(others.turn, 16, running().into_iter().take(3))).await;
+    assert_eq!(again.tasks.len(), 3, "who has few gets more");
+}
+
+/// The owners whose tasks are not due stand in the way of one whose task is for no longer than it takes to pass them.
+pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(trial: &Trial) {
+    let owners = (0..150).map(|number| owner(&format!("owner {number}")));
+    for owner in owners.clone() {
+        trial.create(new_task(&owner)).await;
+    }
+    let (mut taken, mut turn) = (0, None);
+    while taken < 150 {
+        let acquired = trial.ask_in_turns(150, Turns::new(turn, usize::MAX, [])).await;
+        assert_ne!(acquired.tasks, [], "all of them are due");
+        (taken, turn) = (taken + acquired.tasks.len(), acquired.turn);
+    }
+    for owner in owners.step_by(37) {
+        trial.create(new_task(&owner)).await;
+        let mut turn = None;
+        let mut looks = 0;
+        loop {
+            let acquired = trial.ask_in_turns(1, Turns::new(turn, 16, [ann()])).await;
+            turn = acquired.turn;
+            looks += 1;
+            if acquired.tasks.len() == 1 {
+                break;
+            }
+            assert!(looks < 4, "{owner} comes within as many looks as pass all owners");
+        }
+    }
+}
+
+fn owners(tasks: &[AcquiredTask]) -> Vec<Owner> {
+    tasks.iter().map(|task| task.record.owner.clone()).collect()
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mrtr_schema::Revision;
 
-use super::trial::{MOST_OPEN, NOON, TOOL, Trial, ann, flow, new_task, owner, run_of, task_of};
-use crate::store::{NewTask, StoreError};
+use super::trial::{NOON, TOOL, TTL, Trial, ann, entry, flow, most_open, new_task, opening, owner, run_of, task_of};
+use crate::store::{EXPIRED_PASSED_OVER, Limits, NewTask, Recorded, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
 use crate::{End, TaskRecord};
 
 pub(super) async fn a_task_is_kept_as_it_was_given_and_stamped_with_the_time_of_the_store(trial: &Trial) {
@@ -33,20 +33,23 @@ pub(super) async fn an_owner_has_one_task_for_a_flow(trial: &Trial) {
     let first = trial.create(task_of(&ann(), flow, TOOL)).await;
     let other = trial.create(task_of(&owner("bob"), flow, TOOL)).await;
     assert_ne!(first.id, other.id, "a flow of another owner is another flow");
-    let again = trial.store.create(task_of(&ann(), flow, "other"), MOST_OPEN).await.expect("it is told");
+    let again = trial.store.create(task_of(&ann(), flow, "other"), Limits::NONE).await.expect("it is told");
     assert_eq!((again.record, again.is_new), (first.clone(), false), "the task that there is stands as it is");
     trial.store.cancel(first.id, None).await.expect("it has not ended");
-    let again = trial.store.create(task_of(&ann(), flow, TOOL), MOST_OPEN).await.expect("it is told");
+    let again = trial.store.create(task_of(&ann(), flow, TOOL), Limits::NONE).await.expect("it is told");
     let found = (again.record.id, again.is_new, again.record.ended);
     assert_eq!(found, (first.id, false, Some((End::Cancelled, NOON))), "a task that has ended is still the flow's");
 }
 
 pub(super) async fn of_twenty_creations_at_once_one_is_kept(here: &Trial, there: &Trial) {
     let flow = flow();
-    let creations = (0..20).map(|number| {
-        let trial = if number % 2 == 0 { here } else { there };
-        async move { trial.store.create(task_of(&ann(), flow, TOOL), MOST_OPEN).await.expect("the owner has few tasks") }
-    });
+    let creations =
+        (0..20).map(|number| {
+            let trial = if number % 2 == 0 { here } else { there };
+            async move {
+                trial.store.create(task_of(&ann(), flow, TOOL), Limits::NONE).await.expect("the owner has few tasks")
+            }
+        });
     let created = join_all(creations).await;
     assert_eq!(created.iter().filter(|created| created.is_new).count(), 1, "one of them is new");
     assert!(created.iter().all(|other| other.record.id == created[0].record.id), "all are told the same task");
@@ -54,20 +57,85 @@ pub(super) async fn of_twenty_creations_at_once_one_is_kept(here: &Trial, there:
 
 pub(super) async fn an_owner_has_no_more_open_tasks_than_it_may(trial: &Trial) {
     let first = new_task(&ann());
-    trial.store.create(first.clone(), 2).await.expect("it is the first");
-    trial.store.create(new_task(&ann()), 2).await.expect("it is the second");
-    let is_full =
-        async |name, most| matches!(trial.store.create(new_task(&owner(name)), most).await, Err(StoreError::Full));
+    trial.store.create(first.clone(), most_open(2)).await.expect("it is the first");
+    trial.store.create(new_task(&ann()), most_open(2)).await.expect("it is the second");
+    let is_full = async |name, most| {
+        matches!(trial.store.create(new_task(&owner(name)), most_open(most)).await, Err(StoreError::Full))
+    };
     assert!(is_full("ann", 2).await, "a third is refused");
     assert!(is_full("carl", 0).await, "where none is allowed, the first is refused");
     assert_eq!(trial.store.list(None, None, 9).await.expect("it lists").len(), 2, "what is refused is not kept");
-    trial.store.create(new_task(&owner("bob")), 2).await.expect("another owner's tasks do not count");
+    trial.store.create(new_task(&owner("bob")), most_open(2)).await.expect("another owner's tasks do not count");
     let again = NewTask { record: first.record.clone(), ..new_task(&ann()) };
-    let again = trial.store.create(again, 2).await.expect("a task that there is can be told, however many there are");
+    let again = trial
+        .store
+        .create(again, most_open(2))
+        .await
+        .expect("a task that there is can be told, however many there are");
     assert!(!again.is_new);
     let taken = trial.acquire(1).await.tasks.remove(0);
     let failed = trial.store.finish(run_of(&taken), End::Failed, Vec::new()).await;
     failed.expect("the run has the task");
-    trial.store.create(new_task(&ann()), 2).await.expect("a task that has ended does not count");
+    trial.store.create(new_task(&ann()), most_open(2)).await.expect("a task that has ended does not count");
     assert!(is_full("ann", 2).await, "a third is refused again");
+}
+
+pub(super) async fn a_task_whose_time_is_over_is_not_open_though_none_has_noticed(trial: &Trial) {
+    for _ in 0..3 {
+        trial.store.create(new_task(&ann()), most_open(3)).await.expect("they are few");
+    }
+    let full = trial.store.create(new_task(&ann()), most_open(3)).await;
+    assert!(matches!(full, Err(StoreError::Full)), "a fourth is refused");
+    trial.clock.pass(TTL);
+    for _ in 0..3 {
+        trial.store.create(new_task(&ann()), most_open(3)).await.expect("those whose time is over are not open");
+    }
+    let full = trial.store.create(new_task(&ann()), most_open(3)).await;
+    assert!(matches!(full, Err(StoreError::Full)), "a fourth is refused again");
+    for _ in 0..2 * EXPIRED_PASSED_OVER {
+        trial.create(new_task(&ann())).await;
+    }
+    trial.clock.pass(TTL);
+    trial.store.create(new_task(&ann()), most_open(1)).await.expect("however many there are");
+    let full = trial.store.create(new_task(&ann()), most_open(1)).await;
+    assert!(matches!(full, Err(StoreError::Full)), "a second is refused");
+}
+
+/// Counted by what each verb adds and erases, for an owner and for all.
+pub(super) async fn an_owner_and_a_store_keep_no_more_bytes_than_they_may(trial: &Trial) {
+    let create = async |name: &str, call: usize, bytes: u64, store_bytes: u64| {
+        let task = NewTask { call: vec![0; call], entries: Some(vec![0; 100]), ..new_task(&owner(name)) };
+        trial.store.create(task, Limits { bytes, store_bytes, ..Limits::NONE }).await
+    };
+    // No task comes of it, so it can be asked as often as one likes.
+    let keeps_at_least = async |bytes: u64| {
+        let limit = bytes + TASK_BYTES + 99;
+        let hers = matches!(create("ann", 0, limit, u64::MAX).await, Err(StoreError::OwnerBytes));
+        assert!(hers, "ann keeps {bytes} bytes");
+        let all = matches!(create("bob", 0, u64::MAX, limit).await, Err(StoreError::StoreBytes));
+        assert!(all, "all keep {bytes} bytes");
+    };
+    let (first, fits) = (TASK_BYTES + 1100, async |bytes| create("ann", 1000, bytes, bytes).await);
+    let id = fits(first).await.expect("it just fits").record.id;
+    keeps_at_least(first).await;
+    let run = run_of(&trial.take().await);
+    let large = || "0123456789".repeat(10_000);
+    trial.store.record(run, Recorded { opened: opening(&["name"]).opened, ..entry(&large()) }).await.expect("it runs");
+    keeps_at_least(first + 100_005 - UNCOUNTED_BYTES).await;
+    trial.answer(id, &[("name", &large())]).await;
+    keeps_at_least(first + 200_005 - UNCOUNTED_BYTES).await;
+    trial.store.compact(run, 3, vec![0; 100]).await.expect("the run has the task");
+    trial.store.finish(run, End::Failed, vec![0; 5000]).await.expect("a result is kept whatever it takes");
+    keeps_at_least(TASK_BYTES + 5000).await;
+    let second = fits(TASK_BYTES + 5000 + first).await.expect("what a task held is erased with its end").record.id;
+    trial.store.cancel(second, None).await.expect("it has not ended");
+    keeps_at_least(2 * TASK_BYTES + 5000).await;
+    let third = fits(2 * TASK_BYTES + 5000 + first).await.expect("it just fits").record.id;
+    let run = run_of(&trial.take().await);
+    trial.store.record(run, entry(&large())).await.expect("the run has the task");
+    trial.store.compact(run, 2, vec![0; 100]).await.expect("the run has the task");
+    trial.clock.pass(TTL * 2);
+    while trial.store.sweep(9).await.expect("it sweeps").removed > 0 {}
+    assert!(trial.store.get(third, None).await.is_err(), "its time is over");
+    fits(first).await.expect("what was removed does not count");
 }

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::trial::{
-    LEASE, MOST_OPEN, NOON, TTL, Trial, ann, entry, flow, just_before, new_task, opening, run_of, task_of,
+    LEASE, NOON, TTL, Trial, ann, entry, flow, just_before, most_open, new_task, opening, owner, run_of, task_of,
 };
-use crate::store::{NewTask, StoreError, Swept};
+use crate::store::{EXPIRED_PASSED_OVER, Limits, NewTask, StoreError, Swept, Turns};
 use crate::{End, TaskRecord};
 
 pub(super) async fn a_task_whose_time_is_over_is_ended(trial: &Trial) {
@@ -31,9 +31,9 @@ pub(super) async fn a_task_whose_time_is_over_is_ended(trial: &Trial) {
         assert_eq!(trial.get(*id).await.open, [], "what ended asks nothing");
     }
     assert_eq!(trial.get(ids[0]).await.record.ended, None, "without a ttl there is no end of its time");
-    let full = trial.store.create(new_task(&ann()), 1).await;
+    let full = trial.store.create(new_task(&ann()), most_open(1)).await;
     assert!(matches!(full, Err(StoreError::Full)), "what has not ended counts");
-    trial.store.create(new_task(&ann()), 2).await.expect("what expired does not count");
+    trial.store.create(new_task(&ann()), most_open(2)).await.expect("what expired does not count");
 }
 
 /// Until the later of creation + ttl and end + retention.
@@ -60,7 +60,8 @@ pub(super) async fn a_task_is_removed_when_it_is_not_kept_any_longer(trial: &Tri
         assert!(matches!(gone, Err(StoreError::NotFound)), "what was removed is not found, not {gone:?}");
         let again = task_of(&ann(), flows[number], "index");
         let record = TaskRecord { retention: TTL * 9, ..again.record };
-        let again = trial.store.create(NewTask { record, ..again }, MOST_OPEN).await.expect("the owner has few tasks");
+        let again =
+            trial.store.create(NewTask { record, ..again }, Limits::NONE).await.expect("the owner has few tasks");
         assert!(again.is_new, "its flow may have a task again");
         trial.store.cancel(again.record.id, None).await.expect("it has not ended");
     }
@@ -79,4 +80,30 @@ pub(super) async fn a_clock_set_back_sets_no_task_back(trial: &Trial) {
     trial.store.finish(run, End::Failed, Vec::new()).await.expect("the run has the task");
     let record = trial.get(run.id).await.record;
     assert_eq!(record.ended, Some((End::Failed, NOON + TTL)), "it ends no earlier than it last changed");
+}
+
+pub(super) async fn tasks_whose_time_is_over_stand_in_no_others_way(trial: &Trial) {
+    let number = 3 * EXPIRED_PASSED_OVER;
+    for _ in 0..number {
+        trial.create(new_task(&ann())).await;
+    }
+    trial.clock.pass(TTL);
+    let (hers, his) = (trial.create(new_task(&ann())).await.id, trial.create(new_task(&owner("bob"))).await.id);
+    let first = trial.ask_in_turns(9, Turns::default()).await;
+    assert!(first.tasks.iter().any(|task| task.record.id == his), "another owner does not notice them");
+    let mut taken: Vec<_> = first.tasks.iter().map(|task| task.record.id).collect();
+    let mut next = first.next;
+    for _ in 0..number {
+        if taken.contains(&hers) {
+            break;
+        }
+        assert_eq!(next, Some(Duration::ZERO), "there is more at once");
+        let acquired = trial.ask_in_turns(9, Turns::default()).await;
+        taken.extend(acquired.tasks.iter().map(|task| task.record.id));
+        next = acquired.next;
+    }
+    taken.sort_unstable();
+    let mut expected = [hers, his];
+    expected.sort_unstable();
+    assert_eq!(taken, expected, "what has expired is not given, and what has not is");
 }

@@ -11,8 +11,8 @@ use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 use super::clock::SetClock;
 use crate::record::Refusal;
 use crate::store::{
-    Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Trials,
-    Wanted,
+    Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
+    Trials, Turns, Wanted,
 };
 use crate::{End, Owner, TaskId, TaskRecord};
 
@@ -38,7 +38,7 @@ impl Trial {
     }
 
     pub(super) async fn create(&self, task: NewTask) -> TaskRecord {
-        let created = self.store.create(task, MOST_OPEN).await.expect("the owner has few tasks");
+        let created = self.store.create(task, Limits::NONE).await.expect("the owner has few tasks");
         assert!(created.is_new, "a task of a new flow is new");
         created.record
     }
@@ -57,7 +57,14 @@ impl Trial {
     /// What a runner gets that stands so to tasks on trial.
     pub(super) async fn ask(&self, tools: &[&str], most: usize, trials: Trials) -> Acquired {
         let tools = tools.iter().map(|&tool| tool.to_owned()).collect();
-        let wanted = Wanted { tools, lease: LEASE, most, trials, running: Vec::new() };
+        let wanted = Wanted { tools, lease: LEASE, most, trials, running: Vec::new(), turns: Turns::default() };
+        self.store.acquire(&wanted).await.expect("a store that works gives work")
+    }
+
+    /// What a runner gets that has other runs, in these turns.
+    pub(super) async fn ask_in_turns(&self, most: usize, turns: Turns) -> Acquired {
+        let (tools, trials, running) = (vec![TOOL.to_owned()], Trials::Busy, Vec::new());
+        let wanted = Wanted { tools, lease: LEASE, most, trials, running, turns };
         self.store.acquire(&wanted).await.expect("a store that works gives work")
     }
 
@@ -198,4 +205,8 @@ pub(super) const NOON: Timestamp = Timestamp::from_millis(1_785_240_000_000);
 pub(super) const TOOL: &str = "index";
 pub(super) const LEASE: Duration = Duration::from_secs(30);
 pub(super) const TTL: Duration = Duration::from_hours(1);
-pub(super) const MOST_OPEN: usize = 10_000;
+
+/// As many open tasks as this, whatever they keep.
+pub(super) fn most_open(open: usize) -> Limits {
+    Limits { open, ..Limits::NONE }
+}

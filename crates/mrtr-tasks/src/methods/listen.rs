@@ -1,21 +1,26 @@
 //! `notifications/tasks` on a subscription: what `tasks/get` would say, when it changes.
 
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use futures_util::stream::{self, BoxStream, SelectAll};
+use futures_util::stream;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::tasks::TaskStatus;
-use mrtr_schema::tasks::extension::TaskNotificationParams;
+use mrtr_schema::tasks::extension::{DetailedTask, TaskNotificationParams};
 use mrtr_schema::{ClientCapabilities, Feature, Json, Wire};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{ExtensionNotice, ExtensionNotices, ExtensionRequest};
+use mrtr_state::Timestamp;
 
 use crate::create::{declares_tasks, undeclared};
-use crate::store::StoreError;
+use crate::hub::Following;
+use crate::store::{KeptTask, StoreError};
 use crate::tasks::{Inner, Tasks};
-use crate::{Owner, TaskId};
+use crate::{Owner, TaskId, TaskOptions, TaskRecord};
 
 impl Tasks {
     /// Tells of the tasks that a client wants to hear of and that are its own. Ids of others are acknowledged like these,
@@ -31,73 +36,125 @@ impl Tasks {
         if !declares_tasks(request.capabilities) {
             return Err(undeclared());
         }
+        let most = TaskOptions::SUBSCRIBED_TASKS;
+        if ids.len() > most {
+            let text = format!("`taskIds` has more than {most} ids, which are the most of one subscription");
+            return Err(ProtocolError::invalid_params(text));
+        }
         self.start();
         let Some(attached) = self.0.attached() else { return Ok(None) };
-        let owner = Owner::new(&attached.audience, request.caller, request.tenant);
-        let ids: Vec<_> = ids.iter().take(MOST_TASKS).cloned().collect();
-        let told = ids.iter().filter_map(|id| id.parse().ok());
-        let notices: SelectAll<_> =
-            told.map(|id| self.0.clone().tell(id, owner.clone(), request.capabilities.clone())).collect();
+        let mut known = HashSet::new();
+        let ids: Vec<_> = ids.iter().filter(|id| known.insert(id.as_str())).cloned().collect();
+        let subscription = Subscription {
+            following: self.0.hub.follow(ids.iter().filter_map(|id| id.parse().ok()).collect()),
+            inner: Arc::clone(&self.0),
+            owner: Owner::new(&attached.audience, request.caller, request.tenant),
+            capabilities: request.capabilities.clone(),
+            told: HashMap::new(),
+            to_read: VecDeque::new(),
+            hasher: RandomState::new(),
+        };
+        let notices = stream::unfold(subscription, |mut subscription| async {
+            let notice = subscription.next().await;
+            Some((notice, subscription))
+        });
         let mut acknowledged = SubscriptionFilter::new();
         acknowledged.task_ids = Some(ids);
         // A subscription ends when its client wants it to.
-        Ok(Some(ExtensionNotices { acknowledged, notices: notices.chain(stream::pending()).boxed() }))
+        Ok(Some(ExtensionNotices { acknowledged, notices: notices.boxed() }))
     }
 }
 
-impl Inner {
-    fn tell(
-        self: Arc<Self>,
-        id: TaskId,
-        owner: Owner,
-        capabilities: ClientCapabilities,
-    ) -> BoxStream<'static, ExtensionNotice> {
-        let changes = self.hub.watch(id);
-        let state = (self, changes, None::<String>, true);
-        let notices = stream::unfold(state, move |(inner, mut changes, mut last, mut is_first)| {
-            let (owner, capabilities) = (owner.clone(), capabilities.clone());
-            async move {
-                loop {
-                    if !is_first && changes.changed().await.is_err() {
-                        return None;
-                    }
-                    changes.mark_unchanged();
-                    let task = loop {
-                        match inner.store.get(id, Some(&owner)).await {
-                            Ok(task) => break task,
-                            Err(StoreError::NotFound) => return None,
-                            Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
-                        }
-                    };
-                    let works = task.record.status(task.now) == TaskStatus::Working;
-                    let params = inner.detailed(&task, &capabilities).ok();
-                    let params = params.and_then(|task| notification(task, last.as_deref()));
-                    // That it works is known from its creation; what it came to since then may not be.
-                    let was_first = std::mem::replace(&mut is_first, false);
-                    let Some((text, params)) = params else { continue };
-                    last = Some(text);
-                    if was_first && works {
-                        continue;
-                    }
-                    let notice = ExtensionNotice { method: "notifications/tasks", params };
-                    return Some((notice, (inner, changes, last, is_first)));
+/// A client that hears of tasks. Of what they hold it keeps nothing: one task is read at a time, in a copy that all share
+/// who look at it.
+struct Subscription {
+    following: Following,
+    inner: Arc<Inner>,
+    owner: Owner,
+    capabilities: ClientCapabilities,
+    /// What was told of each last.
+    told: HashMap<TaskId, Told>,
+    /// Those that have changed.
+    to_read: VecDeque<TaskId>,
+    hasher: RandomState,
+}
+
+/// What a client was told of a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Nothing, since it works since then, which is known from its creation.
+    Works(Timestamp),
+    /// A text of this hash.
+    Text(u64),
+}
+
+impl Subscription {
+    /// Waits for something to tell.
+    async fn next(&mut self) -> ExtensionNotice {
+        loop {
+            if let Some(id) = self.to_read.pop_front() {
+                if let Some(notice) = self.read(id).await {
+                    return notice;
                 }
+            } else {
+                let changed = self.following.changed().await;
+                self.look_through(&changed).await;
             }
-        });
-        notices.boxed()
+        }
     }
-}
 
-/// The parameters, unless they were told last.
-fn notification(task: mrtr_schema::tasks::extension::DetailedTask, last: Option<&str>) -> Option<(String, Json)> {
-    let text = TaskNotificationParams { task, meta: None }.to_json(mrtr_schema::Revision::Published).ok()?;
-    if last == Some(text.as_str()) {
-        return None;
+    /// Finds out which of these are to be read: many at once, without what they hold.
+    async fn look_through(&mut self, changed: &BTreeSet<TaskId>) {
+        let changed: Vec<_> = changed.iter().copied().collect();
+        for some in changed.chunks(LOOKED_AT_ONCE) {
+            let records = loop {
+                let now = self.inner.store.now().await;
+                match (now, self.inner.store.records(some).await) {
+                    (Ok(now), Ok(records)) => break records.into_iter().map(move |record| (record, now)),
+                    _ => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
+                }
+            };
+            for (record, now) in records.filter(|(record, _)| record.owner == self.owner).collect::<Vec<_>>() {
+                self.look(&record, now);
+            }
+        }
     }
-    let params = Json::parse(&text).ok()?;
-    Some((text, params))
+
+    fn look(&mut self, record: &TaskRecord, now: Timestamp) {
+        let works = record.status(now) == TaskStatus::Working;
+        let told = works.then_some(Told::Works(record.updated));
+        match self.told.get(&record.id) {
+            // That it works is known from its creation; what it came to since then may not be.
+            None if works => drop(self.told.insert(record.id, Told::Works(record.updated))),
+            Some(last) if Some(*last) == told => {}
+            _ => self.to_read.push_back(record.id),
+        }
+    }
+
+    /// What there is to tell of a task, if that is new.
+    async fn read(&mut self, id: TaskId) -> Option<ExtensionNotice> {
+        let task = loop {
+            match self.following.read(id, &self.inner.store).await {
+                Ok(task) => break task,
+                Err(StoreError::NotFound) => return None,
+                Err(_) => tokio::time::sleep(PAUSE_AFTER_FAILURE).await,
+            }
+        };
+        let text = self.text(&task)?;
+        let told = Told::Text(self.hasher.hash_one(&text));
+        if self.told.insert(id, told) == Some(told) {
+            return None;
+        }
+        Some(ExtensionNotice { method: "notifications/tasks", params: Json::parse(&text).ok()? })
+    }
+
+    /// The parameters, if the client may be shown the task as it stands.
+    fn text(&self, task: &KeptTask) -> Option<String> {
+        let task: DetailedTask = self.inner.detailed(task, &self.capabilities).ok()?;
+        TaskNotificationParams { task, meta: None }.to_json(mrtr_schema::Revision::Published).ok()
+    }
 }
 
 const PAUSE_AFTER_FAILURE: Duration = Duration::from_secs(1);
-/// A client hears of at most so many tasks on one subscription.
-const MOST_TASKS: usize = 100;
+/// How many records are read at once.
+const LOOKED_AT_ONCE: usize = 256;

@@ -1,22 +1,24 @@
 //! What an instance claims: tasks that are due, or one on trial when it has no other run.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::conclude;
 use super::run;
 use super::trial::OnTrial;
-use crate::count;
-use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Wanted};
+use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Turn, Turns, Wanted};
 use crate::tasks::Inner;
+use crate::{Owner, count};
 
 /// The places of an instance's runs, and what it is about to claim for them.
 pub(super) struct Claims<'a> {
     inner: &'a Arc<Inner>,
-    workers: Arc<Semaphore>,
+    workers: Workers,
+    /// Where turns over owners go on.
+    turn: Option<Turn>,
     /// The one place of a run on trial.
     trial: Arc<Semaphore>,
     /// Whether it claims nothing until it has no run, for one on trial that has waited too long.
@@ -26,14 +28,14 @@ pub(super) struct Claims<'a> {
 
 impl<'a> Claims<'a> {
     pub(super) fn new(inner: &'a Arc<Inner>) -> Self {
-        let workers = Arc::new(Semaphore::new(inner.options.workers));
-        Self { inner, workers, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
+        let workers = Workers::new(inner.options.workers);
+        Self { inner, workers, turn: None, trial: Arc::new(Semaphore::new(1)), makes_room: false, has_failed: false }
     }
 
     /// Claims what there is, as far as there is room, and starts its runs. Says when to look again at the latest.
     pub(super) async fn look(&mut self, tools: Vec<String>) -> Duration {
         let usual = self.inner.options.look_interval;
-        let free = self.workers.available_permits();
+        let free = self.workers.free();
         let has_room = free > 0 || self.makes_room;
         if self.trial.available_permits() == 0 || !has_room {
             return usual;
@@ -92,10 +94,11 @@ impl<'a> Claims<'a> {
         Ok(None)
     }
 
-    async fn acquire(&self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Acquired, StoreError> {
-        let wanted =
-            Wanted { tools, lease: self.inner.options.lease, most, trials, running: self.inner.running_here() };
-        let acquired = self.inner.store.acquire(&wanted).await?;
+    async fn acquire(&mut self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Acquired, StoreError> {
+        let (lease, running) = (self.inner.options.lease, self.inner.running_here());
+        let turns = Turns::new(self.turn, self.inner.options.workers, self.workers.owners());
+        let acquired = self.inner.store.acquire(&Wanted { tools, lease, most, trials, running, turns }).await?;
+        self.turn = acquired.turn;
         for id in &acquired.set_aside {
             tracing::error!(%id, "a task is set aside: its last runs were lost, and an operator has to retry it");
             count::set_aside();
@@ -105,14 +108,61 @@ impl<'a> Claims<'a> {
 
     async fn start(&self, task: AcquiredTask, asked: Instant, trial: Option<OnTrial>) {
         let inner = self.inner;
-        let permit = Arc::clone(&self.workers).try_acquire_owned().ok().filter(|_| inner.takes_work());
-        let Some(permit) = permit else {
+        let worker = self.workers.take(&task.record.owner).filter(|_| inner.takes_work());
+        let Some(worker) = worker else {
             // The store was asked before the shutdown, and answered after it: another instance goes on at once.
             conclude::hand_over(inner, claimed(&task), Duration::ZERO).await;
             return;
         };
-        tokio::spawn(run(Arc::clone(inner), task, asked, permit, trial));
+        tokio::spawn(run(Arc::clone(inner), task, asked, worker, trial));
     }
+}
+
+/// The workers of an instance, and for whom they work.
+struct Workers {
+    places: Arc<Semaphore>,
+    owners: Arc<Mutex<Vec<Owner>>>,
+}
+
+/// A worker that has a run, for as long as the value lives.
+pub(super) struct Worker {
+    _place: OwnedSemaphorePermit,
+    owner: Owner,
+    owners: Arc<Mutex<Vec<Owner>>>,
+}
+
+impl Workers {
+    fn new(number: usize) -> Self {
+        Self { places: Arc::new(Semaphore::new(number)), owners: Arc::default() }
+    }
+
+    fn free(&self) -> usize {
+        self.places.available_permits()
+    }
+
+    /// The owner of each run.
+    fn owners(&self) -> Vec<Owner> {
+        lock(&self.owners).clone()
+    }
+
+    fn take(&self, owner: &Owner) -> Option<Worker> {
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
+        lock(&self.owners).push(owner.clone());
+        Some(Worker { _place: place, owner: owner.clone(), owners: Arc::clone(&self.owners) })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let mut owners = lock(&self.owners);
+        if let Some(at) = owners.iter().position(|owner| *owner == self.owner) {
+            owners.swap_remove(at);
+        }
+    }
+}
+
+fn lock(owners: &Mutex<Vec<Owner>>) -> MutexGuard<'_, Vec<Owner>> {
+    owners.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The run that has a task which was claimed.

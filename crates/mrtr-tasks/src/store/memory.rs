@@ -16,11 +16,11 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::{
-    Acquired, Answer, Changes, Choice, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place,
-    Recorded, Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Choice, Created, Cursor, EXPIRED_PASSED_OVER, KeptQuestion, KeptTask, LeaseKeeper,
+    Limits, Listed, NewTask, Place, Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::{Change, Event};
-use crate::{End, Owner, TaskId};
+use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 use row::Row;
 use tasks::Tasks;
 
@@ -115,20 +115,32 @@ impl TaskStore for MemoryTaskStore {
         Ok(self.clock.now())
     }
 
-    async fn create(&self, mut task: NewTask, most_open: usize) -> Result<Created, StoreError> {
+    fn usual_bytes(&self) -> u64 {
+        TaskOptions::DEFAULT_MEMORY_BYTES
+    }
+
+    async fn create(&self, mut task: NewTask, limits: Limits) -> Result<Created, StoreError> {
         let (mut tasks, now) = self.tasks_now();
         if let Some(known) = tasks.of_flow(&(task.record.owner.clone(), task.record.flow)) {
             return Ok(Created { record: known.clone(), is_new: false });
         }
-        if tasks.open(&task.record.owner) >= most_open {
+        let owner = task.record.owner.clone();
+        let too_many = (tasks.open(&owner) + 1).saturating_sub(limits.open);
+        if limits.open > 0 && too_many > 0 {
+            let expired = tasks.expired_of(&owner, too_many.min(EXPIRED_PASSED_OVER), now);
+            tasks.expire(&expired, now)?;
+            self.announce(&tasks);
+        }
+        if tasks.open(&owner) >= limits.open && tasks.open_at(&owner, now) >= limits.open {
             return Err(StoreError::Full);
         }
         if tasks.row(task.record.id).is_ok() {
             return Err(StoreError::Store("another task has this id".into()));
         }
         (task.record.created, task.record.updated, task.record.due) = (now, now, Some(now));
-        let record = task.record.clone();
-        tasks.add(Row::new(task));
+        let (record, row) = (task.record.clone(), Row::new(task));
+        limits.check_bytes(row.bytes(), tasks.bytes(&owner))?;
+        tasks.add(row);
         self.announce(&tasks);
         Ok(Created { record, is_new: true })
     }
@@ -141,10 +153,11 @@ impl TaskStore for MemoryTaskStore {
         let mut set_aside = tasks.settle_lapsed_trials(&tools, running, now)?;
         let trials = tasks.on_trial(&tools, running, now);
         let (trial, others) = (trials.first().copied(), tasks.first_attention(&tools, running, now));
-        let others = others.map(|(attention, _)| attention).filter(|attention| *attention <= now);
+        let others = others.filter(|attention| *attention <= now);
         let choice = wanted.choose(trial.map(|(due, _)| due), others, tasks.is_one_reserved(now), now);
+        let mut turns = wanted.turns.clone();
         let mut acquired = match (choice, trial) {
-            (Choice::Others, _) => tasks.acquire_others(wanted, &tools, now)?,
+            (Choice::Others, _) => tasks.acquire_others(wanted, &mut turns, &tools, now)?,
             (Choice::Trial, Some((_, place))) => tasks.acquire_trial(wanted, place, now)?,
             (Choice::Reserve, Some((_, place))) => {
                 tasks.change_at(place, |row| Ok(row.apply(wanted.reserve_event(), now)?))?;
@@ -155,7 +168,10 @@ impl TaskStore for MemoryTaskStore {
         acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
         set_aside.append(&mut acquired.set_aside);
         acquired.set_aside = set_aside;
-        acquired.next = tasks.next_look(&tools, running, now).map(|next| next.since(now));
+        let next = tasks.next_of_owners(wanted, &turns, &tools, now).into_iter();
+        let next = next.chain(tasks.next_trial(&tools, running, now)).min().map(|next| next.since(now));
+        acquired.next = acquired.next.into_iter().chain(next).min();
+        acquired.turn = acquired.turn.or(wanted.turns.after());
         self.announce(&tasks);
         Ok(acquired)
     }
@@ -211,7 +227,7 @@ impl TaskStore for MemoryTaskStore {
     async fn finish(&self, run: Run, end: End, result: Vec<u8>) -> Result<(), StoreError> {
         self.change(run.id, |row, now| {
             row.apply(Event::Finish { fence: run.fence, end }, now)?;
-            row.result = Some(result);
+            row.add_result(result);
             Ok(())
         })
     }
@@ -265,6 +281,11 @@ impl TaskStore for MemoryTaskStore {
         Ok(KeptTask { record, now, open, message: row.message.clone(), result: row.result.clone() })
     }
 
+    async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError> {
+        let tasks = self.tasks();
+        Ok(ids.iter().filter_map(|id| tasks.row(*id).ok()).map(|row| row.record.clone()).collect())
+    }
+
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError> {
         let first = after.map_or(0, |Place(place)| place.saturating_add(1));
         let listed = self.tasks().list(owner, first, most).into_iter();
@@ -274,13 +295,7 @@ impl TaskStore for MemoryTaskStore {
     async fn sweep(&self, most: usize) -> Result<Swept, StoreError> {
         let (mut tasks, now) = self.tasks_now();
         let expired = tasks.expired(most, now);
-        for &place in &expired {
-            let id = tasks.change_at(place, |row| {
-                row.apply(Event::Expire, now)?;
-                Ok(row.record.id)
-            })?;
-            tasks.note(id);
-        }
+        tasks.expire(&expired, now)?;
         let removed = tasks.removable(most, now);
         for &place in &removed {
             tasks.remove(place);

@@ -26,11 +26,11 @@ use mrtr_state::database_file::DatabaseFile;
 use tokio::sync::{oneshot, watch};
 
 use super::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
-    Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Limits, Listed, NewTask, Place,
+    Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
 use crate::record::Event;
-use crate::{End, Owner, TaskId};
+use crate::{End, Owner, TaskId, TaskRecord};
 use readers::{ReadTask, Readers};
 use tables::{Failure, Tables};
 use worker::{Job, Worker};
@@ -41,8 +41,9 @@ pub use error::SqliteOpenError;
 /// Tasks in a file, which is made on first use. Any number of processes of one machine may open it.
 ///
 /// What a verb has done is on the disk when it returns. Verbs that arrive together are written together. A thread
-/// writes, and ends when the value is dropped; while a caller waits for [`changed`](TaskStore::changed), it also looks
-/// every few milliseconds whether another process has changed the file. What only reads does not wait for it.
+/// writes, and another reads what is much; they end when the value is dropped. While a caller waits for
+/// [`changed`](TaskStore::changed), the first also looks every few milliseconds whether another process has changed the
+/// file. What only reads does not wait for it.
 ///
 /// A verb whose future is dropped may still be carried out.
 ///
@@ -61,13 +62,18 @@ pub use error::SqliteOpenError;
 /// ```
 pub struct SqliteTaskStore {
     clock: Arc<dyn Clock>,
-    readers: Readers,
+    readers: Arc<Readers>,
     /// The number of the last change that is known of. Only clones of it wait.
     changes: watch::Receiver<u64>,
-    // Dropped in this order: the thread ends because no sender is left.
+    // Dropped in this order: the threads end because no sender is left.
     jobs: Arc<Sender<Job>>,
     thread: JoinedOnDrop,
+    reads: Sender<Read>,
+    reader: JoinedOnDrop,
 }
+
+/// Something that the thread for reading does.
+type Read = Box<dyn FnOnce() + Send>;
 
 impl SqliteTaskStore {
     /// Opens a file, or makes one. Goes by the machine's clock.
@@ -90,7 +96,7 @@ impl SqliteTaskStore {
     /// ```
     pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
         let connection = file::open(path.as_ref())?;
-        let readers = Readers::new(path.as_ref().to_owned())?;
+        let readers = Arc::new(Readers::new(path.as_ref().to_owned())?);
         let (jobs, received) = mpsc::channel();
         let (sender, changes) = watch::channel(readers.last_change()?);
         let place = DatabaseFile::at(path.as_ref()).map_err(SqliteOpenError::File)?;
@@ -99,7 +105,13 @@ impl SqliteTaskStore {
             .name("mrtr-tasks".to_owned())
             .spawn(move || worker.run())
             .map_err(SqliteOpenError::Thread)?;
-        Ok(Self { clock, readers, changes, jobs: Arc::new(jobs), thread: JoinedOnDrop(Some(thread)) })
+        let (reads, to_read) = mpsc::channel::<Read>();
+        let reader = std::thread::Builder::new()
+            .name("mrtr-tasks-reads".to_owned())
+            .spawn(move || to_read.into_iter().for_each(|read| read()))
+            .map_err(SqliteOpenError::Thread)?;
+        let (thread, reader) = (JoinedOnDrop(Some(thread)), JoinedOnDrop(Some(reader)));
+        Ok(Self { clock, readers, changes, jobs: Arc::new(jobs), thread, reads, reader })
     }
 
     async fn ask<T: Send + 'static>(
@@ -119,8 +131,8 @@ impl TaskStore for SqliteTaskStore {
         Ok(self.clock.now())
     }
 
-    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError> {
-        self.ask(move |tables| tables.create(task, most_open)).await
+    async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError> {
+        self.ask(move |tables| tables.create(task, limits)).await
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
@@ -193,6 +205,14 @@ impl TaskStore for SqliteTaskStore {
         Ok(KeptTask { record, now: self.clock.now(), open, message, result })
     }
 
+    async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError> {
+        let (readers, ids) = (Arc::clone(&self.readers), ids.to_vec());
+        let (caller, result) = oneshot::channel();
+        // A thread that is gone has dropped the other end of the result.
+        drop(self.reads.send(Box::new(move || drop(caller.send(readers.records(&ids))))));
+        result.await.map_err(|_| store_error(DEAD))?.map_err(store_error)
+    }
+
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError> {
         self.readers.list(owner, after, most).map_err(store_error)
     }
@@ -244,7 +264,10 @@ impl LeaseKeeper for SqliteKeeper {
 
 impl fmt::Debug for SqliteTaskStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteTaskStore").field("thread", &self.thread.0).finish_non_exhaustive()
+        f.debug_struct("SqliteTaskStore")
+            .field("thread", &self.thread.0)
+            .field("reader", &self.reader.0)
+            .finish_non_exhaustive()
     }
 }
 

@@ -35,10 +35,11 @@ pub enum Trials {
 /// ```
 /// use std::time::Duration;
 /// use mrtr_state::Timestamp;
-/// use mrtr_tasks::store::{Choice, Trials, Wanted};
+/// use mrtr_tasks::store::{Choice, Trials, Turns, Wanted};
 ///
 /// let lease = Duration::from_secs(30);
-/// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Idle, running: Vec::new() };
+/// let (tools, running, turns) = (vec!["index".into()], Vec::new(), Turns::default());
+/// let wanted = Wanted { tools, lease, most: 4, trials: Trials::Idle, running, turns };
 /// let noon = Timestamp::from_millis(1_785_240_000_000);
 /// assert_eq!(wanted.choose(Some(noon), None, false, noon), Choice::Tell);
 /// ```
@@ -85,10 +86,11 @@ impl Wanted {
     /// ```
     /// use std::time::Duration;
     /// use mrtr_tasks::record::{Company, Event};
-    /// use mrtr_tasks::store::{Trials, Wanted};
+    /// use mrtr_tasks::store::{Trials, Turns, Wanted};
     ///
     /// let lease = Duration::from_secs(30);
-    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Busy, running: Vec::new() };
+    /// let (tools, running, turns) = (vec!["index".into()], Vec::new(), Turns::default());
+    /// let wanted = Wanted { tools, lease, most: 4, trials: Trials::Busy, running, turns };
     /// assert_eq!(wanted.event(), Event::Acquire { lease, company: Company::Runs });
     /// ```
     pub fn event(&self) -> Event<'static> {
@@ -111,10 +113,11 @@ impl Wanted {
     /// ```
     /// use std::time::Duration;
     /// use mrtr_tasks::record::Event;
-    /// use mrtr_tasks::store::{Trials, Wanted};
+    /// use mrtr_tasks::store::{Trials, Turns, Wanted};
     ///
     /// let lease = Duration::from_secs(30);
-    /// let wanted = Wanted { tools: vec!["index".into()], lease, most: 4, trials: Trials::Busy, running: Vec::new() };
+    /// let (tools, running, turns) = (vec!["index".into()], Vec::new(), Turns::default());
+    /// let wanted = Wanted { tools, lease, most: 4, trials: Trials::Busy, running, turns };
     /// let longest = Duration::from_mins(5);
     /// assert_eq!(wanted.set_back_event(), Event::SetBack { lease: longest }, "another instance may have longer leases");
     /// ```

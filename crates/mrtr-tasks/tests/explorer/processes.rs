@@ -7,7 +7,7 @@ use std::time::Duration;
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::record::{Event, Refusal};
-use mrtr_tasks::store::{Choice, Trials, Wanted};
+use mrtr_tasks::store::{Choice, Trials, Turns, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 use crate::invariants;
@@ -269,8 +269,14 @@ impl Processes {
 
     /// Says whether one on trial waits.
     fn acquire(&self, world: &mut World, at: usize, trials: Trials) -> bool {
-        let wanted =
-            Wanted { tools: vec![String::new()], lease: TICK, most: world.tasks.len(), trials, running: Vec::new() };
+        let wanted = Wanted {
+            tools: vec![String::new()],
+            lease: TICK,
+            most: world.tasks.len(),
+            trials,
+            running: Vec::new(),
+            turns: Turns::default(),
+        };
         let now = world.now;
         for task in world.tasks.iter_mut().filter(|task| task.trial().is_some()) {
             let _ = (self.transition)(task, Event::Lapse, now);

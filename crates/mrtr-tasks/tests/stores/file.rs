@@ -7,8 +7,8 @@ use mrtr_schema::Revision;
 use mrtr_server::extend::Clock;
 use mrtr_state::FlowId;
 use mrtr_tasks::store::{
-    Answer, Changed, Cursor, KeptQuestion, NewTask, Recorded, Run, SqliteOpenError, SqliteTaskStore, TaskStore, Trials,
-    Wanted,
+    Answer, Changed, Cursor, KeptQuestion, Limits, NewTask, Recorded, Run, SqliteOpenError, SqliteTaskStore, TaskStore,
+    Trials, Turns, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use rusqlite::Connection;
@@ -125,7 +125,7 @@ async fn two_tasks_have_two_ids() {
     let id = create(&store, 1).await;
     let mut same = new_task(2);
     same.record.id = id;
-    assert!(store.create(same, 9).await.is_err());
+    assert!(store.create(same, Limits::NONE).await.is_err());
     assert_eq!(store.list(None, None, 9).await.unwrap().len(), 1);
     create(&store, 2).await;
 }
@@ -138,7 +138,7 @@ async fn running(store: &SqliteTaskStore, number: u8) -> Run {
 }
 
 async fn create(store: &SqliteTaskStore, number: u8) -> TaskId {
-    store.create(new_task(number), 9).await.unwrap().record.id
+    store.create(new_task(number), Limits::NONE).await.unwrap().record.id
 }
 
 fn new_task(number: u8) -> NewTask {
@@ -159,6 +159,7 @@ fn wanted() -> Wanted {
         most: 1,
         trials: Trials::Busy,
         running: Vec::new(),
+        turns: Turns::default(),
     }
 }
 

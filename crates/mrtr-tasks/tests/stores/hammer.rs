@@ -7,7 +7,9 @@ use std::time::Duration;
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
 use mrtr_tasks::record::Refusal;
-use mrtr_tasks::store::{Answer, KeptQuestion, NewTask, Recorded, Run, StoreError, TaskStore, Trials, Wanted};
+use mrtr_tasks::store::{
+    Answer, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TaskStore, Trials, Turns, Wanted,
+};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Barrier;
 
@@ -35,7 +37,14 @@ pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
         tokio::spawn(async move {
             let tool = TaskId::random(&ProcessRandom::new()).to_string();
             let id = create(&*store, &tool).await;
-            let wanted = Wanted { tools: vec![tool], lease: LEASE, most: 9, trials: Trials::Busy, running: Vec::new() };
+            let wanted = Wanted {
+                tools: vec![tool],
+                lease: LEASE,
+                most: 9,
+                trials: Trials::Busy,
+                running: Vec::new(),
+                turns: Turns::default(),
+            };
             let run = Run { id, fence: store.acquire(&wanted).await.unwrap().tasks[0].record.fence };
             let stale = store.record(Run { fence: 9, ..run }, recorded("stale", &["name"])).await;
             assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "{stale:?}");
@@ -146,7 +155,7 @@ async fn create(store: &dyn TaskStore, tool: &str) -> TaskId {
     let id = TaskId::random(&ProcessRandom::new());
     let flow = FlowId::from_bytes(*id.as_bytes());
     let record = TaskRecord::new(id, owner(), flow, tool, Revision::Published, NOON);
-    store.create(NewTask { record, call: Vec::new(), entries: None }, 1_000).await.unwrap();
+    store.create(NewTask { record, call: Vec::new(), entries: None }, Limits::NONE).await.unwrap();
     id
 }
 
@@ -156,7 +165,14 @@ fn recorded(entry: &str, keys: &[&str]) -> Recorded {
 }
 
 fn wanted() -> Wanted {
-    Wanted { tools: vec![TOOL.to_owned()], lease: LEASE, most: 1, trials: Trials::Busy, running: Vec::new() }
+    Wanted {
+        tools: vec![TOOL.to_owned()],
+        lease: LEASE,
+        most: 1,
+        trials: Trials::Busy,
+        running: Vec::new(),
+        turns: Turns::default(),
+    }
 }
 
 fn owner() -> Owner {

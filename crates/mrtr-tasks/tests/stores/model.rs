@@ -1,12 +1,13 @@
 //! What a store does, in the plainest way: a list of rows, looked through for everything.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::{Change, Event};
 use mrtr_tasks::store::{
     Acquired, AcquiredTask, Answer, Choice, Created, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, Swept,
-    Wanted,
+    Turn, Turns, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
@@ -18,6 +19,18 @@ pub(crate) struct Model {
     last: Timestamp,
     /// The tools whose tasks were looked through since.
     looked_through: Vec<String>,
+    /// By which owners have their turns.
+    order: Order,
+    owners: BTreeMap<u128, Owner>,
+}
+
+/// The order of owners.
+#[derive(Clone, Copy)]
+#[allow(dead_code, reason = "each of two programs needs one of them")]
+pub(crate) enum Order {
+    /// Of their first tasks: those that have none any more are forgotten.
+    ByCreation,
+    By(fn(&Owner) -> u128),
 }
 
 struct Row {
@@ -31,8 +44,9 @@ struct Row {
 
 impl Model {
     /// Of stores that notice, or do not, that their clock is set back.
-    pub(crate) fn new(notices: bool) -> Self {
-        Self { rows: Vec::new(), notices, last: Timestamp::from_millis(0), looked_through: Vec::new() }
+    pub(crate) fn new(notices: bool, order: Order) -> Self {
+        let (last, owners) = (Timestamp::from_millis(0), BTreeMap::new());
+        Self { rows: Vec::new(), notices, last, looked_through: Vec::new(), order, owners }
     }
 
     /// Each verb sees the clock.
@@ -61,8 +75,21 @@ impl Model {
         if let Some(row) = self.rows.iter().filter(mine).find(|row| row.record.flow == record.flow) {
             return Ok(Created { record: row.record.clone(), is_new: false });
         }
-        if self.rows.iter().filter(mine).filter(|row| row.record.ended.is_none()).count() >= most {
-            return Err(StoreError::Full);
+        let open = |rows: &[Row]| rows.iter().filter(mine).filter(|row| row.record.ended.is_none()).count();
+        // Those that have expired and are in the way are ended: the oldest first, and no more than have to.
+        while open(&self.rows) >= most {
+            let over = |row: &&mut Row| row.record.owner == record.owner && row.is_over(now);
+            let Some(row) = self.rows.iter_mut().filter(over).min_by_key(|row| row.record.expires()) else {
+                return Err(StoreError::Full);
+            };
+            row.apply(Event::Expire, now)?;
+        }
+        if !self.owners.values().any(|known| *known == record.owner) {
+            let turn = match self.order {
+                Order::ByCreation => self.owners.last_key_value().map_or(1, |(last, _)| last + 1),
+                Order::By(key) => key(&record.owner),
+            };
+            self.owners.insert(turn, record.owner.clone());
         }
         let record = TaskRecord { created: now, updated: now, due: Some(now), ..record };
         let entries = entries.into_iter().collect();
@@ -89,8 +116,10 @@ impl Model {
         let others = self.rows.iter().filter(|row| lives(row)).filter_map(|row| row.record.attention()).min();
         let others = others.filter(|attention| *attention <= now);
         let choice = wanted.choose(trial.map(|(due, _)| due), others, is_reserved, now);
+        let mut turns = wanted.turns.clone();
+        acquired.turn = turns.after();
         match (choice, trial) {
-            (Choice::Others, _) => self.acquire_others(wanted, &mut acquired, now),
+            (Choice::Others, _) => self.acquire_others(wanted, &mut turns, &mut acquired, now),
             (Choice::Trial, Some((_, at))) => {
                 self.rows[at].apply(wanted.trial_event(), now).unwrap();
                 acquired.tasks.push(self.rows[at].acquired());
@@ -103,21 +132,48 @@ impl Model {
             .rows
             .iter()
             .filter(|row| lives(row))
+            .filter(|row| row.record.attention().is_none() || turns.admits(&row.record.owner))
             .filter_map(|row| row.record.attention().or_else(|| row.record.trial().filter(|moment| *moment > now)));
         acquired.next = looks.min().map(|moment| moment.since(now));
         acquired
     }
 
-    fn acquire_others(&mut self, wanted: &Wanted, acquired: &mut Acquired, now: Timestamp) {
-        while acquired.tasks.len() < wanted.most {
-            let waits = |row: &&mut Row| row.is_free(wanted, now);
-            let waiting = self.rows.iter_mut().filter(waits);
-            let is_due = |row: &&mut Row| row.record.attention().is_some_and(|attention| attention <= now);
-            // The first of those that waited for equally long.
-            let Some(row) = waiting.filter(is_due).min_by_key(|row| row.record.attention()) else { return };
-            row.apply(wanted.event(), now).unwrap();
-            acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
-            acquired.set_aside.extend(row.record.set_aside.map(|_| row.record.id));
+    /// In turns over owners, of each that which waited longest.
+    fn acquire_others(&mut self, wanted: &Wanted, turns: &mut Turns, acquired: &mut Acquired, now: Timestamp) {
+        let is_due = |record: &TaskRecord| record.attention().is_some_and(|attention| attention <= now);
+        let has_due = |tool: &&String| self.rows.iter().any(|row| row.record.tool == **tool && is_due(&row.record));
+        let tools: Vec<_> = wanted.tools.iter().filter(has_due).cloned().collect();
+        let is_looked_at = |owner: &Owner| {
+            let mut rows =
+                self.rows.iter().filter(|row| row.record.owner == *owner && tools.contains(&row.record.tool));
+            rows.any(|row| row.record.attention().is_some())
+        };
+        let after = turns.after().map_or(0, |Turn(turn)| turn);
+        let (behind, ahead): (Vec<_>, Vec<_>) = self.owners.iter().partition(|(turn, _)| **turn <= after);
+        let owners = ahead.into_iter().chain(behind).filter(|(_, owner)| is_looked_at(owner));
+        let mut owners: Vec<_> = owners.map(|(turn, owner)| (*turn, owner.clone())).collect();
+        if wanted.most > 0 {
+            acquired.turn = owners.last().map(|(turn, _)| Turn(*turn)).or(acquired.turn);
+        }
+        while !owners.is_empty() {
+            owners.retain(|(turn, owner)| {
+                if acquired.tasks.len() >= wanted.most || !turns.admits(owner) {
+                    return false;
+                }
+                while let Some(row) = first_due(&mut self.rows, owner, wanted, now) {
+                    row.apply(wanted.event(), now).unwrap();
+                    acquired.set_aside.extend(row.record.set_aside.map(|_| row.record.id));
+                    if row.record.leased_until.is_some() {
+                        acquired.tasks.push(row.acquired());
+                        turns.take(owner);
+                        if acquired.tasks.len() == wanted.most {
+                            acquired.turn = Some(Turn(*turn));
+                        }
+                        return true;
+                    }
+                }
+                false
+            });
         }
     }
 
@@ -246,7 +302,7 @@ impl Model {
     pub(crate) fn sweep(&mut self, most: usize, now: Timestamp) -> Swept {
         let mut swept = Swept::default();
         while swept.expired < most {
-            let over = |row: &&mut Row| row.record.ended.is_none() && row.record.end(now).is_some();
+            let over = |row: &&mut Row| row.is_over(now);
             let Some(row) = self.rows.iter_mut().filter(over).min_by_key(|row| row.record.expires()) else { break };
             row.apply(Event::Expire, now).unwrap();
             swept.expired += 1;
@@ -254,7 +310,10 @@ impl Model {
         while swept.removed < most {
             let removable = self.rows.iter().enumerate().filter_map(|(at, row)| Some((row.record.removable()?, at)));
             let Some((_, at)) = removable.filter(|(moment, _)| *moment <= now).min() else { break };
-            self.rows.remove(at);
+            let Row { record, .. } = self.rows.remove(at);
+            if self.rows.iter().all(|row| row.record.owner != record.owner) {
+                self.owners.retain(|_, owner| *owner != record.owner);
+            }
             swept.removed += 1;
         }
         swept
@@ -266,7 +325,19 @@ impl Model {
     }
 }
 
+/// The first of those of an owner that waited for equally long.
+fn first_due<'r>(rows: &'r mut [Row], owner: &Owner, wanted: &Wanted, now: Timestamp) -> Option<&'r mut Row> {
+    let waiting = rows.iter_mut().filter(|row| row.record.owner == *owner && row.is_free(wanted, now));
+    let is_due = |row: &&mut Row| row.record.attention().is_some_and(|attention| attention <= now);
+    waiting.filter(is_due).min_by_key(|row| row.record.attention())
+}
+
 impl Row {
+    /// Whether its time is over, and that was not noticed.
+    fn is_over(&self, now: Timestamp) -> bool {
+        self.record.ended.is_none() && self.record.end(now).is_some()
+    }
+
     /// Whether the runner may have it, some time.
     fn is_free(&self, wanted: &Wanted, now: Timestamp) -> bool {
         let (is_wanted, runs_there) =

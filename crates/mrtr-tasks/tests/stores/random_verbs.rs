@@ -9,8 +9,8 @@ use mrtr_server::extend::Clock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{
-    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, TaskStore, Trials,
-    Wanted,
+    Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
+    Trials, Turn, Turns, Wanted,
 };
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use proptest::collection::vec;
@@ -31,8 +31,8 @@ pub(crate) enum Verb {
         retention: Duration,
         most_open: usize,
     },
-    /// By an instance in which one of the runs so far may still be.
-    Acquire(Wanted, Option<Index>),
+    /// By an instance in which one of the runs so far may still be, and whose workers have these owners' runs.
+    Acquire(Wanted, Option<Index>, Vec<usize>),
     /// Under one of the runs so far, which may be lost since.
     OfRun(Index, RunVerb),
     /// On one of the tasks so far, which may be gone since; by an owner, or the operator.
@@ -67,12 +67,16 @@ pub(crate) fn verb() -> impl Strategy<Value = Verb> {
         |(owner, flow, tool, ttl, retention, most_open)| Verb::Create { owner, flow, tool, ttl, retention, most_open },
     );
     let running = option::of(any::<Index>());
-    let acquire = (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, trials(), running).prop_map(
-        |(tools, lease, most, trials, running)| {
+    let busy = vec(0..OWNERS.len(), 0..4);
+    let acquire = (subsequence(TOOLS.to_vec(), 0..=TOOLS.len()), duration(), 0..4_usize, trials(), running, busy)
+        .prop_map(|(tools, lease, most, trials, running, busy)| {
             let tools = tools.into_iter().map(ToOwned::to_owned).collect();
-            Verb::Acquire(Wanted { tools, lease, most, trials, running: Vec::new() }, running)
-        },
-    );
+            Verb::Acquire(
+                Wanted { tools, lease, most, trials, running: Vec::new(), turns: Turns::default() },
+                running,
+                busy,
+            )
+        });
     prop_oneof![
         3 => create,
         4 => acquire,
@@ -149,7 +153,7 @@ pub(crate) async fn play(verbs: Vec<Verb>, clock: &SetClock, model: Model, store
     for store in stores {
         players.push(Player::new(store).await);
     }
-    let mut game = Game { model, players, tasks: Vec::new(), runs: Vec::new() };
+    let mut game = Game { model, players, tasks: Vec::new(), runs: Vec::new(), turn: None };
     for verb in verbs {
         let now = clock.now();
         if let Verb::ClockMoves(millis) = verb {
@@ -168,6 +172,8 @@ struct Game {
     players: Vec<Player>,
     tasks: Vec<TaskId>,
     runs: Vec<Run>,
+    /// Where turns go on.
+    turn: Option<Turn>,
 }
 
 impl Game {
@@ -179,19 +185,24 @@ impl Game {
                 let record = TaskRecord::new(id, self::owner(owner), flow, TOOLS[tool], Revision::Sep2322, NOON);
                 let record = TaskRecord { ttl, retention, ..record };
                 let task = NewTask { record, call: vec![flow.as_bytes()[0]], entries: ttl.map(|_| b"known".to_vec()) };
+                let limits = Limits { open: most_open, ..Limits::NONE };
                 let expected = told(self.model.create(task.clone(), most_open, now));
                 for player in &self.players {
-                    assert_eq!(told(player.store.create(task.clone(), most_open).await), expected);
+                    assert_eq!(told(player.store.create(task.clone(), limits).await), expected);
                 }
                 self.tasks.push(id);
             }
-            Verb::Acquire(mut wanted, running) => {
+            Verb::Acquire(mut wanted, running, busy) => {
+                // A runner that has no run has no owners of them either.
+                let busy = if matches!(wanted.trials, Trials::Busy | Trials::MakesRoom) { busy } else { Vec::new() };
+                wanted.turns = Turns::new(self.turn, 4, busy.into_iter().map(owner));
                 let running = running.filter(|_| !self.runs.is_empty()).map(|run| run.get(&self.runs).id);
                 wanted.running.extend(running);
                 let expected = sorted(self.model.acquire(&wanted, now));
                 for player in &self.players {
                     assert_eq!(sorted(player.store.acquire(&wanted).await.unwrap()), expected);
                 }
+                self.turn = expected.turn;
                 let runs = expected.tasks.iter().map(|task| Run { id: task.record.id, fence: task.record.fence });
                 self.runs.extend(runs);
             }
@@ -244,6 +255,11 @@ impl Game {
                     let expected = told(self.model.get(id, owner.as_ref(), now));
                     assert_eq!(told(player.store.get(id, owner.as_ref()).await), expected);
                 }
+                let mut records = player.store.records(&self.tasks).await.unwrap();
+                let mut all = self.model.list(None);
+                records.sort_by_key(|record| record.id);
+                all.sort_by_key(|record| record.id);
+                assert_eq!(records, all);
                 let listed = player.store.list(owner.as_ref(), None, usize::MAX).await.unwrap();
                 let listed: Vec<_> = listed.into_iter().map(|task| task.record).collect();
                 assert_eq!(listed, self.model.list(owner.as_ref()));
@@ -354,5 +370,5 @@ fn owner(number: usize) -> Owner {
     Owner::from_kept(OWNERS[number])
 }
 
-const OWNERS: [&str; 2] = ["ann", "bob"];
+const OWNERS: [&str; 3] = ["ann", "bob", "carl"];
 const TOOLS: [&str; 3] = ["index", "post", "charge"];

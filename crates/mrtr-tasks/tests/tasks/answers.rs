@@ -176,6 +176,25 @@ async fn a_question_that_was_asked_again_keeps_its_key_while_another_is_answered
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_question_whose_answer_missed_the_form_keeps_its_key_while_another_is_answered() {
+    for revision in Revision::MODERN {
+        let outside = Outside::default();
+        let site = Site::of(tool(&outside, enter));
+        let task = site.start_in(revision).await;
+        task.until_asked(&["age", "name"]).await;
+        task.deliver(json!({ "age": accepted(json!({ "years": "seven" })) })).await;
+        let asked = task.until_it_asks_also("age.2").await["age.2"].clone();
+        let runs = outside.count("run");
+        task.accept("name", json!({ "name": "Ada" })).await;
+        outside.until("run", runs + 1).await;
+        task.at_rest(&site).await;
+        assert_eq!(task.requests().await, json!({ "age.2": asked }), "the person may be filling it in right now");
+        task.accept("age.2", json!({ "years": 36 })).await;
+        assert_eq!(task.text().await, "Ada is 36");
+    }
+}
+
 /// Asks in other words each time that it runs, while a name is missing.
 fn changing(pinned: bool) -> (Outside, Tool) {
     let outside = Outside::default();

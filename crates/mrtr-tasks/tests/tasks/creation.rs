@@ -249,6 +249,28 @@ async fn tk_21_into_task_waits_while_a_question_is_open() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_flow_becomes_a_task_in_the_run_in_which_a_check_said_yes() {
+    for revision in Revision::MODERN {
+        let outside = Outside::default();
+        let site = Site::of(
+            tool(&outside, async |flow, _| {
+                let slow_yes = || async {
+                    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+                    true
+                };
+                flow.elicit_url("pay", "Please pay", "https://example.com/pay").until(slow_yes).await?;
+                flow.into_task().await;
+                Ok("paid".into())
+            })
+            .tasks(TaskPolicy::ByFlow),
+        );
+        let call = begin(&site.speaking(revision), revision).await;
+        let task = site.started(site.speaking(revision), revision, call.response());
+        assert_eq!(task.text().await, "paid");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn keys_of_earlier_rounds_do_not_count() {
     let outside = Outside::default();
     let made = tool(&outside, async |flow, outside| {
@@ -380,4 +402,26 @@ async fn a_task_whose_creation_was_not_confirmed_is_not_left_behind() {
     assert_eq!(within(PATIENCE, ended).await, End::Cancelled);
     let again = site.start().await;
     again.until_asked(&["name"]).await;
+}
+
+/// In a later round a retry brings the flow's id: it gets the task that is there.
+#[tokio::test(start_paused = true)]
+async fn a_retry_of_a_later_round_finds_the_task_whose_creation_was_not_confirmed() {
+    for revision in Revision::MODERN {
+        let (store, outside) = (Faulty::over(memory()), Outside::default());
+        let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [moving(&outside)]);
+        let call = begin(&site.speaking(revision), revision).await.accept("first", named("Ada")).send().await;
+        store.fault("create", Fault::FailsAfterwards, 1);
+        let call = call.accept("last", named("Lovelace"));
+        assert_eq!(call.clone().send().await.expect_error().code.as_i64(), -32603);
+        let left = site.tasks.view(None, 9).await.unwrap().remove(0).id;
+        // Longer than a task of a first round would be left alone.
+        tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        let task = site.started(site.speaking(revision), revision, call.send().await.response());
+        assert_eq!(task.task_id(), left, "{revision}");
+        task.until_asked(&["street"]).await;
+        task.accept("street", named("St James's")).await;
+        assert_eq!(task.text().await, "Ada Lovelace of St James's");
+        assert_eq!(outside.all(), ["look up", "ship"]);
+    }
 }

@@ -6,7 +6,7 @@ use mrtr_schema::{ErrorCode, Revision};
 use mrtr_server::extend::StopReason;
 use mrtr_server::{ProtocolError, ToolError};
 use mrtr_tasks::record::{Event, Refusal};
-use mrtr_tasks::store::{StoreError, Trials, Wanted};
+use mrtr_tasks::store::{StoreError, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions};
 use serde_json::{Value, json};
 
@@ -161,6 +161,7 @@ async fn of_cancel_and_finish_the_first_counts() {
         most: 1,
         trials: Trials::Busy,
         running: Vec::new(),
+        turns: Turns::default(),
     };
     let site = Site::with(std::sync::Arc::clone(&store), TaskOptions::default(), [greeting()]);
     site.tasks.shut_down().await;

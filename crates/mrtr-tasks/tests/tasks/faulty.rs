@@ -7,10 +7,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_state::Timestamp;
 use mrtr_tasks::store::{
-    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Listed, NewTask, Place, Recorded,
-    Run, StoreError, Swept, TaskStore, Wanted,
+    Acquired, Answer, Changes, Created, Cursor, KeptQuestion, KeptTask, LeaseKeeper, Limits, Listed, NewTask, Place,
+    Recorded, Run, StoreError, Swept, TaskStore, Wanted,
 };
-use mrtr_tasks::{End, Owner, TaskId};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::sync::Notify;
 
 /// What goes wrong.
@@ -92,8 +92,8 @@ impl TaskStore for Faulty {
         self.through("now", self.inner.now()).await
     }
 
-    async fn create(&self, task: NewTask, most_open: usize) -> Result<Created, StoreError> {
-        self.through("create", self.inner.create(task, most_open)).await
+    async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError> {
+        self.through("create", self.inner.create(task, limits)).await
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
@@ -154,6 +154,10 @@ impl TaskStore for Faulty {
 
     async fn get(&self, id: TaskId, owner: Option<&Owner>) -> Result<KeptTask, StoreError> {
         self.through("get", self.inner.get(id, owner)).await
+    }
+
+    async fn records(&self, ids: &[TaskId]) -> Result<Vec<TaskRecord>, StoreError> {
+        self.through("records", self.inner.records(ids)).await
     }
 
     async fn list(&self, owner: Option<&Owner>, after: Option<Place>, most: usize) -> Result<Vec<Listed>, StoreError> {

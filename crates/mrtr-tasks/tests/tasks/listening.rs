@@ -150,18 +150,18 @@ async fn tk_12_a_store_that_fails_for_a_moment_does_not_silence_a_subscription()
 }
 
 #[tokio::test(start_paused = true)]
-async fn tk_12_nothing_is_told_twice_and_a_hundred_tasks_are_the_most() {
+async fn tk_12_nothing_is_told_twice_and_an_id_that_is_named_twice_counts_once() {
     let site = Site::of(greeting());
     let task = site.start().await;
     task.until_asked(&["name"]).await;
-    let mut ids = vec![task.id.clone()];
+    let mut ids = vec![task.id.clone(); 3];
     ids.extend((0..150).map(|number| format!("{number:032x}")));
     let ids: Vec<_> = ids.iter().map(String::as_str).collect();
     let mut listening = listen(&task.client, &ids).await;
     let acknowledged = next(&mut listening).await;
-    assert_eq!(acknowledged["params"]["notifications"]["taskIds"].as_array().unwrap().len(), 100);
+    assert_eq!(acknowledged["params"]["notifications"]["taskIds"].as_array().unwrap().len(), 151);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    listening.heard();
+    assert_eq!(listening.heard().len(), 1, "it asks, which is told once");
     for _ in 0..3 {
         task.accept("other", json!({})).await;
         site.tasks.wake(task.task_id()).await.unwrap();
@@ -170,4 +170,36 @@ async fn tk_12_nothing_is_told_twice_and_a_hundred_tasks_are_the_most() {
     let heard = listening.heard();
     let all: std::collections::BTreeSet<_> = heard.iter().map(ToString::to_string).collect();
     assert_eq!(all.len(), heard.len(), "{heard:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tk_12_more_ids_than_a_subscription_has_are_refused() {
+    let site = Site::of(greeting());
+    let task = site.start().await;
+    let ids = |number: usize| (0..number).map(|number| format!("{number:032x}")).collect::<Vec<_>>();
+    let notifications = json!({ "taskIds": ids(1025) });
+    let asked = task.client.request("subscriptions/listen", json!({ "notifications": notifications }));
+    let refused = within(PATIENCE, asked).await.response().clone();
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let most = ids(1024);
+    let most: Vec<_> = most.iter().map(String::as_str).collect();
+    let acknowledged = next(&mut listen(&task.client, &most).await).await;
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+}
+
+/// Ids are looked through many at once, and what a task holds is read for those alone of which there is something to tell.
+#[tokio::test(start_paused = true)]
+async fn tk_12_many_ids_are_read_in_few_statements() {
+    let store = Faulty::over(memory());
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [greeting()]);
+    let task = site.start().await;
+    task.until_asked(&["name"]).await;
+    let mut ids = vec![task.id.clone()];
+    ids.extend((0..1000).map(|number| format!("{number:032x}")));
+    let ids: Vec<_> = ids.iter().map(String::as_str).collect();
+    let (gets, records) = (store.calls("get"), store.calls("records"));
+    let mut listening = listen(&task.client, &ids).await;
+    next(&mut listening).await;
+    assert_eq!(next(&mut listening).await["params"]["status"], "input_required");
+    assert_eq!((store.calls("get") - gets, store.calls("records") - records), (1, 4));
 }

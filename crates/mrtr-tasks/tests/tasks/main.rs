@@ -17,6 +17,7 @@ mod published;
 mod running;
 mod sealed;
 mod sessions;
+mod shares;
 mod shutdown;
 mod support;
 mod transcripts;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_schema::tasks::TaskStatus;
-use mrtr_tasks::store::{StoreError, Trials, Wanted};
+use mrtr_tasks::store::{StoreError, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions, WaitsFor};
 use serde_json::json;
 
@@ -62,8 +62,14 @@ async fn a_retry_runs_what_lost_runs_had_put_off() {
     creating.tasks.shut_down().await;
     let task = creating.start().await;
     let trials = Trials::Busy;
-    let wanted =
-        Wanted { tools: vec!["tool".into()], lease: Duration::from_secs(1), most: 1, trials, running: Vec::new() };
+    let wanted = Wanted {
+        tools: vec!["tool".into()],
+        lease: Duration::from_secs(1),
+        most: 1,
+        trials,
+        running: Vec::new(),
+        turns: Turns::default(),
+    };
     assert_eq!(store.acquire(&wanted).await.unwrap().tasks.len(), 1, "a process takes it and dies");
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert!(store.acquire(&wanted).await.unwrap().tasks.is_empty(), "it is put off");

@@ -8,6 +8,7 @@ use mrtr_server::extend::StopReason;
 use mrtr_tasks::TaskOptions;
 use serde_json::json;
 
+use crate::faulty::{Fault, Faulty};
 use crate::support::{Name, Outside, Site, greeting, memory, tool};
 
 fn packing(outside: &Outside) -> mrtr_server::Tool {
@@ -62,6 +63,23 @@ async fn a_step_that_does_not_end_has_the_grace_and_no_more() {
     assert_eq!(began.elapsed().as_secs(), 3);
     let view = site.tasks.view(None, 1).await.unwrap().remove(0);
     assert_eq!(view.waits_for, mrtr_tasks::WaitsFor::RunIn(Duration::ZERO), "it is handed over all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_the_store_does_not_keep_holds_a_shutdown_for_two_thirds_of_a_lease() {
+    let (store, outside) = (Faulty::over(memory()), Outside::default());
+    let done = tool(&outside, async |_, _| Ok("done".into()));
+    let options = TaskOptions::default().lease(Duration::from_secs(30)).grace(Duration::from_mins(10));
+    let site = Site::with(Arc::clone(&store) as _, options, [done]);
+    store.fault("finish", Fault::Fails, usize::MAX);
+    site.start().await;
+    while store.calls("finish") == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let began = tokio::time::Instant::now();
+    site.tasks.shut_down().await;
+    let held = began.elapsed();
+    assert!(held > Duration::from_millis(19_500) && held <= Duration::from_secs(20), "{held:?} of a lease of 30 s");
 }
 
 #[tokio::test(start_paused = true)]

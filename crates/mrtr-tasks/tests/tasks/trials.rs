@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_server::{Failure, Flow, Tool};
-use mrtr_tasks::store::{AcquiredTask, TaskStore, Trials, Wanted};
+use mrtr_tasks::store::{AcquiredTask, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions, WaitsFor};
 use serde_json::json;
 use tokio::time::Instant;
@@ -19,7 +19,14 @@ const LEASE: Duration = Duration::from_secs(3);
 async fn die(store: &dyn TaskStore) -> Vec<AcquiredTask> {
     loop {
         for trials in [Trials::Busy, Trials::Takes { alone: true }] {
-            let wanted = Wanted { tools: vec!["tool".into()], lease: LEASE, most: 99, trials, running: Vec::new() };
+            let wanted = Wanted {
+                tools: vec!["tool".into()],
+                lease: LEASE,
+                most: 99,
+                trials,
+                running: Vec::new(),
+                turns: Turns::default(),
+            };
             let taken = store.acquire(&wanted).await.unwrap().tasks;
             if !taken.is_empty() {
                 return taken;
@@ -133,7 +140,7 @@ async fn one_death_of_a_process_with_sixteen_runs_does_not_make_them_serial() {
     let (store, outside) = (memory(), Outside::default());
     let tasks = created(&store, slow(&outside), 16).await;
     assert_eq!(die(&*store).await.len(), 16);
-    let _site = Site::with(Arc::clone(&store), options(), [slow(&outside)]);
+    let _site = Site::with(Arc::clone(&store), options().workers(24), [slow(&outside)]);
     let began = Instant::now();
     outside.until("begun", 16).await;
     assert!(began.elapsed() < LEASE + Duration::from_secs(3), "{:?}", began.elapsed());

@@ -1,27 +1,37 @@
 //! Creating a task: one statement, which also says why it added none.
 
 use mrtr_tasks::TaskId;
-use mrtr_tasks::store::{Created, NewTask, StoreError};
+use mrtr_tasks::store::{Created, Limits, NewTask, StoreError, TASK_BYTES};
 use tokio_postgres::Row;
 
 use super::super::Inner;
 use super::head::{Head, value};
 use crate::database::Attempts;
 use crate::failure::{Failure, VerbFailure};
-use crate::values::{Id, length, limit, moment};
+use crate::values::{Id, length, limit, moment, signed};
 
 impl Inner {
-    pub(crate) async fn create(&self, task: &NewTask, most_open: usize) -> Result<Created, VerbFailure> {
+    pub(crate) async fn create(&self, task: &NewTask, mut limits: Limits) -> Result<Created, VerbFailure> {
+        let most_open = limits.open;
         let mut attempts = Attempts::new();
         // Whether an attempt of ours may have added it, though its connection was lost.
         let mut is_unsure = false;
         loop {
-            match self.try_to_create(task, most_open).await {
+            match self.try_to_create(task, limits).await {
                 Ok(Attempt::Added(created)) => {
                     self.signal();
                     return Ok(created);
                 }
-                Ok(Attempt::Full) => return Err(StoreError::Full.into()),
+                Ok(Attempt::Full(_)) if limits.open == 0 => return Err(StoreError::Full.into()),
+                Ok(Attempt::Full(too_many)) => {
+                    // Those whose time is over are not open.
+                    let owner = Id::of_owner(&task.record.owner);
+                    if self.expire_of(&[owner], too_many).await? == 0 {
+                        return Err(StoreError::Full.into());
+                    }
+                    limits.open = most_open.saturating_add(self.count_expired(owner).await?);
+                }
+                Ok(Attempt::TooMuch(error)) => return Err(error.into()),
                 Ok(Attempt::SameFlow(head)) => {
                     let is_new = is_unsure && head.record.id == task.record.id;
                     return Ok(Created { record: head.record, is_new });
@@ -39,8 +49,9 @@ impl Inner {
         }
     }
 
-    async fn try_to_create(&self, task: &NewTask, most_open: usize) -> Result<Attempt, Failure> {
+    async fn try_to_create(&self, task: &NewTask, limits: Limits) -> Result<Attempt, Failure> {
         let NewTask { record, call, entries } = task;
+        let bytes = TASK_BYTES + (call.len() + entries.as_ref().map_or(0, Vec::len)) as u64;
         let [id, flow] = [Id(*record.id.as_bytes()), Id(*record.flow.as_bytes())];
         let (owner, revision) = (Id::of_owner(&record.owner), i32::from(record.revision.number()));
         let connection = self.database.connection().await?;
@@ -59,9 +70,12 @@ impl Inner {
                     &record.ttl.map(length),
                     call,
                     entries,
-                    &limit(most_open),
+                    &limit(limits.open),
                     &self.told_now(),
                     &self.stamp(),
+                    &signed(bytes),
+                    &signed(limits.bytes),
+                    &signed(limits.store_bytes),
                 ],
             )
             .await?;
@@ -72,8 +86,11 @@ impl Inner {
             (record.created, record.updated, record.due) = (now, now, Some(now));
             return Ok(Attempt::Added(Created { record, is_new: true }));
         }
-        if !tried.has_same && tried.open >= limit(most_open) {
-            return Ok(Attempt::Full);
+        if !tried.has_same && tried.open >= limit(limits.open) {
+            return Ok(Attempt::Full(usize::try_from(tried.open - limit(limits.open) + 1).unwrap_or(1)));
+        }
+        if let (false, Err(error)) = (tried.has_same, limits.check_bytes(bytes, (tried.kept, tried.total))) {
+            return Ok(Attempt::TooMuch(error));
         }
         // There was one of this flow, or one came at the same time.
         let rows = connection.query(&self.tasks.head_of_flow, &[&owner, &flow]).await?;
@@ -82,6 +99,13 @@ impl Inner {
         }
         let has_id = !connection.query(&self.tasks.head, &[&id]).await?.is_empty();
         Ok(if has_id { Attempt::SameId } else { Attempt::Gone })
+    }
+
+    /// How many tasks of an owner are over, though that was not noticed.
+    async fn count_expired(&self, owner: Id) -> Result<usize, Failure> {
+        let rows = self.database.read(&self.tasks.count_expired, &[&owner, &self.told_now()]).await?;
+        let expired: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
+        Ok(usize::try_from(expired).unwrap_or(0))
     }
 
     /// Whether a task has used a key.
@@ -94,7 +118,9 @@ impl Inner {
 
 enum Attempt {
     Added(Created),
-    Full,
+    /// With so many more than there may be.
+    Full(usize),
+    TooMuch(StoreError),
     SameFlow(Head),
     SameId,
     Gone,
@@ -106,10 +132,16 @@ struct Tried {
     is_added: bool,
     has_same: bool,
     open: i64,
+    /// What the owner's tasks keep.
+    kept: u64,
+    /// What all keep.
+    total: u64,
 }
 
 impl Tried {
     fn read(row: &Row) -> Result<Self, Failure> {
-        Ok(Self { now: value(row, 0)?, is_added: value(row, 1)?, has_same: value(row, 2)?, open: value(row, 3)? })
+        let bytes = |column| Ok::<_, Failure>(u64::try_from(value::<i64>(row, column)?).unwrap_or(0));
+        let (now, is_added, has_same, open) = (value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?);
+        Ok(Self { now, is_added, has_same, open, kept: bytes(4)?, total: bytes(5)? })
     }
 }

@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use futures_util::future::{join, join3, join5};
 use mrtr_state::Timestamp;
-use mrtr_tasks::TaskRecord;
 use mrtr_tasks::record::Event;
-use mrtr_tasks::store::{Acquired, AcquiredTask, Choice, KeptQuestion, Run, Swept, TRIALS_AT_ONCE, Wanted};
+use mrtr_tasks::store::{
+    Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, OWNERS_AT_ONCE, Run, Swept, TASK_BYTES,
+    TRIALS_AT_ONCE, Turn, Turns, Wanted,
+};
+use mrtr_tasks::{TaskId, TaskRecord};
 use tokio::time::Instant;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -22,7 +25,7 @@ use super::write::Write;
 use crate::database::{Attempts, Connection, Params};
 use crate::failure::{Failure, VerbFailure};
 use crate::statement::Statement;
-use crate::values::{Id, duration, limit};
+use crate::values::{Id, duration, limit, moment};
 
 impl Inner {
     pub(crate) async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, VerbFailure> {
@@ -59,19 +62,15 @@ impl Inner {
     }
 
     async fn try_to_acquire(&self, wanted: &Wanted, runs: &mut Vec<Run>) -> Result<Acquired, VerbFailure> {
-        let mut tools: Vec<&str> = wanted.tools.iter().map(String::as_str).collect();
-        tools.sort_unstable();
-        tools.dedup();
         let sql = &self.tasks;
         let connection = self.database.connection().await?;
         connection.prepare(&[&sql.due, &sql.trials, &sql.keep_many, &sql.entries, &sql.questions, &sql.next]).await?;
         let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
-        let running: Vec<_> = wanted.running.iter().map(|id| Id(*id.as_bytes())).collect();
-        let (mut others, trials) = work.lock_due(&tools, &running, wanted.most).await?;
-        let Trials { mut settled, mut first, is_reserved, now } = trials;
+        let mut claim = Claim::new(wanted);
+        let (mut due, trials) = work.lock_due(&claim).await?;
+        let Trials { mut settled, mut first, is_reserved, others, now } = trials;
         let freed = settled.iter().filter_map(|head| head.record.attention()).filter(|due| *due <= now).min();
-        let waits = others.first().and_then(|head| head.record.leased_until.or(head.record.due));
-        let waits = waits.into_iter().chain(freed).min();
+        let waits = others.into_iter().chain(freed).min();
         let choice = wanted.choose(first.as_ref().and_then(|trial| trial.head.record.due), waits, is_reserved, now);
         let mut taken = Taken::default();
         match (choice, &mut first) {
@@ -83,40 +82,43 @@ impl Inner {
             _ => {}
         }
         settled.extend(first.filter(|trial| trial.is_changed).map(|trial| trial.head));
-        let aside = |head: &Head| head.record.set_aside.map(|_| head.record.id);
         let mut set_aside: Vec<_> = settled.iter().filter_map(aside).collect();
-        if choice != Choice::Others {
-            others.clear();
-        } else if freed.is_some() {
-            work.keep(&settled).await?;
-            settled.clear();
-            others = work.lock(&sql.due, &[&tools, &self.told_now(), &limit(wanted.most), &running]).await?;
-        }
-        // More than once only if some that were due are put off by that, or on trial: those are not among these any more.
-        while !others.is_empty() {
-            for head in &mut others {
-                head.record.apply(wanted.event(), self.now_or(head.now))?;
-                if head.record.leased_until.is_some() {
-                    taken.add(head, runs);
+        let (mut is_beyond, mut is_behind_expired) = (false, false);
+        if choice == Choice::Others {
+            if freed.is_some() {
+                work.keep(&settled).await?;
+                settled.clear();
+                due = work.lock_turns(&claim).await?;
+            }
+            if wanted.most > 0 {
+                claim.turn = due.last.or(claim.turn);
+            }
+            is_beyond = due.owners >= OWNERS_AT_ONCE;
+            let behind_expired = std::mem::take(&mut due.behind_expired);
+            is_behind_expired = !behind_expired.is_empty();
+            // More than once only if some owners have fewer than their part, or lost runs of theirs are counted.
+            while !due.tasks.is_empty() {
+                claim.settle_lost(&mut due, now, &mut settled)?;
+                claim.take(due, &mut taken, runs, now, &mut settled)?;
+                set_aside.extend(settled.iter().filter_map(aside));
+                if claim.missing == 0 {
+                    break;
                 }
+                work.keep(&settled).await?;
+                settled.clear();
+                due = work.lock_turns(&claim).await?;
             }
-            let missing = limit(wanted.most - taken.tasks.len());
-            set_aside.extend(others.iter().filter_map(aside));
-            settled.append(&mut others);
-            if missing == 0 {
-                break;
-            }
-            work.keep(&settled).await?;
-            settled.clear();
-            others = work.lock(&sql.due, &[&tools, &self.told_now(), &missing, &running]).await?;
+            settled.append(&mut work.lock_expired_of(&behind_expired, EXPIRED_PASSED_OVER).await?);
         }
         let trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
-        let mut acquired = work.commit(&settled, &taken.places, taken.tasks, (&tools, &running)).await?;
-        if choice == Choice::Others && acquired.tasks.len() < wanted.most {
+        let mut acquired = work.commit(&settled, &taken.places, taken.tasks, &claim).await?;
+        if is_behind_expired {
+            acquired.next = Some(Duration::ZERO);
+        } else if choice == Choice::Others && !is_beyond && acquired.tasks.len() < wanted.most {
             // What is due and was not given is locked by another session, and may be for long.
             acquired.next = acquired.next.map(|next| if next.is_zero() { PAUSE_BEFORE_LOCKED } else { next });
         }
-        Ok(Acquired { trial_waits, set_aside, ..acquired })
+        Ok(Acquired { trial_waits, set_aside, turn: claim.turn.map(turn_of), ..acquired })
     }
 
     pub(crate) async fn sweep(&self, most: usize) -> Result<Swept, VerbFailure> {
@@ -133,7 +135,22 @@ impl Inner {
         for head in &mut heads {
             head.record.apply(Event::Expire, self.now_or(head.now))?;
         }
-        work.keep(&heads).await?;
+        self.end(&work, &heads).await
+    }
+
+    /// Ends tasks of these owners whose time is over, at most so many of each, and says how many.
+    pub(crate) async fn expire_of(&self, owners: &[Id], most: usize) -> Result<usize, VerbFailure> {
+        let connection = self.database.connection().await?;
+        connection.prepare(&[&self.tasks.expired_of]).await?;
+        let mut work = Work { connection: &connection, inner: self, stamp: self.stamp(), has_begun: false };
+        let heads = work.lock_expired_of(owners, most.min(EXPIRED_PASSED_OVER)).await?;
+        self.end(&work, &heads).await
+    }
+
+    /// Keeps tasks that have expired, as the end of a transaction.
+    async fn end(&self, work: &Work<'_>, heads: &[Head]) -> Result<usize, VerbFailure> {
+        let connection = work.connection;
+        work.keep(heads).await?;
         connection.batch("COMMIT").await?;
         connection.is_done();
         if !heads.is_empty() {
@@ -189,21 +206,42 @@ impl Work<'_> {
     }
 
     /// Begins, and reads what is due and what is on trial, all in one trip.
-    async fn lock_due(&mut self, tools: &[&str], running: &[Id], most: usize) -> Result<(Vec<Head>, Trials), Failure> {
+    async fn lock_due(&mut self, claim: &Claim<'_>) -> Result<(Due, Trials), Failure> {
         let (connection, sql, now) = (self.connection, &self.inner.tasks, self.inner.told_now());
         connection.begins();
         self.has_begun = true;
-        let (most, most_trials) = (limit(most), limit(TRIALS_AT_ONCE));
-        let (due, trials): ([&(dyn ToSql + Sync); 4], [&(dyn ToSql + Sync); 4]) =
-            ([&tools, &now, &most, &running], [&tools, &now, &most_trials, &running]);
+        let (most, most_trials, refused) = (limit(claim.missing), limit(TRIALS_AT_ONCE), claim.refused());
+        let (after, tools, running) = (claim.after(), &claim.tools, &claim.running);
+        let due: [&(dyn ToSql + Sync); 6] = [tools, &now, &most, running, &after, &refused];
+        let trials: [&(dyn ToSql + Sync); 4] = [tools, &now, &most_trials, running];
         let (begun, due, trials) =
             join3(connection.batch(BEGIN), connection.query(&sql.due, &due), connection.query(&sql.trials, &trials))
                 .await;
         begun?;
-        let due: Vec<_> = due?.iter().map(Head::read).collect::<Result<_, _>>()?;
-        let first = due.first().map(|head| head.now);
-        let trials = Trials::read(&trials?, |now| self.inner.now_or(now), first)?;
-        Ok((due, trials))
+        let due = due?;
+        let read = due.first().map(|row| value(row, COLUMNS - 1)).transpose()?.map_or(0, |now: i64| now);
+        let trials = Trials::read(&trials?, self.inner.now_or(moment(read)))?;
+        Ok((Due::read(&due)?, trials))
+    }
+
+    /// Reads what is due, in the transaction that has begun.
+    async fn lock_turns(&self, claim: &Claim<'_>) -> Result<Due, Failure> {
+        let (most, refused, now) = (limit(claim.missing), claim.refused(), self.inner.told_now());
+        let params: [&(dyn ToSql + Sync); 6] = [&claim.tools, &now, &most, &claim.running, &claim.after(), &refused];
+        Due::read(&self.connection.query(&self.inner.tasks.due, &params).await?)
+    }
+
+    /// Reads tasks of these owners whose time is over, and ends them. They are yet to be kept.
+    async fn lock_expired_of(&mut self, owners: &[Id], most: usize) -> Result<Vec<Head>, VerbFailure> {
+        if owners.is_empty() {
+            return Ok(Vec::new());
+        }
+        let now = self.inner.told_now();
+        let mut heads = self.lock(&self.inner.tasks.expired_of, &[&owners, &now, &limit(most)]).await?;
+        for head in &mut heads {
+            head.record.apply(Event::Expire, self.inner.now_or(head.now))?;
+        }
+        Ok(heads)
     }
 
     /// Writes records of rows that it has locked. What a task holds that has ended is erased.
@@ -253,7 +291,8 @@ impl Work<'_> {
         let places: Vec<_> = ended.iter().map(|head| head.place).collect();
         let owners: Vec<_> = ended.iter().map(|head| Id::of_owner(&head.record.owner)).collect();
         let shards: Vec<_> = ended.iter().map(|head| head.shard).collect();
-        self.connection.execute(&self.inner.tasks.erase_many, &[&places, &owners, &shards]).await?;
+        let bytes: Vec<_> = ended.iter().map(|head| TASK_BYTES.cast_signed() - head.counted).collect();
+        self.connection.execute(&self.inner.tasks.erase_many, &[&places, &owners, &shards, &bytes]).await?;
         Ok(())
     }
 
@@ -266,7 +305,7 @@ impl Work<'_> {
         heads: &[Head],
         places: &[i64],
         mut tasks: Vec<AcquiredTask>,
-        (tools, running): (&[&str], &[Id]),
+        claim: &Claim<'_>,
     ) -> Result<Acquired, Failure> {
         let (connection, sql, now) = (self.connection, &self.inner.tasks, self.inner.told_now());
         self.erase(heads).await?;
@@ -274,14 +313,16 @@ impl Work<'_> {
         let of_taken = async |statement: &Statement| {
             if places.is_empty() { Ok(Vec::new()) } else { connection.query(statement, &[&places]).await }
         };
-        let (kept, entries, questions, next, committed) = join5(
-            keep,
-            of_taken(&sql.entries),
-            of_taken(&sql.questions),
-            connection.query(&sql.next, &[&tools, &now, &running]),
-            connection.batch("COMMIT"),
-        )
-        .await;
+        let (tools, running, refused, after) = (&claim.tools, &claim.running, claim.refused(), claim.began());
+        let next = async {
+            if refused.is_empty() {
+                return connection.query(&sql.next, &[tools, &now, running]).await;
+            }
+            let looked_at = limit(EXPIRED_PASSED_OVER / 2);
+            connection.query(&sql.next_of_owners, &[tools, &now, &looked_at, running, &after, &refused]).await
+        };
+        let (kept, entries, questions, next, committed) =
+            join5(keep, of_taken(&sql.entries), of_taken(&sql.questions), next, connection.batch("COMMIT")).await;
         kept?;
         let (entries, questions, next) = (entries?, questions?, next?);
         committed?;
@@ -302,6 +343,141 @@ impl Work<'_> {
     }
 }
 
+/// What a runner gets of tasks that are not on trial.
+struct Claim<'a> {
+    wanted: &'a Wanted,
+    tools: Vec<&'a str>,
+    running: Vec<Id>,
+    /// With what it has got so far.
+    turns: Turns,
+    /// How many more it wants.
+    missing: usize,
+    /// Whose task it has got last.
+    last: Option<Id>,
+    /// Where turns go on next.
+    turn: Option<Id>,
+}
+
+impl<'a> Claim<'a> {
+    fn new(wanted: &'a Wanted) -> Self {
+        let mut tools: Vec<&str> = wanted.tools.iter().map(String::as_str).collect();
+        tools.sort_unstable();
+        tools.dedup();
+        let running = wanted.running.iter().map(|id| Id(*id.as_bytes())).collect();
+        let turn = wanted.turns.after().map(|Turn(turn)| Id(turn.to_be_bytes()));
+        Self { wanted, tools, running, turns: wanted.turns.clone(), missing: wanted.most, last: None, turn }
+    }
+
+    /// The owner after whom turns began.
+    fn began(&self) -> Id {
+        self.wanted.turns.after().map_or(Id::ZEROS, |Turn(turn)| Id(turn.to_be_bytes()))
+    }
+
+    /// The owner after whom turns go on.
+    fn after(&self) -> Id {
+        self.last.unwrap_or_else(|| self.began())
+    }
+
+    fn refused(&self) -> Vec<Id> {
+        self.turns.refused().map(Id::of_owner).collect()
+    }
+
+    /// Counts runs that were lost: their tasks are put off, on trial or set aside, and others of their owners come in
+    /// their place. If there are any, nothing is left to be taken before that.
+    fn settle_lost(&self, due: &mut Due, now: Timestamp, settled: &mut Vec<Head>) -> Result<(), VerbFailure> {
+        let mut turns = self.turns.clone();
+        let mut lost = Vec::new();
+        for (at, task) in due.tasks.iter_mut().enumerate() {
+            if !turns.admits(&task.head.record.owner) {
+                continue;
+            }
+            let mut record = task.head.record.clone();
+            record.apply(self.wanted.event(), now)?;
+            if record.leased_until.is_some() {
+                turns.take(&record.owner);
+            } else {
+                task.head.record = record;
+                lost.push(at);
+            }
+        }
+        if !lost.is_empty() {
+            let tasks = std::mem::take(&mut due.tasks).into_iter().enumerate();
+            settled.extend(tasks.filter(|(at, _)| lost.contains(at)).map(|(_, task)| task.head));
+        }
+        Ok(())
+    }
+
+    /// Takes what its owners may have, in their turns.
+    fn take(
+        &mut self,
+        due: Due,
+        taken: &mut Taken,
+        runs: &mut Vec<Run>,
+        now: Timestamp,
+        settled: &mut Vec<Head>,
+    ) -> Result<(), VerbFailure> {
+        for DueTask { mut head, key } in due.tasks {
+            if self.turns.admits(&head.record.owner) {
+                head.record.apply(self.wanted.event(), now)?;
+                taken.add(&head, runs);
+                self.turns.take(&head.record.owner);
+                (self.missing, self.last) = (self.missing - 1, Some(key));
+                if self.missing == 0 {
+                    self.turn = Some(key);
+                }
+            } else if key != Id::ZEROS {
+                continue;
+            }
+            // What an earlier version has written gets its owner's key, by which it is left out from then on.
+            settled.push(head);
+        }
+        Ok(())
+    }
+}
+
+/// Tasks that are due and locked, in the order in which they are given.
+struct Due {
+    tasks: Vec<DueTask>,
+    /// The last owner that was looked at.
+    last: Option<Id>,
+    /// How many were.
+    owners: usize,
+    /// Those whose live tasks are behind too many that have expired.
+    behind_expired: Vec<Id>,
+}
+
+struct DueTask {
+    head: Head,
+    /// By what the index knows its owner.
+    key: Id,
+}
+
+impl Due {
+    fn read(rows: &[Row]) -> Result<Self, Failure> {
+        let mut tasks = Vec::new();
+        let (mut last_turn, mut rank) = (0, 0);
+        for row in rows {
+            let Some(turn) = value::<Option<i64>>(row, COLUMNS)? else { continue };
+            rank = if turn == last_turn { rank + 1 } else { 0 };
+            last_turn = turn;
+            tasks.push((rank, turn, DueTask { head: Head::read(row)?, key: value(row, COLUMNS + 1)? }));
+        }
+        tasks.sort_by_key(|(rank, turn, _)| (*rank, *turn));
+        let tasks = tasks.into_iter().map(|(_, _, task)| task).collect();
+        let Some(row) = rows.first() else { return Err(Failure::Unreadable("no owners".into())) };
+        let owners = usize::try_from(value::<i64>(row, COLUMNS + 4)?).unwrap_or(0);
+        Ok(Self { tasks, last: value(row, COLUMNS + 2)?, owners, behind_expired: value(row, COLUMNS + 3)? })
+    }
+}
+
+fn aside(head: &Head) -> Option<TaskId> {
+    head.record.set_aside.map(|_| head.record.id)
+}
+
+fn turn_of(Id(key): Id) -> Turn {
+    Turn(u128::from_be_bytes(key))
+}
+
 /// Tasks on trial that are locked.
 struct Trials {
     /// Those whose runs were lost, and those that are not on trial any more.
@@ -310,6 +486,8 @@ struct Trials {
     first: Option<Trial>,
     /// Whether an instance makes room for one.
     is_reserved: bool,
+    /// Since when the first of those that are not on trial is due, where any is.
+    others: Option<Timestamp>,
     now: Timestamp,
 }
 
@@ -320,20 +498,18 @@ struct Trial {
 }
 
 impl Trials {
-    /// Counts runs that were lost: their tasks are put off or set aside whether or not a runner can have them. The time
-    /// is that of the rows, or of others that were read with them.
-    fn read(rows: &[Row], now_or: impl Fn(Timestamp) -> Timestamp, other: Option<Timestamp>) -> Result<Self, Failure> {
+    /// Counts runs that were lost: their tasks are put off or set aside whether or not a runner can have them.
+    fn read(rows: &[Row], now: Timestamp) -> Result<Self, Failure> {
         let heads: Vec<_> = rows.iter().map(Head::read).collect::<Result<_, _>>()?;
         let is_reserved = rows.first().map(|row| value(row, COLUMNS)).transpose()?.unwrap_or(false);
-        let read = heads.first().map(|head| head.now).or(other).unwrap_or(Timestamp::from_millis(0));
-        let now = now_or(read);
+        let others: Option<i64> = rows.first().map(|row| value(row, COLUMNS + 1)).transpose()?.flatten();
         let mut all: Vec<_> = heads.into_iter().map(|head| Trial::settled(head, now)).collect();
         let waits = |trial: &Trial| trial.head.record.trial().is_some_and(|due| due <= now);
         let by_due = |&at: &usize| (all[at].head.record.due, all[at].head.place);
         let first = (0..all.len()).filter(|&at| waits(&all[at])).min_by_key(by_due);
         let first = first.map(|at| all.remove(at));
         let settled = all.into_iter().filter(|trial| trial.is_changed).map(|trial| trial.head).collect();
-        Ok(Self { settled, first, is_reserved, now })
+        Ok(Self { settled, first, is_reserved, others: others.map(moment), now })
     }
 }
 

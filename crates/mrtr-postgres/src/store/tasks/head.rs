@@ -16,6 +16,10 @@ pub(crate) struct Head {
     pub(crate) stamp: i64,
     pub(crate) shard: i16,
     pub(crate) last_entry: i64,
+    /// What it keeps.
+    pub(crate) bytes: i64,
+    /// How much of that is in the sums.
+    pub(crate) counted: i64,
     pub(crate) record: TaskRecord,
     /// The database's time at which it was read.
     pub(crate) now: Timestamp,
@@ -62,7 +66,9 @@ impl Head {
             shard: value(row, 11)?,
             last_entry: value(row, 23)?,
             record,
-            now: moment(value(row, 28)?),
+            bytes: value(row, 28)?,
+            counted: value(row, 29)?,
+            now: moment(value(row, 30)?),
         })
     }
 }
@@ -74,7 +80,7 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
 }
 
 /// How many columns a record and the time have, before those that stand beside them.
-pub(crate) const COLUMNS: usize = 29;
+pub(crate) const COLUMNS: usize = 31;
 
 /// A value of a row.
 pub(crate) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {
@@ -161,6 +167,8 @@ impl<'a> Columns<'a> {
             &self.reserved_until,
             &self.set_aside,
             &self.trial,
+            &target.added_bytes,
+            &target.counted_bytes,
         ]
     }
 }
@@ -172,4 +180,8 @@ pub(crate) struct Target {
     pub(crate) stamp: i64,
     /// After the write.
     pub(crate) last_entry: i64,
+    /// What it keeps besides, or not any more.
+    pub(crate) added_bytes: i64,
+    /// What is added to the sums.
+    pub(crate) counted_bytes: i64,
 }

@@ -10,7 +10,7 @@ macro_rules! record {
              task.retention, state.version, state.stamp, state.shard, state.updated, state.ttl, state.fence, \
              state.leased_until, state.due, state.run_again, state.progressed, state.lost_runs, state.open, \
              state.ended_as, state.ended, state.last_entry, state.counted_losses, state.alone_fence, \
-             state.reserved_until, state.set_aside, ",
+             state.reserved_until, state.set_aside, state.bytes, state.counted, ",
             clock!()
         )
     };
@@ -22,7 +22,10 @@ macro_rules! keep {
         "UPDATE @state SET version = version + 1, stamp = $3, updated = $4, ttl = $5, fence = $6, leased_until = $7, \
          due = $8, run_again = $9, progressed = $10, lost_runs = $11, open = $12, ended_as = $13, ended = $14, \
          last_entry = $15, attention = $16, expires = $17, removable = $18, counted_losses = $19, alone_fence = $20, \
-         reserved_until = $21, set_aside = $22, trial = $23 WHERE place = $1 AND version = $2"
+         reserved_until = $21, set_aside = $22, trial = $23, bytes = bytes + $24, counted = counted + $25, \
+         owner_key = CASE WHEN owner_key <> '00000000-0000-0000-0000-000000000000' THEN owner_key \
+             ELSE (SELECT task.owner_key FROM @task AS task WHERE task.place = $1) END \
+         WHERE place = $1 AND version = $2"
     };
 }
 
@@ -33,13 +36,99 @@ macro_rules! time {
     };
 }
 
+/// Counts bytes for the owner and for all, where there are any to count.
+macro_rules! count_bytes {
+    () => {
+        "counted_bytes AS (INSERT INTO @kept_bytes AS sum (owner_key, shard, bytes) \
+         SELECT part.owner_key, part.shard, $25 FROM (SELECT $27::uuid, $28::smallint \
+             UNION ALL SELECT '00000000-0000-0000-0000-000000000000', (pg_backend_pid() % 128)::smallint) \
+             AS part (owner_key, shard) WHERE $25 <> 0 AND EXISTS (SELECT FROM kept) \
+         ON CONFLICT (owner_key, shard) DO UPDATE SET bytes = sum.bytes + excluded.bytes)"
+    };
+}
+
 macro_rules! add_entries {
     () => {
-        "added AS (INSERT INTO @entry (task, number, bytes) \
-         SELECT $1, $26 + entry.number, entry.bytes FROM unnest($25) WITH ORDINALITY AS entry (bytes, number) \
-         WHERE EXISTS (SELECT FROM kept)), \
-         closed AS (UPDATE @question SET body = NULL \
-         WHERE task = $1 AND key = ANY ($27) AND EXISTS (SELECT FROM kept))"
+        concat!(
+            count_bytes!(),
+            ", added AS (INSERT INTO @entry (task, number, bytes) \
+             SELECT $1, $30 + entry.number, entry.bytes FROM unnest($29) WITH ORDINALITY AS entry (bytes, number) \
+             WHERE EXISTS (SELECT FROM kept)), \
+             closed AS (UPDATE @question SET body = NULL \
+             WHERE task = $1 AND key = ANY ($31) AND EXISTS (SELECT FROM kept))"
+        )
+    };
+}
+
+/// When those on trial are to be looked at: what is due already waits for something else than time.
+macro_rules! trial_later {
+    ($running:literal) => {
+        concat!(
+            "(SELECT min(later.trial) FROM unnest($1) AS wanted (tool) CROSS JOIN LATERAL (SELECT trial FROM @state \
+             AS state WHERE state.tool = wanted.tool AND state.trial > (SELECT now FROM time) AND ",
+            live!("state"),
+            " AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY (",
+            $running,
+            "))) ORDER BY state.trial LIMIT 1) AS later)"
+        )
+    };
+}
+
+/// Whether the time of a task is not over.
+macro_rules! live {
+    ($of:literal) => {
+        concat!("(", $of, ".expires IS NULL OR ", $of, ".expires > (SELECT now FROM time))")
+    };
+}
+
+/// The first owner behind a place of those with tasks that a runner has to look at, of the tools that are `wanted`.
+macro_rules! next_owner {
+    ($behind:literal) => {
+        concat!(
+            "(SELECT next.owner_key FROM wanted CROSS JOIN LATERAL (SELECT state.owner_key FROM @state AS state \
+             WHERE state.tool = wanted.tool AND state.attention IS NOT NULL ",
+            $behind,
+            " ORDER BY state.owner_key LIMIT 1) AS next ORDER BY next.owner_key LIMIT 1)"
+        )
+    };
+}
+
+/// The owners that are looked at, from the one behind `$5` on, and then those before it: a skip scan.
+macro_rules! seen {
+    () => {
+        concat!(
+            "ahead (owner_key, number) AS (SELECT ",
+            next_owner!("AND state.owner_key > $5"),
+            ", 1 UNION ALL SELECT ",
+            next_owner!("AND state.owner_key > ahead.owner_key"),
+            ", number + 1 FROM ahead WHERE owner_key IS NOT NULL AND number < 64), \
+             behind (owner_key, number) AS (SELECT ",
+            next_owner!(""),
+            ", 1 WHERE NOT EXISTS (SELECT FROM ahead WHERE number = 64 AND owner_key IS NOT NULL) UNION ALL SELECT ",
+            next_owner!("AND state.owner_key > behind.owner_key"),
+            ", number + 1 FROM behind WHERE owner_key <= $5 AND number < 64), \
+             seen AS MATERIALIZED (SELECT owner_key, number FROM (SELECT owner_key, number FROM ahead \
+                 UNION ALL SELECT owner_key, 64 + number FROM behind WHERE owner_key <= $5) AS both_ways \
+                 WHERE owner_key IS NOT NULL ORDER BY number LIMIT 64)"
+        )
+    };
+}
+
+/// Of an owner's tasks those that waited longest and are not over. No more are looked at than this, for those that have
+/// expired may be many.
+macro_rules! early {
+    ($owner:literal, $due:literal) => {
+        concat!(
+            "(SELECT early.place, early.attention FROM wanted CROSS JOIN LATERAL (SELECT state.place, \
+             state.attention, state.expires FROM @state AS state WHERE state.tool = wanted.tool \
+             AND state.owner_key = ",
+            $owner,
+            " AND ",
+            $due,
+            " ORDER BY state.attention, state.place LIMIT 16 + 2 * least($3, 100) + cardinality($4)) AS early WHERE ",
+            live!("early"),
+            " AND early.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4))))"
+        )
     };
 }
 
@@ -52,59 +141,75 @@ statements! { TaskStatements:
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
     /// Says the time, whether the task was added, whether its flow has one, and how many the owner had open.
-    create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8) = "WITH ", time!("$13"),
+    /// And what the owner's tasks kept, and what all did.
+    create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8) =
+        "WITH ", time!("$13"),
         ", same AS (SELECT place FROM @task WHERE owner_key = $2 AND flow = $4), \
         taken AS (SELECT coalesce(sum(open), 0)::bigint AS open FROM @open_count WHERE owner_key = $2), \
+        kept AS (SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM @kept_bytes WHERE owner_key = $2), \
+        total AS (SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM @kept_bytes \
+            WHERE owner_key = '00000000-0000-0000-0000-000000000000'), \
         added AS (INSERT INTO @task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention) \
-            SELECT $1, $2, $3, $4, $5, $6, time.now, $7, $8 FROM time, taken \
-            WHERE taken.open < $12 AND NOT EXISTS (SELECT FROM same) \
+            SELECT $1, $2, $3, $4, $5, $6, time.now, $7, $8 FROM time, taken, kept, total \
+            WHERE taken.open < $12 AND kept.bytes <= $16 - $15 AND total.bytes <= $17 - $15 \
+                AND NOT EXISTS (SELECT FROM same) \
             ON CONFLICT DO NOTHING RETURNING place, created, (pg_backend_pid() % 16)::smallint AS shard), \
         stated AS (INSERT INTO @state (place, version, stamp, shard, tool, updated, ttl, fence, due, run_again, \
-            progressed, lost_runs, open, last_entry, attention, expires) \
+            progressed, lost_runs, open, last_entry, attention, expires, owner_key, bytes, counted) \
             SELECT place, 0, $14, shard, $5, created, $9, 0, created, false, false, 0, '{}', \
-                CASE WHEN $11 IS NULL THEN 0 ELSE 1 END, created, least(created, 9223372036854775807 - $9) + $9 \
+                CASE WHEN $11 IS NULL THEN 0 ELSE 1 END, created, least(created, 9223372036854775807 - $9) + $9, \
+                $2, $15, $15 \
             FROM added), \
+        counted_bytes AS (INSERT INTO @kept_bytes AS sum (owner_key, shard, bytes) \
+            SELECT $2, shard, $15 FROM added UNION ALL SELECT '00000000-0000-0000-0000-000000000000', \
+                (pg_backend_pid() % 128)::smallint, $15 FROM added \
+            ON CONFLICT (owner_key, shard) DO UPDATE SET bytes = sum.bytes + excluded.bytes), \
         called AS (INSERT INTO @entry (task, number, bytes) SELECT place, 0, $10 FROM added \
             UNION ALL SELECT place, 1, $11 FROM added WHERE $11 IS NOT NULL), \
         counted AS (INSERT INTO @open_count AS count (owner_key, shard, open) SELECT $2, shard, 1 FROM added \
             ON CONFLICT (owner_key, shard) DO UPDATE SET open = count.open + 1), \
         told AS (INSERT INTO @change (task) SELECT $1 FROM added) \
-        SELECT time.now, EXISTS (SELECT FROM added), EXISTS (SELECT FROM same), taken.open FROM time, taken";
+        SELECT time.now, EXISTS (SELECT FROM added), EXISTS (SELECT FROM same), taken.open, kept.bytes, total.bytes \
+        FROM time, taken, kept, total";
 
     keep(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, INT4, INT8, INT8, INT8, INT8) = keep!();
+        INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8) = keep!();
     /// And notes that the task has changed.
     tell(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, INT4, INT8, INT8, INT8, INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $24 FROM kept";
+        INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID) = "WITH kept AS (", keep!(), " RETURNING place) INSERT INTO @change (task) SELECT $26 FROM kept";
     /// And adds entries, and closes questions.
     journal(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, INT4, INT8, INT8, INT8, INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
-        " INSERT INTO @change (task) SELECT $24 FROM kept";
+        INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY) = "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
+        " INSERT INTO @change (task) SELECT $26 FROM kept";
     /// And opens questions, and says something of the progress.
     record(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, INT4, INT8, INT8, INT8, INT8, UUID, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY, BYTEA) =
+        INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA_ARRAY, INT8, TEXT_ARRAY, TEXT_ARRAY, BYTEA_ARRAY,
+        BYTEA) =
         "WITH kept AS (", keep!(), " RETURNING place), ", add_entries!(),
         ", opened AS (INSERT INTO @question (task, key, body) \
-            SELECT $1, opened.key, opened.body FROM unnest($28, $29) AS opened (key, body) \
+            SELECT $1, opened.key, opened.body FROM unnest($32, $33) AS opened (key, body) \
             WHERE EXISTS (SELECT FROM kept)), \
-        said AS (INSERT INTO @shown (task, message) SELECT $1, $30 WHERE $30 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+        said AS (INSERT INTO @shown (task, message) SELECT $1, $34 WHERE $34 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET message = excluded.message) \
-        INSERT INTO @change (task) SELECT $24 FROM kept";
+        INSERT INTO @change (task) SELECT $26 FROM kept";
     /// The task has ended: what it holds is erased, and what came of it is kept.
     end(INT8, INT8, INT8, INT8, INT8, INT8, INT8, INT8, BOOL, BOOL, INT4, TEXT_ARRAY, TEXT, INT8, INT8, INT8, INT8,
-        INT8, INT4, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
+        INT8, INT4, INT8, INT8, INT8, INT8, INT8, INT8, UUID, UUID, INT2, BYTEA) = "WITH kept AS (", keep!(), " RETURNING place), \
         entries AS (DELETE FROM @entry WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
         questions AS (DELETE FROM @question WHERE task = $1 AND EXISTS (SELECT FROM kept)), \
         counted AS (UPDATE @open_count SET open = open - 1 \
-            WHERE owner_key = $25 AND shard = $26 AND EXISTS (SELECT FROM kept)), \
-        came AS (INSERT INTO @shown (task, result) SELECT $1, $27 WHERE $27 IS NOT NULL AND EXISTS (SELECT FROM kept) \
+            WHERE owner_key = $27 AND shard = $28 AND EXISTS (SELECT FROM kept)), ", count_bytes!(), ", \
+        came AS (INSERT INTO @shown (task, result) SELECT $1, $29 WHERE $29 IS NOT NULL AND EXISTS (SELECT FROM kept) \
             ON CONFLICT (task) DO UPDATE SET result = excluded.result) \
-        INSERT INTO @change (task) SELECT $24 FROM kept";
+        INSERT INTO @change (task) SELECT $26 FROM kept";
     /// The record stays as it is but for its version: of two that fold, or of one that is sent twice, one does.
-    compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH kept AS (UPDATE @state SET version = version + 1, stamp = $3 \
+    compact(INT8, INT8, INT8, INT8, BYTEA) = "WITH first AS MATERIALIZED (\
+            SELECT number, octet_length(bytes) AS length FROM @entry WHERE task = $1 AND number > 0 \
+            ORDER BY number LIMIT $4), \
+        last AS (SELECT max(number) AS number FROM first), \
+        kept AS (UPDATE @state SET version = version + 1, stamp = $3, bytes = bytes \
+                + coalesce((SELECT octet_length($5) - sum(length) FROM first)::bigint, 0) \
             WHERE place = $1 AND version = $2 RETURNING place), \
-        last AS (SELECT max(number) AS number FROM (SELECT number FROM @entry WHERE task = $1 AND number > 0 \
-            ORDER BY number LIMIT $4) AS first), \
         erased AS (DELETE FROM @entry WHERE task = $1 AND number > 0 AND number < (SELECT number FROM last) \
             AND EXISTS (SELECT FROM kept)), \
         put AS (UPDATE @entry SET bytes = $5 WHERE task = $1 AND number = (SELECT number FROM last) \
@@ -135,19 +240,55 @@ statements! { TaskStatements:
         ORDER BY run.number";
     used(INT8, TEXT_ARRAY) = "SELECT key FROM @question WHERE task = $1 AND key = ANY ($2)";
 
-    /// Locks what it gives, and leaves out what another instance has locked. Each tool has its end of the index.
-    due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS wanted (tool) \
-        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.tool = wanted.tool \
-            AND state.attention <= (SELECT now FROM time) \
-            AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
-            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4))) \
-            ORDER BY state.attention, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
-        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
-        ORDER BY state.attention, state.place LIMIT $3";
-    /// Of those on trial, and whether an instance makes room for one. By the latest reservation, which the index has at its
+    /// In turns over owners, each of which gets its part of what is wanted; says whose turn each task is. Locks what it
+    /// gives, and leaves out what another instance has locked. Behind that, the last owner that was looked at, and those
+    /// before whose live tasks there are too many that have expired: one row at least. A row that is locked is looked for
+    /// by its place: what `coalesce` hides would have PostgreSQL search an index of those that are due, which it takes for
+    /// empty where most tasks wait.
+    due(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
+        wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool) \
+            WHERE (SELECT state.attention FROM @state AS state WHERE state.tool = named.tool \
+                AND state.attention IS NOT NULL ORDER BY state.attention, state.place LIMIT 1) \
+                <= (SELECT now FROM time)), ", seen!(), ", \
+        judged AS MATERIALIZED (SELECT seen.owner_key, seen.number, EXISTS ",
+            early!("seen.owner_key", "state.attention <= (SELECT now FROM time)"), " AS is_ready \
+            FROM seen WHERE seen.owner_key <> ALL ($6)), \
+        ready AS MATERIALIZED (SELECT owner_key, row_number() OVER (ORDER BY number) AS number, \
+            count(*) OVER () AS total FROM judged WHERE is_ready), \
+        ends AS (SELECT (SELECT owner_key FROM seen ORDER BY number DESC LIMIT 1) AS last, \
+            (SELECT count(*) FROM seen) AS owners, \
+            ARRAY(SELECT judged.owner_key FROM judged WHERE NOT is_ready AND EXISTS (SELECT FROM wanted \
+                CROSS JOIN LATERAL (SELECT FROM @state AS state WHERE state.tool = wanted.tool \
+                    AND state.owner_key = judged.owner_key AND state.attention <= (SELECT now FROM time) \
+                    OFFSET 15 + 2 * least($3, 100) + cardinality($4) LIMIT 1) AS behind_many)) AS behind_expired) \
+        SELECT ", record!(), ", state.turn, state.turn_key, ends.last, ends.behind_expired, \
+        ends.owners FROM ends \
+        LEFT JOIN LATERAL (SELECT state.*, ready.number AS turn, ready.owner_key AS turn_key FROM ready \
+            CROSS JOIN LATERAL (SELECT state.* FROM (SELECT * FROM ",
+                early!("ready.owner_key", "state.attention <= (SELECT now FROM time)"), " AS found \
+                ORDER BY found.attention, found.place LIMIT 16 + 2 * least($3, 100)) AS candidate JOIN @state AS state ON state.place = candidate.place \
+                WHERE coalesce(state.attention, 9223372036854775807) <= (SELECT now FROM time) AND ", live!("state"), " \
+                ORDER BY candidate.attention, candidate.place \
+                LIMIT $3 / ready.total + CASE WHEN ready.number <= $3 % ready.total THEN 1 ELSE 0 END \
+                FOR UPDATE OF state SKIP LOCKED) AS state) AS state ON true \
+        LEFT JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task ON true \
+        ORDER BY state.turn, state.attention, state.place";
+    count_expired(UUID, INT8) = "WITH ", time!("$2"), " SELECT count(*) FROM @state \
+        WHERE owner_key = $1 AND expires <= (SELECT now FROM time)";
+    /// Tasks of these owners whose time is over, a few of each, and locks them.
+    expired_of(UUID_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS owner (key) \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \
+            AND state.expires <= (SELECT now FROM time) ORDER BY state.expires LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
+        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task";
+    /// Of those on trial; whether an instance makes room for one, and since when the first of the others is due. By the latest reservation, which the index has at its
     /// end: PostgreSQL takes a third of all tasks for reserved beyond now, and would look for one of them in the table.
     trials(TEXT_ARRAY, INT8, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT ", record!(), ", \
-        coalesce((SELECT max(other.reserved_until) FROM @state AS other) > (SELECT now FROM time), false) \
+        coalesce((SELECT max(other.reserved_until) FROM @state AS other) > (SELECT now FROM time), false), \
+        (SELECT min(early.attention) FROM unnest($1) AS wanted (tool) CROSS JOIN LATERAL (SELECT state.place, \
+            state.attention, state.expires FROM @state AS state WHERE state.tool = wanted.tool \
+            AND state.attention <= (SELECT now FROM time) ORDER BY state.attention, state.place \
+            LIMIT 64 + cardinality($4)) AS early \
+            WHERE ", live!("early"), " AND early.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($4)))) \
         FROM unnest($1) AS wanted (tool) \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.tool = wanted.tool \
             AND state.trial <= (SELECT now FROM time) \
@@ -156,18 +297,23 @@ statements! { TaskStatements:
             ORDER BY state.trial, state.place LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
         CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.place = state.place OFFSET 0) AS task \
         ORDER BY state.trial, state.place LIMIT $3";
-    /// Those on trial that are due already wait for something else than time.
-    next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT least(min(first.attention), min(later.trial)) \
-        - (SELECT now FROM time) FROM unnest($1) AS wanted (tool) \
-        LEFT JOIN LATERAL (SELECT attention FROM @state AS state WHERE state.tool = wanted.tool \
-            AND state.attention IS NOT NULL AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
-            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3))) \
-            ORDER BY state.attention LIMIT 1) AS first ON true \
-        LEFT JOIN LATERAL (SELECT trial FROM @state AS state WHERE state.tool = wanted.tool \
-            AND state.trial > (SELECT now FROM time) \
-            AND (state.expires IS NULL OR state.expires > (SELECT now FROM time)) \
-            AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3))) \
-            ORDER BY state.trial LIMIT 1) AS later ON true";
+    /// How soon a runner has to look again. Soon, if it could not look at all there is.
+    next(TEXT_ARRAY, INT8, UUID_ARRAY) = "WITH ", time!("$2"), " SELECT least(\
+            (SELECT min(coalesce(early.first, CASE WHEN early.looked_at = 64 + cardinality($3) \
+                THEN (SELECT now FROM time) + 100 END)) FROM unnest($1) AS wanted (tool) \
+                CROSS JOIN LATERAL (SELECT count(*) AS looked_at, min(state.attention) FILTER (WHERE ", live!("state"),
+                    " AND state.place <> ALL (ARRAY(SELECT place FROM @task WHERE id = ANY ($3)))) AS first \
+                    FROM (SELECT state.place, state.attention, state.expires FROM @state AS state \
+                        WHERE state.tool = wanted.tool AND state.attention IS NOT NULL \
+                        ORDER BY state.attention, state.place LIMIT 64 + cardinality($3)) AS state) AS early), ",
+            trial_later!("$3"), ") - (SELECT now FROM time)";
+    /// The same where some owners are left out.
+    next_of_owners(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
+        wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool)), ", seen!(), " SELECT least(\
+            (SELECT min((SELECT min(first.attention) FROM ", early!("seen.owner_key", "state.attention IS NOT NULL"),
+                " AS first)) FROM seen WHERE seen.owner_key <> ALL ($6)), \
+            CASE WHEN (SELECT count(*) FROM seen) = 64 THEN (SELECT now FROM time) + 100 END, ",
+            trial_later!("$4"), ") - (SELECT now FROM time)";
     /// Of tasks that are locked.
     keep_many(INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, BOOL_ARRAY, BOOL_ARRAY, INT4_ARRAY,
         TEXT_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8_ARRAY, INT8, UUID_ARRAY, INT4_ARRAY, INT8_ARRAY,
@@ -178,16 +324,25 @@ statements! { TaskStatements:
             open = CASE WHEN next.ended IS NULL THEN state.open ELSE '{}' END, ended_as = next.ended_as, \
             ended = next.ended, attention = next.attention, expires = next.expires, removable = next.removable, \
             counted_losses = next.counted_losses, alone_fence = next.alone_fence, \
-            reserved_until = next.reserved_until, set_aside = next.set_aside, trial = next.trial \
+            reserved_until = next.reserved_until, set_aside = next.set_aside, trial = next.trial, \
+            bytes = CASE WHEN next.ended IS NULL THEN state.bytes ELSE 1024 END, \
+            counted = CASE WHEN next.ended IS NULL THEN state.counted ELSE 1024 END, \
+            owner_key = CASE WHEN state.owner_key <> '00000000-0000-0000-0000-000000000000' THEN state.owner_key \
+                ELSE (SELECT task.owner_key FROM @task AS task WHERE task.place = state.place) END \
         FROM unnest($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $16, $17, $18, $19, $20) AS next (place, \
             updated, fence, leased_until, due, run_again, progressed, lost_runs, ended_as, ended, attention, expires, \
             removable, counted_losses, alone_fence, reserved_until, set_aside, trial) \
         WHERE state.place = next.place) \
         INSERT INTO @change (task) SELECT unnest($15)";
-    erase_many(INT8_ARRAY, UUID_ARRAY, INT2_ARRAY) = "WITH entries AS (DELETE FROM @entry WHERE task = ANY ($1)), \
+    erase_many(INT8_ARRAY, UUID_ARRAY, INT2_ARRAY, INT8_ARRAY) = "WITH entries AS (DELETE FROM @entry WHERE task = ANY ($1)), \
         questions AS (DELETE FROM @question WHERE task = ANY ($1)), \
-        ended AS (SELECT owner_key, shard, count(*) AS number FROM unnest($2, $3) AS task (owner_key, shard) \
-            GROUP BY owner_key, shard ORDER BY owner_key, shard) \
+        ended AS (SELECT owner_key, shard, count(*) AS number, sum(bytes)::bigint AS bytes \
+            FROM unnest($2, $3, $4) AS task (owner_key, shard, bytes) \
+            GROUP BY owner_key, shard ORDER BY owner_key, shard), \
+        counted_bytes AS (INSERT INTO @kept_bytes AS sum (owner_key, shard, bytes) \
+            SELECT owner_key, shard, bytes FROM ended UNION ALL SELECT '00000000-0000-0000-0000-000000000000', \
+                (pg_backend_pid() % 128)::smallint, sum(bytes)::bigint FROM ended \
+            ON CONFLICT (owner_key, shard) DO UPDATE SET bytes = sum.bytes + excluded.bytes) \
         UPDATE @open_count AS count SET open = count.open - ended.number FROM ended \
         WHERE count.owner_key = ended.owner_key AND count.shard = ended.shard";
     entries(INT8_ARRAY) = "SELECT task, bytes FROM @entry WHERE task = ANY ($1) ORDER BY task, number";
@@ -210,6 +365,9 @@ statements! { TaskStatements:
         (SELECT array_agg(body ORDER BY key) FROM @question WHERE task = state.place AND body IS NOT NULL) \
         FROM @task AS task JOIN @state AS state ON state.place = task.place \
         LEFT JOIN @shown AS shown ON shown.task = task.place WHERE task.id = $1";
+    records(UUID_ARRAY) = "SELECT ", record!(), " FROM unnest($1) AS wanted (id) \
+        CROSS JOIN LATERAL (SELECT * FROM @task AS task WHERE task.id = wanted.id OFFSET 0) AS task \
+        CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state";
     list(INT8, INT8) = "SELECT ", record!(), " FROM \
         (SELECT * FROM @task WHERE place > $1 ORDER BY place LIMIT $2) AS task \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state \

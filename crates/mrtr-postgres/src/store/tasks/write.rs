@@ -4,7 +4,7 @@
 //! between is in no other's way. Of writes that started from one version of a row, one succeeds; the others read again.
 
 use mrtr_state::Timestamp;
-use mrtr_tasks::store::{KeptQuestion, StoreError};
+use mrtr_tasks::store::{KeptQuestion, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
 use mrtr_tasks::{Owner, TaskId, TaskRecord};
 use tokio_postgres::types::ToSql;
 
@@ -30,6 +30,26 @@ pub(crate) enum Write<'a> {
     End { result: Option<&'a [u8]> },
     /// These entries in the place of the first so many. The record stays.
     Folded { first: usize, entries: &'a [u8] },
+}
+
+impl Write<'_> {
+    /// What a task keeps besides with it, or not any more.
+    fn added_bytes(&self, head: &Head) -> i64 {
+        let length = |bytes: &[u8]| limit(bytes.len());
+        let entries = |entries: &[&[u8]]| entries.iter().map(|entry| length(entry)).sum::<i64>();
+        match self {
+            Write::End { result } if head.record.ended.is_some() => {
+                TASK_BYTES.cast_signed() + result.map_or(0, length) - head.bytes
+            }
+            _ if head.record.ended.is_some() => TASK_BYTES.cast_signed() - head.bytes,
+            Write::Journal { entries: added, .. } => entries(added),
+            Write::Recorded { entries: added, opened, .. } => {
+                entries(added) + opened.iter().map(|question| length(&question.body)).sum::<i64>()
+            }
+            // Where entries are folded the statement knows, and nothing else adds any.
+            _ => 0,
+        }
+    }
 }
 
 impl Inner {
@@ -124,14 +144,19 @@ impl Inner {
             _ => 0,
         };
         let Head { place, version, last_entry, shard, .. } = *head;
-        let target = Target { place, version, stamp, last_entry: last_entry + added };
+        let added_bytes = write.added_bytes(head);
+        let uncounted = head.bytes + added_bytes - head.counted;
+        // A place that many write to: it is written when it is worth it.
+        let is_counted = head.record.ended.is_some() || uncounted.unsigned_abs() >= UNCOUNTED_BYTES;
+        let counted_bytes = if is_counted { uncounted } else { 0 };
+        let target = Target { place, version, stamp, last_entry: last_entry + added, added_bytes, counted_bytes };
+        let owner = Id::of_owner(&head.record.owner);
         let mut params = columns.params(&target);
         let written = match write {
             Write::Nothing => return Ok(true),
             Write::Silently => connection.execute(&sql.keep, &params).await?,
             _ if head.record.ended.is_some() => {
                 let result = if let Write::End { result } = write { *result } else { None };
-                let owner = Id::of_owner(&head.record.owner);
                 params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, &result]);
                 connection.execute(&sql.end, &params).await?
             }
@@ -140,13 +165,14 @@ impl Inner {
                 connection.execute(&sql.tell, &params).await?
             }
             Write::Journal { entries, closed } => {
-                params.extend([&id as &(dyn ToSql + Sync), entries, &last_entry, closed]);
+                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, entries, &last_entry, closed]);
                 connection.execute(&sql.journal, &params).await?
             }
             Write::Recorded { entries, closed, opened, message } => {
                 let keys: Vec<_> = opened.iter().map(|question| &*question.key).collect();
                 let bodies: Vec<_> = opened.iter().map(|question| &*question.body).collect();
-                params.extend([&id as &(dyn ToSql + Sync), entries, &last_entry, closed, &keys, &bodies, message]);
+                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, entries, &last_entry, closed]);
+                params.extend([&keys as &(dyn ToSql + Sync), &bodies, message]);
                 connection.execute(&sql.record, &params).await?
             }
             Write::Folded { first, entries } => {

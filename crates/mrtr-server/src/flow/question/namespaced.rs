@@ -1,7 +1,7 @@
 //! A question that an application defines.
 
 use mrtr_schema::namespaced::NamespacedInputRequest;
-use mrtr_schema::{Dialect, InputRequest, NamespacedInput, SchemaCheck};
+use mrtr_schema::{Dialect, InputRequest, Json, NamespacedInput, SchemaCheck};
 use serde_json::value::RawValue;
 
 use super::{QuestionKind, digest_of, sealed};
@@ -75,7 +75,11 @@ where
     fn read(&self, response: &RawValue, _: Dialect) -> Result<Answered<Self::Value>, String> {
         let check = SchemaCheck::of::<I::Response>().map_err(|error| error.to_string())?;
         check.check(response).map_err(|violations| violations.to_string())?;
-        serde_json::from_str(response.get()).map(Answered::Accepted).map_err(|error| error.to_string())
+        let read = serde_json::from_str(response.get()).or_else(|error| match Json::in_digits(response) {
+            Some(spelt) => serde_json::from_str(spelt.get()),
+            None => Err(error),
+        });
+        read.map(Answered::Accepted).map_err(|error| error.to_string())
     }
 
     fn wording(&self) -> u64 {

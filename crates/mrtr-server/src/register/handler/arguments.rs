@@ -1,6 +1,6 @@
 //! What a handler takes besides its flow: a type that is read from JSON and has a schema.
 
-use mrtr_schema::{JsonObject, ReadError};
+use mrtr_schema::{Json, JsonObject, ReadError};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -45,8 +45,15 @@ impl<A: DeserializeOwned + JsonSchema + Send + 'static> HandlerArguments for A {
 
     #[inline]
     fn read(arguments: &RawValue) -> Result<Self, String> {
-        serde_json::from_str(arguments.get()).map_err(|error| invalid_arguments::reason::<A>(arguments, error))
+        serde_json::from_str(arguments.get()).or_else(|error| read_in_digits(arguments, error))
     }
+}
+
+/// Reads arguments that serde refused, with `1.0` spelt as the integer that it is to their schema.
+#[cold]
+fn read_in_digits<A: DeserializeOwned>(arguments: &RawValue, error: serde_json::Error) -> Result<A, String> {
+    let Some(spelt) = Json::in_digits(arguments) else { return Err(invalid_arguments::reason::<A>(arguments, error)) };
+    serde_json::from_str(spelt.get()).map_err(|error| invalid_arguments::reason::<A>(&spelt, error))
 }
 
 /// The arguments of a handler that takes none. Whatever a caller sends is left alone.

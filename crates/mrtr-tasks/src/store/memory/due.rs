@@ -1,11 +1,13 @@
 //! Which tasks in memory a runner gets.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mrtr_state::Timestamp;
 
-use super::super::{Acquired, StoreError, TRIALS_AT_ONCE, Wanted};
-use super::tasks::Tasks;
+use super::super::turns::PAUSE_BEFORE_UNSEEN;
+use super::super::{Acquired, EXPIRED_PASSED_OVER, OWNERS_AT_ONCE, StoreError, TRIALS_AT_ONCE, Turn, Turns, Wanted};
+use super::tasks::{First, Tasks};
 use crate::TaskId;
 use crate::record::Event;
 
@@ -57,29 +59,95 @@ impl Tasks {
         Ok(set_aside)
     }
 
-    /// Takes tasks that are not on trial, those that waited longest first.
+    /// Takes tasks that are not on trial, in turns over their owners.
     pub(super) fn acquire_others(
         &mut self,
         wanted: &Wanted,
+        turns: &mut Turns,
         tools: &BTreeSet<&str>,
         now: Timestamp,
     ) -> Result<Acquired, StoreError> {
+        let tools = &self.tools_looked_at_by(now, tools);
+        let mut owners = self.owners_after(place_of(turns.after()), tools);
         let mut acquired = Acquired::default();
-        while acquired.tasks.len() < wanted.most {
-            let Some((_, place)) =
-                self.first_attention(tools, &wanted.running, now).filter(|(attention, _)| *attention <= now)
-            else {
-                break;
+        if wanted.most > 0 {
+            acquired.turn = owners.last().map(|owner| Turn(u128::from(*owner)));
+        }
+        while !owners.is_empty() && acquired.tasks.len() < wanted.most {
+            let mut others = Vec::new();
+            for owner in owners {
+                if acquired.tasks.len() >= wanted.most {
+                    break;
+                }
+                if self.acquire_of(owner, wanted, turns, tools, now, &mut acquired)? {
+                    others.push(owner);
+                    if acquired.tasks.len() >= wanted.most {
+                        acquired.turn = Some(Turn(u128::from(owner)));
+                    }
+                }
+            }
+            owners = others;
+        }
+        Ok(acquired)
+    }
+
+    /// Takes a task of this owner, if one is due and the owner may have it. Says whether it did.
+    fn acquire_of(
+        &mut self,
+        owner: u64,
+        wanted: &Wanted,
+        turns: &mut Turns,
+        tools: &BTreeSet<&str>,
+        now: Timestamp,
+        acquired: &mut Acquired,
+    ) -> Result<bool, StoreError> {
+        let Some(name) = self.owner_at(owner).filter(|name| turns.admits(name)).cloned() else { return Ok(false) };
+        loop {
+            let place = match self.first_of(owner, tools, &wanted.running, now) {
+                First::At(attention, place) if attention <= now => place,
+                First::At(..) | First::None => return Ok(false),
+                First::BehindExpired => {
+                    let expired = self.expired_of(&name, EXPIRED_PASSED_OVER, now);
+                    self.expire(&expired, now)?;
+                    acquired.next = Some(Duration::ZERO);
+                    return Ok(false);
+                }
             };
-            let id = self.change_at(place, |row| {
+            let (id, is_taken) = self.change_at(place, |row| {
                 row.apply(wanted.event(), now)?;
                 acquired.tasks.extend(row.record.leased_until.map(|_| row.acquired()));
                 acquired.set_aside.extend(row.record.set_aside.map(|_| row.record.id));
-                Ok(row.record.id)
+                Ok((row.record.id, row.record.leased_until.is_some()))
             })?;
             self.note(id);
+            if is_taken {
+                turns.take(&name);
+                return Ok(true);
+            }
         }
-        Ok(acquired)
+    }
+
+    /// When there may be more of those that are not on trial.
+    pub(super) fn next_of_owners(
+        &self,
+        wanted: &Wanted,
+        turns: &Turns,
+        tools: &BTreeSet<&str>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        if turns.refused().next().is_none() {
+            return self.first_attention(tools, &wanted.running, now);
+        }
+        let owners = self.owners_after(place_of(turns.after()), tools);
+        let admitted = owners.iter().filter(|owner| self.owner_at(**owner).is_some_and(|name| turns.admits(name)));
+        let next = admitted.filter_map(|owner| match self.first_of(*owner, tools, &wanted.running, now) {
+            First::At(attention, _) => Some(attention),
+            First::BehindExpired => Some(now),
+            First::None => None,
+        });
+        // Those who come later may have something, too.
+        let later = (owners.len() == OWNERS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
+        next.chain(later).min()
     }
 
     /// Takes this task, which is on trial.
@@ -97,11 +165,13 @@ impl Tasks {
         Ok(Acquired { tasks: vec![taken], ..Acquired::default() })
     }
 
-    /// When a runner has to look next: those on trial that are due already wait for something else than time.
-    pub(super) fn next_look(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Option<Timestamp> {
-        let trial =
-            self.on_trial(tools, running, now).into_iter().map(|(moment, _)| moment).find(|moment| *moment > now);
-        let others = self.first_attention(tools, running, now).map(|(attention, _)| attention);
-        trial.into_iter().chain(others).min()
+    /// When a runner has to look next at those on trial: what is due already waits for something else than time.
+    pub(super) fn next_trial(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> Option<Timestamp> {
+        self.on_trial(tools, running, now).into_iter().map(|(moment, _)| moment).find(|moment| *moment > now)
     }
+}
+
+/// The place of a turn among the owners, which are numbered from 1.
+fn place_of(turn: Option<Turn>) -> u64 {
+    turn.map_or(0, |Turn(turn)| u64::try_from(turn).unwrap_or(u64::MAX))
 }

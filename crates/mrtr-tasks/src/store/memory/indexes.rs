@@ -1,9 +1,12 @@
 //! By what tasks in memory are looked for: what waits is in the way of nothing else.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound;
 
 use mrtr_state::Timestamp;
 
+use super::super::OWNERS_AT_ONCE;
+use super::row::Row;
 use crate::{Owner, TaskRecord};
 
 /// Tasks are named by their places.
@@ -17,9 +20,15 @@ pub(super) struct Indexes {
     attention: ByTool,
     /// By tool, those on trial that a runner has to look at, and when.
     trial: ByTool,
+    /// By tool and owner, those that a runner has to look at, and when.
+    turns: HashMap<String, BTreeMap<u64, BTreeSet<(Timestamp, u64)>>>,
     /// Those for whose runs an instance makes room, by until when.
     reserved: BTreeSet<(Timestamp, u64)>,
     owners: HashMap<Owner, OwnerTasks>,
+    /// Owners in the order of their turns.
+    by_turn: BTreeMap<u64, Owner>,
+    /// What all tasks keep.
+    bytes: u64,
 }
 
 /// Tasks by their tool and a moment.
@@ -48,15 +57,52 @@ impl ByTool {
 
 #[derive(Default)]
 struct OwnerTasks {
+    turn: u64,
     places: BTreeSet<u64>,
     /// How many have not ended.
     open: usize,
+    /// Those that have not ended, by the end of their time.
+    expiry: BTreeSet<(Timestamp, u64)>,
+    /// What they keep.
+    bytes: u64,
 }
 
 impl Indexes {
     /// How many tasks of an owner have not ended.
     pub(super) fn open(&self, owner: &Owner) -> usize {
         self.owners.get(owner).map_or(0, |tasks| tasks.open)
+    }
+
+    /// What the tasks of an owner keep, and what all do.
+    pub(super) fn bytes(&self, owner: &Owner) -> (u64, u64) {
+        (self.owners.get(owner).map_or(0, |tasks| tasks.bytes), self.bytes)
+    }
+
+    /// The tasks of an owner whose time is over, though that was not noticed.
+    pub(super) fn expired_of(&self, owner: &Owner, most: usize, now: Timestamp) -> Vec<u64> {
+        self.owners.get(owner).map_or_else(Vec::new, |tasks| until(&tasks.expiry, most, now))
+    }
+
+    /// Owners from the one behind this turn on, and then those before it: those who have tasks of these tools that a
+    /// runner has to look at.
+    pub(super) fn owners_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
+        let turns: Vec<_> = tools.iter().filter_map(|tool| self.turns.get(*tool)).collect();
+        let next = |after: u64| {
+            let behind = (Bound::Excluded(after), Bound::Unbounded);
+            turns.iter().filter_map(|owners| owners.range(behind).next().map(|(owner, _)| *owner)).min()
+        };
+        let ahead = std::iter::successors(next(turn), |last| next(*last));
+        let behind = std::iter::successors(next(0), |last| next(*last)).take_while(|owner| *owner <= turn);
+        ahead.chain(behind).take(OWNERS_AT_ONCE).collect()
+    }
+
+    pub(super) fn owner_at(&self, turn: u64) -> Option<&Owner> {
+        self.by_turn.get(&turn)
+    }
+
+    /// The tasks of a tool and an owner that a runner has to look at, the earliest first.
+    pub(super) fn of_turn(&self, tool: &str, turn: u64) -> impl Iterator<Item = (Timestamp, u64)> {
+        self.turns.get(tool).and_then(|owners| owners.get(&turn)).into_iter().flatten().copied()
     }
 
     pub(super) fn of_owner(&self, owner: &Owner, first: u64) -> impl Iterator<Item = u64> {
@@ -78,33 +124,65 @@ impl Indexes {
         self.reserved.last().is_some_and(|(until, _)| *until > now)
     }
 
-    pub(super) fn insert(&mut self, place: u64, record: &TaskRecord) {
+    pub(super) fn insert(&mut self, place: u64, row: &Row) {
+        let record = &row.record;
         self.attention.insert(&record.tool, record.attention(), place);
         self.trial.insert(&record.tool, record.trial(), place);
         self.reserved.extend(record.reserved_until.map(|moment| (moment, place)));
         self.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
         self.removal.extend(record.removable().map(|moment| (moment, place)));
+        self.bytes += row.bytes();
         let tasks = match self.owners.get_mut(&record.owner) {
             Some(tasks) => tasks,
-            None => self.owners.entry(record.owner.clone()).or_default(),
+            None => {
+                let turn = self.by_turn.last_key_value().map_or(1, |(last, _)| last + 1);
+                self.by_turn.insert(turn, record.owner.clone());
+                let tasks = OwnerTasks { turn, ..OwnerTasks::default() };
+                self.owners.entry(record.owner.clone()).or_insert(tasks)
+            }
         };
         tasks.places.insert(place);
         tasks.open += usize::from(record.ended.is_none());
+        tasks.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
+        tasks.bytes += row.bytes();
+        if let Some(attention) = record.attention() {
+            let owners = match self.turns.get_mut(&record.tool) {
+                Some(owners) => owners,
+                None => self.turns.entry(record.tool.clone()).or_default(),
+            };
+            owners.entry(tasks.turn).or_default().insert((attention, place));
+        }
     }
 
-    /// Takes a task out as it was inserted. What it leaves empty goes with it.
-    pub(super) fn remove(&mut self, place: u64, record: &TaskRecord) {
+    /// Takes a task out as it was inserted. What stands for its owner stays until [`forget`](Self::forget).
+    pub(super) fn remove(&mut self, place: u64, row: &Row) {
+        let record = &row.record;
         self.attention.remove(&record.tool, record.attention(), place);
         self.trial.remove(&record.tool, record.trial(), place);
         record.reserved_until.map(|moment| self.reserved.remove(&(moment, place)));
         end_of_time(record).map(|moment| self.expiry.remove(&(moment, place)));
         record.removable().map(|moment| self.removal.remove(&(moment, place)));
-        if let Some(tasks) = self.owners.get_mut(&record.owner) {
-            tasks.places.remove(&place);
-            tasks.open -= usize::from(record.ended.is_none());
-            if tasks.places.is_empty() {
-                self.owners.remove(&record.owner);
+        self.bytes -= row.bytes();
+        let Some(tasks) = self.owners.get_mut(&record.owner) else { return };
+        tasks.places.remove(&place);
+        tasks.open -= usize::from(record.ended.is_none());
+        end_of_time(record).map(|moment| tasks.expiry.remove(&(moment, place)));
+        tasks.bytes -= row.bytes();
+        if let (Some(attention), Some(owners)) = (record.attention(), self.turns.get_mut(&record.tool))
+            && let Some(places) = owners.get_mut(&tasks.turn)
+        {
+            places.remove(&(attention, place));
+            if places.is_empty() {
+                owners.remove(&tasks.turn);
             }
+        }
+    }
+
+    /// Forgets an owner that has no task any more.
+    pub(super) fn forget(&mut self, owner: &Owner) {
+        if let Some(tasks) = self.owners.get(owner).filter(|tasks| tasks.places.is_empty()) {
+            self.by_turn.remove(&tasks.turn);
+            self.owners.remove(owner);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use mrtr_state::Timestamp;
 
-use super::super::{AcquiredTask, Answer, KeptQuestion, NewTask, Recorded, StoreError};
+use super::super::{AcquiredTask, Answer, KeptQuestion, NewTask, Recorded, StoreError, TASK_BYTES};
 use crate::record::{Change, Event, Refusal};
 use crate::{Owner, TaskRecord};
 
@@ -14,13 +14,27 @@ pub(super) struct Row {
     entries: Vec<Vec<u8>>,
     /// In the order in which they were opened; without a body once it is not open any more.
     questions: Vec<(String, Option<Vec<u8>>)>,
+    /// What it keeps of all of these, as [`TASK_BYTES`] says.
+    held: u64,
 }
 
 impl Row {
     pub(super) fn new(task: NewTask) -> Self {
         let NewTask { record, call, entries } = task;
+        let held = length(&call) + entries.as_deref().map_or(0, length);
         let entries = entries.into_iter().collect();
-        Self { record, message: None, result: None, call, entries, questions: Vec::new() }
+        Self { record, message: None, result: None, call, entries, questions: Vec::new(), held }
+    }
+
+    /// What it keeps.
+    pub(super) fn bytes(&self) -> u64 {
+        TASK_BYTES + self.held
+    }
+
+    /// Keeps what came of it.
+    pub(super) fn add_result(&mut self, result: Vec<u8>) {
+        self.held += length(&result);
+        self.result = Some(result);
     }
 
     pub(super) fn check_owner(&self, owner: Option<&Owner>) -> Result<(), StoreError> {
@@ -30,7 +44,7 @@ impl Row {
     pub(super) fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
         self.record.apply(event, now)?;
         if self.record.ended.is_some() {
-            (self.call, self.entries, self.questions) = Default::default();
+            (self.call, self.entries, self.questions, self.held) = Default::default();
         }
         Ok(())
     }
@@ -48,6 +62,8 @@ impl Row {
         self.refuse_used_keys(&keys)?;
         self.record = record;
         self.close(&retired);
+        self.held += opened.iter().map(|question| length(&question.body)).sum::<u64>();
+        self.held += entries.as_deref().map_or(0, length);
         self.questions.extend(opened.into_iter().map(|question| (question.key, Some(question.body))));
         self.entries.extend(entries);
         self.message = message.or(self.message.take());
@@ -57,7 +73,9 @@ impl Row {
     pub(super) fn compact(&mut self, first: usize, entries: Vec<u8>) {
         let first = first.min(self.entries.len());
         if first > 0 {
-            self.entries.splice(..first, [entries]);
+            self.held += length(&entries);
+            let folded = self.entries.splice(..first, [entries]);
+            self.held -= folded.map(|entry| length(&entry)).sum::<u64>();
         }
     }
 
@@ -72,6 +90,7 @@ impl Row {
         }
         let (keys, entries): (Vec<_>, Vec<_>) = accepted.into_iter().map(|answer| (answer.key, answer.entry)).unzip();
         self.apply(Event::Answer { keys: &keys }, now)?;
+        self.held += entries.iter().map(|entry| length(entry)).sum::<u64>();
         self.entries.extend(entries);
         self.close(&keys);
         Ok(keys)
@@ -86,6 +105,7 @@ impl Row {
         if is_open && let Some(place) = self.questions.iter().position(|(known, _)| known == key) {
             self.record = record;
             self.questions[place].1 = None;
+            self.held += length(&again.body);
             self.questions.insert(place, (again.key, Some(again.body)));
         }
         Ok(is_open)
@@ -117,4 +137,8 @@ impl Row {
         let closed = self.questions.iter_mut().filter(|(key, _)| keys.contains(key));
         closed.for_each(|(_, body)| *body = None);
     }
+}
+
+fn length(bytes: &[u8]) -> u64 {
+    bytes.len() as u64
 }

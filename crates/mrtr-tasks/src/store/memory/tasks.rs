@@ -5,10 +5,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use mrtr_state::Timestamp;
 
 use super::super::clock_watch::ClockWatch;
-use super::super::{Changed, Changes, Cursor, FlowKey, StoreError};
+use super::super::turns::PAUSE_BEFORE_UNSEEN;
+use super::super::{Changed, Changes, Cursor, EXPIRED_PASSED_OVER, FlowKey, StoreError};
 use super::indexes::{Indexes, until};
 use super::row::Row;
+use crate::record::Event;
 use crate::{Owner, TaskId, TaskRecord};
+
+/// The task that a runner has to look at first.
+pub(super) enum First {
+    /// When, and where it is.
+    At(Timestamp, u64),
+    /// So many have expired before it that it was not reached.
+    BehindExpired,
+    None,
+}
 
 #[derive(Default)]
 pub(super) struct Tasks {
@@ -46,12 +57,17 @@ impl Tasks {
         self.indexes.open(owner)
     }
 
+    /// How many of those are open: their time is not over.
+    pub(super) fn open_at(&self, owner: &Owner, now: Timestamp) -> usize {
+        self.indexes.open(owner) - self.indexes.expired_of(owner, usize::MAX, now).len()
+    }
+
     /// Adds a task. Its place is the number of the change that this is, so it is never given twice.
     pub(super) fn add(&mut self, row: Row) {
         let place = self.note(row.record.id);
         self.places.insert(row.record.id, place);
         self.flows.insert((row.record.owner.clone(), row.record.flow), place);
-        self.indexes.insert(place, &row.record);
+        self.indexes.insert(place, &row);
         self.by_place.insert(place, row);
     }
 
@@ -70,9 +86,9 @@ impl Tasks {
         change: impl FnOnce(&mut Row) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let row = self.by_place.get_mut(&place).ok_or(StoreError::NotFound)?;
-        self.indexes.remove(place, &row.record);
+        self.indexes.remove(place, row);
         let changed = change(row);
-        self.indexes.insert(place, &row.record);
+        self.indexes.insert(place, row);
         changed
     }
 
@@ -87,22 +103,86 @@ impl Tasks {
     }
 
     pub(super) fn remove(&mut self, place: u64) {
-        if let Some(Row { record, .. }) = self.by_place.remove(&place) {
-            self.indexes.remove(place, &record);
+        if let Some(row) = self.by_place.remove(&place) {
+            self.indexes.remove(place, &row);
+            let record = row.record;
+            self.indexes.forget(&record.owner);
             self.places.remove(&record.id);
             self.flows.remove(&(record.owner, record.flow));
         }
     }
 
-    /// The task of these tools that has waited longest for a runner, unless its time is over or the runner has it.
+    /// What the tasks of an owner keep, and what all do.
+    pub(super) fn bytes(&self, owner: &Owner) -> (u64, u64) {
+        self.indexes.bytes(owner)
+    }
+
+    /// When a runner has to look at the first task of these tools, unless its time is over or the runner has it. Soon, if
+    /// too many have expired before it.
     pub(super) fn first_attention(
         &self,
         tools: &BTreeSet<&str>,
         running: &[TaskId],
         now: Timestamp,
-    ) -> Option<(Timestamp, u64)> {
-        let first = |tool: &&str| self.indexes.of_tool(tool).find(|(_, place)| self.is_free(*place, running, now));
+    ) -> Option<Timestamp> {
+        let looked_at = EXPIRED_PASSED_OVER + running.len();
+        let first = |tool: &&str| {
+            let mut passed = 0;
+            let mut looks = self.indexes.of_tool(tool).inspect(|_| passed += 1).take(looked_at);
+            let found = looks.find(|(_, place)| self.is_free(*place, running, now)).map(|(attention, _)| attention);
+            found.or_else(|| (passed == looked_at).then(|| now + PAUSE_BEFORE_UNSEEN))
+        };
         tools.iter().filter_map(first).min()
+    }
+
+    /// Those of these tools that have a task at which a runner has to look by now.
+    pub(super) fn tools_looked_at_by<'t>(&self, now: Timestamp, tools: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
+        let first = |tool: &str| self.indexes.of_tool(tool).next();
+        tools.iter().copied().filter(|tool| first(tool).is_some_and(|(attention, _)| attention <= now)).collect()
+    }
+
+    /// Owners in the order of their turns.
+    pub(super) fn owners_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
+        self.indexes.owners_after(turn, tools)
+    }
+
+    pub(super) fn owner_at(&self, turn: u64) -> Option<&Owner> {
+        self.indexes.owner_at(turn)
+    }
+
+    /// The task of an owner that a runner has to look at first.
+    pub(super) fn first_of(&self, turn: u64, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> First {
+        let looked_at = EXPIRED_PASSED_OVER + running.len();
+        let (mut first, mut is_blocked) = (None, false);
+        for tool in tools {
+            let mut passed = 0;
+            let mut looks = self.indexes.of_turn(tool, turn).inspect(|_| passed += 1).take(looked_at);
+            let found = looks.find(|(_, place)| self.is_free(*place, running, now));
+            is_blocked |= found.is_none() && passed == looked_at;
+            first = first.into_iter().chain(found).min();
+        }
+        match first {
+            Some((attention, place)) => First::At(attention, place),
+            None if is_blocked => First::BehindExpired,
+            None => First::None,
+        }
+    }
+
+    /// The tasks of an owner whose time is over, though that was not noticed.
+    pub(super) fn expired_of(&self, owner: &Owner, most: usize, now: Timestamp) -> Vec<u64> {
+        self.indexes.expired_of(owner, most, now)
+    }
+
+    /// Ends tasks whose time is over.
+    pub(super) fn expire(&mut self, places: &[u64], now: Timestamp) -> Result<(), StoreError> {
+        for &place in places {
+            let id = self.change_at(place, |row| {
+                row.apply(Event::Expire, now)?;
+                Ok(row.record.id)
+            })?;
+            self.note(id);
+        }
+        Ok(())
     }
 
     /// Tasks of these tools on trial, those that a runner has to look at first before the others.

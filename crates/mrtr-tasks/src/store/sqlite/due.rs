@@ -1,16 +1,74 @@
 //! Work across tasks: those whose runs are due, whose time is over, and which are not kept any longer.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use mrtr_state::Timestamp;
 use rusqlite::{Params, Row};
 
-use super::super::{Acquired, AcquiredTask, Choice, KeptQuestion, Swept, TRIALS_AT_ONCE, Wanted};
+use super::super::turns::PAUSE_BEFORE_UNSEEN;
+use super::super::{
+    Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, OWNERS_AT_ONCE, Swept, TRIALS_AT_ONCE, Turn,
+    Turns, Wanted,
+};
 use super::head::{Head, millis, moment};
 use super::statements as sql;
 use super::tables::{Failure, Tables};
-use crate::TaskId;
 use crate::record::Event;
+use crate::{Owner, TaskId};
+
+/// What a runner gets of tasks that are not on trial.
+struct Claim<'a> {
+    wanted: &'a Wanted,
+    /// Where the tasks are that run in its instance.
+    running: &'a [i64],
+    now: Timestamp,
+    turns: &'a mut Turns,
+    acquired: &'a mut Acquired,
+}
+
+/// A task that a runner has to look at.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Look {
+    attention: Timestamp,
+    place: i64,
+    expires: Option<Timestamp>,
+}
+
+/// The task that a runner has to look at first.
+enum First {
+    At(Look),
+    /// So many have expired before it that it was not reached.
+    BehindExpired,
+    None,
+}
+
+impl First {
+    fn among(
+        looks: impl Iterator<Item = rusqlite::Result<Look>>,
+        running: &[i64],
+        now: Timestamp,
+    ) -> rusqlite::Result<Self> {
+        let mut passed = 0;
+        for look in looks {
+            let look = look?;
+            if look.expires.is_none_or(|expires| expires > now) && !running.contains(&look.place) {
+                return Ok(Self::At(look));
+            }
+            passed += 1;
+        }
+        Ok(if passed >= passed_over(running) { Self::BehindExpired } else { Self::None })
+    }
+
+    fn earlier(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::At(one), Self::At(other)) => Self::At(one.min(other)),
+            (Self::At(look), _) | (_, Self::At(look)) => Self::At(look),
+            (Self::BehindExpired, _) | (_, Self::BehindExpired) => Self::BehindExpired,
+            (Self::None, Self::None) => Self::None,
+        }
+    }
+}
 
 impl Tables<'_> {
     pub(super) fn acquire(&mut self, wanted: &Wanted) -> Result<Acquired, Failure> {
@@ -19,12 +77,17 @@ impl Tables<'_> {
         let mut acquired = Acquired::default();
         self.bound_waits(wanted, &tools, now)?;
         let trial = self.first_trial(wanted, &tools, now, &mut acquired.set_aside)?;
-        let others = self.first_due(wanted, &tools, now)?;
+        let running = self.places_of(&wanted.running)?;
+        let others = self.first_attention(&tools, &running, now)?.filter(|attention| *attention <= now);
         let is_reserved = !self.places(sql::RESERVED, [millis(now)])?.is_empty();
         let due = trial.as_ref().and_then(|head| head.record.due);
         let choice = wanted.choose(due, others, is_reserved, now);
+        let mut turns = wanted.turns.clone();
         match (choice, trial) {
-            (Choice::Others, _) => self.acquire_others(wanted, &tools, now, &mut acquired)?,
+            (Choice::Others, _) => {
+                let mut claim = Claim { wanted, running: &running, now, turns: &mut turns, acquired: &mut acquired };
+                self.acquire_others(&mut claim, &tools)?;
+            }
             (Choice::Trial, Some(mut head)) => {
                 head.record.apply(wanted.trial_event(), now)?;
                 self.keep(&head)?;
@@ -37,7 +100,10 @@ impl Tables<'_> {
             _ => {}
         }
         acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
-        acquired.next = self.next(&tools, &wanted.running, now)?.map(|next| next.since(now));
+        let next = self.next_of_owners(&turns, &tools, &running, now)?.into_iter();
+        let next = next.chain(self.next_trial(&tools, &wanted.running, now)?).min().map(|next| next.since(now));
+        acquired.next = acquired.next.into_iter().chain(next).min();
+        acquired.turn = acquired.turn.or(wanted.turns.after());
         Ok(acquired)
     }
 
@@ -58,32 +124,181 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Takes tasks that are not on trial, those that waited longest first.
-    fn acquire_others(
-        &mut self,
-        wanted: &Wanted,
-        tools: &BTreeSet<&str>,
-        now: Timestamp,
-        acquired: &mut Acquired,
-    ) -> Result<(), Failure> {
-        // More than once only if some that were due are put off by that, or on trial: those are not among these any more.
-        while acquired.tasks.len() < wanted.most {
-            let due = self.due(sql::DUE, tools, &wanted.running, wanted.most - acquired.tasks.len(), now)?;
-            if due.is_empty() {
-                break;
-            }
-            for (_, place) in due {
-                let mut head = self.head_at(place)?;
-                head.record.apply(wanted.event(), now)?;
-                let is_taken = head.record.leased_until.is_some();
-                self.keep(&head)?;
-                acquired.set_aside.extend(head.record.set_aside.map(|_| head.record.id));
-                if is_taken {
-                    acquired.tasks.push(self.acquired(head)?);
+    /// Takes tasks that are not on trial, in turns over their owners.
+    fn acquire_others(&mut self, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<(), Failure> {
+        let (most, now) = (claim.wanted.most, claim.now);
+        let mut due_tools = BTreeSet::new();
+        for &tool in tools {
+            let first = self.rows(sql::FIRST, (tool, 1), look)?;
+            due_tools.extend(first.first().filter(|look| look.attention <= now).map(|_| tool));
+        }
+        let mut owners = self.owners_after(place_of(claim.turns.after()), &due_tools)?;
+        if most > 0 {
+            claim.acquired.turn = owners.last().map(|owner| turn_of(*owner));
+        }
+        while !owners.is_empty() && claim.acquired.tasks.len() < most {
+            let mut others = Vec::new();
+            for owner in owners {
+                if claim.acquired.tasks.len() >= most {
+                    break;
+                }
+                if self.acquire_of(owner, claim, &due_tools)? {
+                    others.push(owner);
+                    if claim.acquired.tasks.len() >= most {
+                        claim.acquired.turn = Some(turn_of(owner));
+                    }
                 }
             }
+            owners = others;
         }
         Ok(())
+    }
+
+    /// Takes a task of this owner, if one is due and the owner may have it. Says whether it did.
+    fn acquire_of(&mut self, owner: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
+        let name = self.owner_name(owner)?;
+        if !claim.turns.admits(&name) {
+            return Ok(false);
+        }
+        loop {
+            let place = match self.first_of(owner, tools, claim.running, claim.now)? {
+                First::At(look) if look.attention <= claim.now => look.place,
+                First::At(_) | First::None => return Ok(false),
+                First::BehindExpired => {
+                    self.expire_of_owner(owner, EXPIRED_PASSED_OVER)?;
+                    claim.acquired.next = Some(Duration::ZERO);
+                    return Ok(false);
+                }
+            };
+            let mut head = self.head_at(place)?;
+            head.record.apply(claim.wanted.event(), claim.now)?;
+            self.keep(&head)?;
+            claim.acquired.set_aside.extend(head.record.set_aside.map(|_| head.record.id));
+            // Others are put off by that, or on trial: those are not among these any more.
+            if head.record.leased_until.is_some() {
+                claim.acquired.tasks.push(self.acquired(head)?);
+                claim.turns.take(&name);
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The owners that have tasks of these tools which a runner has to look at: from the one behind this turn on, and then
+    /// those before it.
+    fn owners_after(&self, turn: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Vec<i64>> {
+        let mut owners = Vec::new();
+        let mut last = turn;
+        while let Some(owner) = self.next_owner(last, tools)?.filter(|_| owners.len() < OWNERS_AT_ONCE) {
+            owners.push(owner);
+            last = owner;
+        }
+        last = 0;
+        while let Some(owner) = self.next_owner(last, tools)?.filter(|owner| *owner <= turn)
+            && owners.len() < OWNERS_AT_ONCE
+        {
+            owners.push(owner);
+            last = owner;
+        }
+        Ok(owners)
+    }
+
+    fn next_owner(&self, after: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Option<i64>> {
+        let mut next: Option<i64> = None;
+        for tool in tools {
+            next = next.into_iter().chain(self.places(sql::NEXT_OWNER, (tool, after))?).min();
+        }
+        Ok(next)
+    }
+
+    fn owner_name(&self, owner: i64) -> rusqlite::Result<Owner> {
+        let name: String = self.connection.prepare_cached(sql::OWNER_NAME)?.query_row([owner], |row| row.get(0))?;
+        Ok(Owner::from_kept(name))
+    }
+
+    /// The task of an owner that a runner has to look at first.
+    fn first_of(&self, owner: i64, tools: &BTreeSet<&str>, running: &[i64], now: Timestamp) -> rusqlite::Result<First> {
+        let mut first = First::None;
+        for tool in tools {
+            let mut statement = self.connection.prepare_cached(sql::FIRST_OF_OWNER)?;
+            let looks = statement.query_map((tool, owner, passed_over(running)), look)?;
+            first = first.earlier(First::among(looks, running, now)?);
+        }
+        Ok(first)
+    }
+
+    /// When a runner has to look at the first task of these tools. Soon, if too many have expired before it.
+    fn first_attention(
+        &self,
+        tools: &BTreeSet<&str>,
+        running: &[i64],
+        now: Timestamp,
+    ) -> rusqlite::Result<Option<Timestamp>> {
+        let mut first: Option<Timestamp> = None;
+        for tool in tools {
+            let mut statement = self.connection.prepare_cached(sql::FIRST)?;
+            let looks = statement.query_map((tool, passed_over(running)), look)?;
+            let of_tool = match First::among(looks, running, now)? {
+                First::At(look) => Some(look.attention),
+                First::BehindExpired => Some(now + PAUSE_BEFORE_UNSEEN),
+                First::None => None,
+            };
+            first = first.into_iter().chain(of_tool).min();
+        }
+        Ok(first)
+    }
+
+    /// When there may be more of those that are not on trial.
+    fn next_of_owners(
+        &self,
+        turns: &Turns,
+        tools: &BTreeSet<&str>,
+        running: &[i64],
+        now: Timestamp,
+    ) -> rusqlite::Result<Option<Timestamp>> {
+        if turns.refused().next().is_none() {
+            return self.first_attention(tools, running, now);
+        }
+        let owners = self.owners_after(place_of(turns.after()), tools)?;
+        // Those who come later may have something, too.
+        let mut next = (owners.len() == OWNERS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
+        for owner in owners {
+            if !turns.admits(&self.owner_name(owner)?) {
+                continue;
+            }
+            let of_owner = match self.first_of(owner, tools, running, now)? {
+                First::At(look) => Some(look.attention),
+                First::BehindExpired => Some(now),
+                First::None => None,
+            };
+            next = next.into_iter().chain(of_owner).min();
+        }
+        Ok(next)
+    }
+
+    /// Ends tasks of an owner whose time is over, at most so many, and says how many.
+    pub(super) fn expire_of_owner(&mut self, owner: i64, most: usize) -> Result<usize, Failure> {
+        let now = self.clock.now();
+        let most = limit(most.min(EXPIRED_PASSED_OVER));
+        let expired = self.places(sql::EXPIRED_OF_OWNER, (owner, millis(now), most))?;
+        self.expire(&expired, now)?;
+        Ok(expired.len())
+    }
+
+    fn expire(&mut self, places: &[i64], now: Timestamp) -> Result<(), Failure> {
+        for &place in places {
+            let mut head = self.head_at(place)?;
+            head.record.apply(Event::Expire, now)?;
+            self.keep(&head)?;
+        }
+        Ok(())
+    }
+
+    fn places_of(&self, ids: &[TaskId]) -> rusqlite::Result<Vec<i64>> {
+        let mut places = Vec::new();
+        for id in ids {
+            places.extend(self.places(sql::PLACE, [id.as_bytes()])?);
+        }
+        Ok(places)
     }
 
     /// The task on trial that waited longest. Runs on trial that were lost are counted first: their tasks are put off or
@@ -96,7 +311,7 @@ impl Tables<'_> {
         set_aside: &mut Vec<TaskId>,
     ) -> Result<Option<Head>, Failure> {
         let mut first: Option<Head> = None;
-        for (_, place) in self.due(sql::TRIALS, tools, &wanted.running, TRIALS_AT_ONCE, now)? {
+        for (_, place) in self.due_trials(tools, &wanted.running, TRIALS_AT_ONCE, now)? {
             let mut head = self.head_at(place)?;
             if head.record.leased_until.is_some() {
                 head.record.apply(Event::Lapse, now)?;
@@ -126,11 +341,7 @@ impl Tables<'_> {
     pub(super) fn sweep(&mut self, most: usize) -> Result<Swept, Failure> {
         let now = self.clock.now();
         let expired = self.places(sql::EXPIRED, (millis(now), limit(most)))?;
-        for &place in &expired {
-            let mut head = self.head_at(place)?;
-            head.record.apply(Event::Expire, now)?;
-            self.keep(&head)?;
-        }
+        self.expire(&expired, now)?;
         let removable = self.rows(sql::REMOVABLE, (millis(now), limit(most)), |row| Ok((row.get(0)?, row.get(1)?)))?;
         for &(place, owner) in &removable {
             self.remove(place, owner)?;
@@ -138,11 +349,9 @@ impl Tables<'_> {
         Ok(Swept { expired: expired.len(), removed: removable.len() })
     }
 
-    /// Tasks that are due by one of two statements and that the runner does not have, with since when, those that waited
-    /// longest first.
-    fn due(
+    /// Tasks on trial that are due and that the runner does not have, with since when, those that waited longest first.
+    fn due_trials(
         &self,
-        sql: &str,
         tools: &BTreeSet<&str>,
         running: &[TaskId],
         most: usize,
@@ -152,7 +361,7 @@ impl Tables<'_> {
         for tool in tools {
             // So many more as may be left out.
             let of_tool = (tool, millis(now), limit(most.saturating_add(running.len())));
-            let found = self.rows(sql, of_tool, |row| Ok((row.get(0)?, row.get(1)?, id(row, 2)?)))?;
+            let found = self.rows(sql::TRIALS, of_tool, |row| Ok((row.get(0)?, row.get(1)?, id(row, 2)?)))?;
             due.extend(found.iter().filter(|found| !running.contains(&found.2)).map(|found| (found.0, found.1)));
         }
         due.sort_unstable();
@@ -160,25 +369,19 @@ impl Tables<'_> {
         Ok(due)
     }
 
-    fn first_due(
+    /// When a runner has to look at the next of those on trial: what is due already waits for something else than time.
+    fn next_trial(
         &self,
-        wanted: &Wanted,
         tools: &BTreeSet<&str>,
+        running: &[TaskId],
         now: Timestamp,
     ) -> rusqlite::Result<Option<Timestamp>> {
-        Ok(self.due(sql::DUE, tools, &wanted.running, 1, now)?.first().map(|(attention, _)| moment(*attention)))
-    }
-
-    fn next(&self, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> rusqlite::Result<Option<Timestamp>> {
         let mut next: Option<i64> = None;
         for tool in tools {
-            // Those on trial that are due already wait for something else than time.
-            for sql in [sql::NEXT_DUE, sql::NEXT_TRIAL] {
-                let of_tool = (tool, millis(now), limit(running.len() + 1));
-                let found = self.rows(sql, of_tool, |row| Ok((row.get(0)?, id(row, 1)?)))?;
-                let first = found.iter().find(|(_, id)| !running.contains(id)).map(|(moment, _)| *moment);
-                next = next.into_iter().chain(first).min();
-            }
+            let of_tool = (tool, millis(now), limit(running.len() + 1));
+            let found = self.rows(sql::NEXT_TRIAL, of_tool, |row| Ok((row.get(0)?, id(row, 1)?)))?;
+            let first = found.iter().find(|(_, id)| !running.contains(id)).map(|(moment, _)| *moment);
+            next = next.into_iter().chain(first).min();
         }
         Ok(next.map(moment))
     }
@@ -222,6 +425,24 @@ fn split(open_keys: &[String], questions: Vec<(String, Option<Vec<u8>>)>) -> (Ve
     }
     sort_as_opened(&mut open, open_keys);
     (open, used)
+}
+
+fn look(row: &Row<'_>) -> rusqlite::Result<Look> {
+    let expires: Option<i64> = row.get(2)?;
+    Ok(Look { attention: moment(row.get(0)?), place: row.get(1)?, expires: expires.map(moment) })
+}
+
+/// How many tasks are passed over before the first that a runner may have.
+fn passed_over(running: &[i64]) -> i64 {
+    limit(EXPIRED_PASSED_OVER + running.len())
+}
+
+fn place_of(turn: Option<Turn>) -> i64 {
+    turn.map_or(0, |Turn(turn)| i64::try_from(turn).unwrap_or(i64::MAX))
+}
+
+fn turn_of(owner: i64) -> Turn {
+    Turn(u128::from(owner.unsigned_abs()))
 }
 
 fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskId> {

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::super::{Changed, Changes, Cursor, KeptQuestion, Listed, Place};
 use super::due::{limit, sort_as_opened};
@@ -48,6 +48,23 @@ impl Readers {
             }
             sort_as_opened(&mut open, &record.open);
             Ok(Some(ReadTask { record, open, message, result }))
+        })
+    }
+
+    /// The records of those of these tasks that there are.
+    pub(super) fn records(&self, ids: &[TaskId]) -> rusqlite::Result<Vec<TaskRecord>> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(sql::RECORDS)?;
+            let mut records = Vec::new();
+            for some in ids.chunks(sql::RECORDS_AT_ONCE) {
+                // What is left of the places names the first once more.
+                let named = some.iter().chain(std::iter::repeat(&some[0])).take(sql::RECORDS_AT_ONCE);
+                let rows = statement.query_map(params_from_iter(named.map(|id| id.as_bytes())), Head::read)?;
+                for head in rows {
+                    records.push(head?.record);
+                }
+            }
+            Ok(records)
         })
     }
 

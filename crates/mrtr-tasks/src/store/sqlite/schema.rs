@@ -5,7 +5,7 @@ pub(super) const APPLICATION: i64 = 0x6d72_7474;
 
 /// What brings a file from each version to the next, an empty one being version 0. A step that was released stays as
 /// it is: files have been through it.
-pub(super) const MIGRATIONS: [&str; 2] = [FIRST, TRIALS];
+pub(super) const MIGRATIONS: [&str; 3] = [FIRST, TRIALS, TURNS];
 
 const FIRST: &str = "
     -- What changed, the newest last. The last row is never removed, so no number is given twice.
@@ -92,4 +92,34 @@ const TRIALS: &str = "
     ALTER TABLE task ADD COLUMN trial INTEGER;
     CREATE INDEX task_by_trial ON task (tool, trial, place, expires) WHERE trial IS NOT NULL;
     CREATE INDEX task_by_reservation ON task (reserved_until) WHERE reserved_until IS NOT NULL;
+";
+
+/// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task. The
+/// sums follow from what stands in the rows, whoever writes or removes them.
+const TURNS: &str = "
+    CREATE INDEX task_by_turn ON task (tool, owner, attention, place, expires) WHERE attention IS NOT NULL;
+    CREATE INDEX task_by_owner_expiry ON task (owner, expires) WHERE expires IS NOT NULL;
+
+    -- What it keeps; those of its owner, and all.
+    ALTER TABLE task ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE owner ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+    CREATE TABLE total (only_row INTEGER PRIMARY KEY CHECK (only_row = 0), bytes INTEGER NOT NULL) STRICT;
+    UPDATE task SET bytes = 1024
+        + coalesce((SELECT sum(length(entry.bytes)) FROM entry WHERE entry.task = task.place), 0)
+        + coalesce((SELECT sum(length(body)) FROM question WHERE question.task = task.place), 0)
+        + coalesce((SELECT length(result) FROM shown WHERE shown.task = task.place), 0);
+    UPDATE owner SET bytes = coalesce((SELECT sum(task.bytes) FROM task WHERE task.owner = owner.number), 0);
+    INSERT INTO total (only_row, bytes) SELECT 0, coalesce(sum(bytes), 0) FROM owner;
+    CREATE TRIGGER bytes_added AFTER INSERT ON task WHEN NEW.bytes <> 0 BEGIN
+        UPDATE owner SET bytes = bytes + NEW.bytes WHERE number = NEW.owner;
+        UPDATE total SET bytes = bytes + NEW.bytes WHERE only_row = 0;
+    END;
+    CREATE TRIGGER bytes_changed AFTER UPDATE OF bytes ON task WHEN NEW.bytes <> OLD.bytes BEGIN
+        UPDATE owner SET bytes = bytes + NEW.bytes - OLD.bytes WHERE number = NEW.owner;
+        UPDATE total SET bytes = bytes + NEW.bytes - OLD.bytes WHERE only_row = 0;
+    END;
+    CREATE TRIGGER bytes_removed AFTER DELETE ON task WHEN OLD.bytes <> 0 BEGIN
+        UPDATE owner SET bytes = bytes - OLD.bytes WHERE number = OLD.owner;
+        UPDATE total SET bytes = bytes - OLD.bytes WHERE only_row = 0;
+    END;
 ";

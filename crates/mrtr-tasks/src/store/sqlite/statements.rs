@@ -23,7 +23,8 @@ statements! {
     HEAD_OF_FLOW = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
                     WHERE task.owner = ?1 AND task.flow = ?2";
 
-    OWNER = "SELECT number, open FROM owner WHERE name = ?1";
+    OWNER = "SELECT number, open, bytes FROM owner WHERE name = ?1";
+    TOTAL = "SELECT bytes FROM total WHERE only_row = 0";
     ADD_OWNER = "INSERT INTO owner (name, open) VALUES (?1, 0)";
     COUNT_OPEN = "UPDATE owner SET open = open + ?2 WHERE number = ?1";
     DROP_OWNER = "DELETE FROM owner WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM task WHERE task.owner = ?1)";
@@ -44,14 +45,19 @@ statements! {
                                       counted_losses = ?13, alone_fence = ?14, set_aside = ?15, attention = ?16,
                                       trial = ?17, expires = ?18, removable = ?19, reserved_until = ?20
                       WHERE place = ?1";
+    ADD_BYTES = "UPDATE task SET bytes = bytes + ?2 WHERE place = ?1";
+    PUT_BYTES = "UPDATE task SET bytes = ?2 WHERE place = ?1";
     REMOVE = "DELETE FROM task WHERE place = ?1";
 
-    DUE = "SELECT attention, place, id FROM task
-           WHERE tool = ?1 AND attention <= ?2 AND (expires IS NULL OR expires > ?2)
-           ORDER BY attention, place LIMIT ?3";
-    NEXT_DUE = "SELECT attention, id FROM task
-                WHERE tool = ?1 AND attention IS NOT NULL AND (expires IS NULL OR expires > ?2)
-                ORDER BY attention LIMIT ?3";
+    PLACE = "SELECT place FROM task WHERE id = ?1";
+    /// Which of those that a runner has to look at have expired, stands in the index.
+    FIRST = "SELECT attention, place, expires FROM task WHERE tool = ?1 AND attention IS NOT NULL
+             ORDER BY attention, place LIMIT ?2";
+    FIRST_OF_OWNER = "SELECT attention, place, expires FROM task
+                      WHERE tool = ?1 AND owner = ?2 AND attention IS NOT NULL ORDER BY attention, place LIMIT ?3";
+    NEXT_OWNER = "SELECT owner FROM task WHERE tool = ?1 AND owner > ?2 AND attention IS NOT NULL
+                  ORDER BY owner LIMIT 1";
+    OWNER_NAME = "SELECT name FROM owner WHERE number = ?1";
     TRIALS = "SELECT trial, place, id FROM task
               WHERE tool = ?1 AND trial <= ?2 AND (expires IS NULL OR expires > ?2)
               ORDER BY trial, place LIMIT ?3";
@@ -64,6 +70,8 @@ statements! {
                AND (leased_until IS NOT NULL OR lost_runs > 0 OR updated > ?2)";
     WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";
     RESERVED = "SELECT 1 FROM task WHERE reserved_until > ?1 LIMIT 1";
+    EXPIRED_OF_OWNER = "SELECT place FROM task WHERE owner = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3";
+    COUNT_EXPIRED = "SELECT count(*) FROM task WHERE owner = ?1 AND expires <= ?2";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
     REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
 
@@ -73,6 +81,7 @@ statements! {
                  VALUES (?1, (SELECT max(number) + 1 FROM entry WHERE task = ?1), ?2)";
     LAST_OF_FIRST = "SELECT max(number) FROM (
                          SELECT number FROM entry WHERE task = ?1 AND number > 0 ORDER BY number LIMIT ?2)";
+    LENGTH_OF_FIRST = "SELECT sum(length(bytes)) FROM entry WHERE task = ?1 AND number > 0 AND number <= ?2";
     ERASE_FIRST_ENTRIES = "DELETE FROM entry WHERE task = ?1 AND number > 0 AND number <= ?2";
     PUT_ENTRY = "INSERT INTO entry (task, number, bytes) VALUES (?1, ?2, ?3)";
     ERASE_ENTRIES = "DELETE FROM entry WHERE task = ?1";
@@ -99,12 +108,21 @@ statements! {
             FROM task JOIN owner ON owner.number = task.owner LEFT JOIN shown ON shown.task = task.place
             LEFT JOIN question ON question.task = task.place AND question.body IS NOT NULL
             WHERE task.id = ?1";
+    /// As many as [`RECORDS_AT_ONCE`] says.
+    RECORDS = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.id IN (
+               ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+               ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42,
+               ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58, ?59, ?60, ?61, ?62,
+               ?63, ?64)";
     LIST = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
             WHERE task.place > ?1 ORDER BY task.place LIMIT ?2";
     LIST_OF_OWNER = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
                      WHERE task.owner = (SELECT number FROM owner WHERE name = ?3) AND task.place > ?1
                      ORDER BY task.place LIMIT ?2";
 }
+
+/// How many tasks one statement reads the records of.
+pub(super) const RECORDS_AT_ONCE: usize = 64;
 
 #[cfg(test)]
 mod tests {
@@ -133,9 +151,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
         let indexes = [
-            // The id is read from the row, of those that are given alone: whether they are due stands in the index.
-            (DUE, "INDEX task_by_attention (tool=? AND attention<?)"),
-            (NEXT_DUE, "INDEX task_by_attention (tool=? AND attention>?)"),
+            (FIRST, "COVERING INDEX task_by_attention (tool=? AND attention>?)"),
+            (FIRST_OF_OWNER, "COVERING INDEX task_by_turn (tool=? AND owner=? AND attention>?)"),
+            (NEXT_OWNER, "COVERING INDEX task_by_turn (tool=? AND owner>?)"),
+            (EXPIRED_OF_OWNER, "COVERING INDEX task_by_owner_expiry (owner=? AND expires<?)"),
             (TRIALS, "INDEX task_by_trial (tool=? AND trial<?)"),
             (NEXT_TRIAL, "INDEX task_by_trial (tool=? AND trial>?)"),
             (WAITING, "INDEX task_by_attention (tool=? AND attention>?)"),

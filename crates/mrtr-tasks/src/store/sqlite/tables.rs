@@ -8,12 +8,12 @@ use mrtr_server::extend::Clock;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Params};
 
 use super::super::clock_watch::ClockWatch;
-use super::super::{Answer, Created, KeptQuestion, NewTask, Recorded, Run, StoreError};
-use super::head::Head;
+use super::super::{Answer, Created, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TASK_BYTES};
+use super::head::{Head, millis};
 use super::statements as sql;
 use super::store_error;
 use crate::record::{Change, Event, Refusal};
-use crate::{End, Owner, TaskId};
+use crate::{End, Owner, TaskId, TaskRecord};
 
 pub(super) struct Tables<'a> {
     pub(super) connection: &'a Connection,
@@ -23,6 +23,15 @@ pub(super) struct Tables<'a> {
     pub(super) last_change: Option<u64>,
 }
 
+/// An owner that has tasks.
+struct KnownOwner {
+    number: i64,
+    /// How many of them have not ended.
+    open: usize,
+    /// What they keep.
+    bytes: u64,
+}
+
 /// Why a verb failed: by itself, having changed nothing, or with the whole transaction.
 pub(super) enum Failure {
     Verb(StoreError),
@@ -30,26 +39,29 @@ pub(super) enum Failure {
 }
 
 impl Tables<'_> {
-    pub(super) fn create(&mut self, task: NewTask, most_open: usize) -> Result<Created, Failure> {
+    pub(super) fn create(&mut self, task: NewTask, limits: Limits) -> Result<Created, Failure> {
         let NewTask { mut record, call, entries } = task;
-        let known = self.connection.prepare_cached(sql::OWNER)?.query_row([record.owner.as_str()], two).optional()?;
-        if let Some((owner, open)) = known {
-            let flow = (owner, record.flow.as_bytes());
+        let known = self.owner(&record)?;
+        if let Some(owner) = &known {
+            let flow = (owner.number, record.flow.as_bytes());
             let same_flow =
                 self.connection.prepare_cached(sql::HEAD_OF_FLOW)?.query_row(flow, Head::read).optional()?;
             if let Some(Head { record, .. }) = same_flow {
                 return Ok(Created { record, is_new: false });
             }
-            if usize::try_from(open).unwrap_or(0) >= most_open {
-                return Err(StoreError::Full.into());
-            }
-        } else if most_open == 0 {
+        }
+        let open = known.as_ref().map_or(Ok(0), |owner| self.open_below(owner, limits.open))?;
+        if open >= limits.open {
             return Err(StoreError::Full.into());
         }
+        let bytes = TASK_BYTES + length(&call) + entries.as_deref().map_or(0, length);
+        let total: i64 = self.connection.prepare_cached(sql::TOTAL)?.query_row([], |row| row.get(0))?;
+        let of_owner = known.as_ref().map_or(0, |owner| owner.bytes);
+        limits.check_bytes(bytes, (of_owner, u64::try_from(total).unwrap_or(0)))?;
         let now = self.clock.now();
         (record.created, record.updated, record.due) = (now, now, Some(now));
         let owner = match known {
-            Some((owner, _)) => owner,
+            Some(owner) => owner.number,
             None => self.insert(sql::ADD_OWNER, [record.owner.as_str()])?,
         };
         let place = self.note(record.id)?;
@@ -61,9 +73,34 @@ impl Tables<'_> {
             added => added?,
         }
         self.run(sql::COUNT_OPEN, (owner, 1))?;
+        self.add_bytes(place, signed(bytes))?;
         self.run(sql::ADD_CALL, (place, call))?;
         self.add_entry(place, entries)?;
         Ok(Created { record, is_new: true })
+    }
+
+    fn owner(&self, record: &TaskRecord) -> rusqlite::Result<Option<KnownOwner>> {
+        let known = |row: &rusqlite::Row<'_>| {
+            let (open, bytes): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let (open, bytes) = (usize::try_from(open).unwrap_or(0), u64::try_from(bytes).unwrap_or(0));
+            Ok(KnownOwner { number: row.get(0)?, open, bytes })
+        };
+        self.connection.prepare_cached(sql::OWNER)?.query_row([record.owner.as_str()], known).optional()
+    }
+
+    /// How many tasks of an owner are open. Where those whose time is over are in the way of another, they are ended.
+    fn open_below(&mut self, owner: &KnownOwner, most: usize) -> Result<usize, Failure> {
+        let too_many = (owner.open + 1).saturating_sub(most);
+        if most == 0 || too_many == 0 {
+            return Ok(owner.open);
+        }
+        let left = owner.open - self.expire_of_owner(owner.number, too_many)?;
+        if left < most {
+            return Ok(left);
+        }
+        let over = (owner.number, millis(self.clock.now()));
+        let over: i64 = self.connection.prepare_cached(sql::COUNT_EXPIRED)?.query_row(over, |row| row.get(0))?;
+        Ok(left.saturating_sub(usize::try_from(over).unwrap_or(0)))
     }
 
     pub(super) fn renew(&mut self, run: Run, event: Event<'_>, message: Option<Vec<u8>>) -> Result<(), Failure> {
@@ -111,6 +148,8 @@ impl Tables<'_> {
         let change = Change { opened: &keys, retired: &retired, progressed, lasts };
         head.record.apply(event(change), self.clock.now())?;
         self.refuse_used_keys(head.place, &keys)?;
+        let opened_bytes: u64 = opened.iter().map(|question| length(&question.body)).sum();
+        self.add_bytes(head.place, signed(opened_bytes + entries.as_deref().map_or(0, length)))?;
         self.close(head.place, &retired)?;
         for question in opened {
             self.run(sql::ADD_QUESTION, (head.place, question.key, question.body))?;
@@ -129,6 +168,12 @@ impl Tables<'_> {
             .prepare_cached(sql::LAST_OF_FIRST)?
             .query_row((head.place, i64::try_from(first).unwrap_or(i64::MAX)), |row| row.get(0))?;
         let Some(last) = last else { return Ok(()) };
+        let before: i64 = self
+            .connection
+            .prepare_cached(sql::LENGTH_OF_FIRST)?
+            .query_row((head.place, last), |row| row.get::<_, Option<i64>>(0))?
+            .unwrap_or(0);
+        self.add_bytes(head.place, signed(length(&entries)) - before)?;
         self.run(sql::ERASE_FIRST_ENTRIES, (head.place, last))?;
         Ok(self.run(sql::PUT_ENTRY, (head.place, last, entries))?)
     }
@@ -136,8 +181,10 @@ impl Tables<'_> {
     pub(super) fn finish(&mut self, run: Run, end: End, result: Vec<u8>) -> Result<(), Failure> {
         let mut head = self.head(run.id)?;
         head.record.apply(Event::Finish { fence: run.fence, end }, self.clock.now())?;
+        let bytes = length(&result);
         self.run(sql::ADD_RESULT, (head.place, result))?;
-        Ok(self.keep(&head)?)
+        self.keep(&head)?;
+        Ok(self.add_bytes(head.place, signed(bytes))?)
     }
 
     pub(super) fn answer(&mut self, id: TaskId, owner: &Owner, answers: Vec<Answer>) -> Result<Vec<String>, Failure> {
@@ -152,6 +199,7 @@ impl Tables<'_> {
         let (keys, entries): (Vec<_>, Vec<_>) = accepted.into_iter().map(|answer| (answer.key, answer.entry)).unzip();
         head.record.apply(Event::Answer { keys: &keys }, self.clock.now())?;
         if !keys.is_empty() {
+            self.add_bytes(head.place, signed(entries.iter().map(|entry| length(entry)).sum()))?;
             self.add_entry(head.place, entries)?;
             self.close(head.place, &keys)?;
             self.keep(&head)?;
@@ -173,6 +221,7 @@ impl Tables<'_> {
         self.refuse_used_keys(head.place, std::slice::from_ref(&again.key))?;
         if is_open {
             self.run(sql::CLOSE_QUESTION, (head.place, key))?;
+            self.add_bytes(head.place, signed(length(&again.body)))?;
             self.run(sql::ADD_QUESTION, (head.place, again.key, again.body))?;
             self.keep(&head)?;
         }
@@ -193,6 +242,7 @@ impl Tables<'_> {
             self.run(sql::ERASE_ENTRIES, [head.place])?;
             self.run(sql::ERASE_QUESTIONS, [head.place])?;
             self.run(sql::COUNT_OPEN, (head.owner, -1))?;
+            self.run(sql::PUT_BYTES, (head.place, signed(TASK_BYTES)))?;
         }
         self.note(head.record.id)?;
         Ok(())
@@ -226,6 +276,11 @@ impl Tables<'_> {
             self.run(sql::FORGET_CHANGES, [number - MOST_CHANGES])?;
         }
         Ok(number)
+    }
+
+    /// Notes what a task keeps besides, or not any more. Triggers keep the sums.
+    fn add_bytes(&self, place: i64, bytes: i64) -> rusqlite::Result<()> {
+        if bytes == 0 { Ok(()) } else { self.run(sql::ADD_BYTES, (place, bytes)) }
     }
 
     fn refuse_used_keys(&self, place: i64, keys: &[String]) -> Result<(), Failure> {
@@ -269,8 +324,12 @@ impl From<Refusal> for Failure {
     }
 }
 
-fn two(row: &rusqlite::Row<'_>) -> rusqlite::Result<(i64, i64)> {
-    Ok((row.get(0)?, row.get(1)?))
+fn length(bytes: &[u8]) -> u64 {
+    bytes.len() as u64
+}
+
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// How many changes are kept at least, so that a caller that fell behind is told which they were.

@@ -1,0 +1,16 @@
+//! How many members may stand in an object of the protocol.
+
+/// The members that an object of the protocol may have whose keys are its sender's to choose: metadata, capabilities,
+/// parameters, answers. Each takes a hundred bytes and more, however short its text is.
+///
+/// What a handler or an application reads by itself, such as `arguments`, is kept as text and has no such limit.
+///
+/// ```
+/// use mrtr_schema::{ClientCapabilities, MOST_MEMBERS, Revision, Wire};
+///
+/// let members: Vec<_> = (0..=MOST_MEMBERS).map(|number| format!("\"x{number}\":{{}}")).collect();
+/// let text = format!("{{\"experimental\":{{{}}}}}", members.join(","));
+/// let error = ClientCapabilities::from_json(&text, Revision::Published.strict()).unwrap_err();
+/// assert_eq!(error.to_string(), "$.experimental: 1025 members stand here, and at most 1024 may");
+/// ```
+pub const MOST_MEMBERS: usize = 1024;

@@ -1,0 +1,174 @@
+//! Whose turn it is: runs are given out in turns over owners, and the last quarter of an instance's workers is for those
+//! who have few.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::Owner;
+
+/// A place among the owners of a store's tasks, which only that store understands.
+///
+/// ```
+/// use mrtr_tasks::store::Turn;
+///
+/// assert!(Turn(7) < Turn(8));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(clippy::exhaustive_structs, reason = "a number")]
+pub struct Turn(pub u128);
+
+/// The turns of a runner: where they stand, and how its workers are divided among owners.
+///
+/// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for owners
+/// within their share: the workers divided by the owners that have a run, and by four at least. So a run of an owner that
+/// has none is never refused for what others have, as long as a worker is free.
+///
+/// ```
+/// use mrtr_tasks::Owner;
+/// use mrtr_tasks::store::Turns;
+///
+/// let (ann, bob) = (Owner::from_kept("ann"), Owner::from_kept("bob"));
+/// let mut turns = Turns::new(None, 4, [ann.clone(), ann.clone()]);
+/// assert!(turns.admits(&ann));
+/// turns.take(&ann);
+/// assert!(!turns.admits(&ann), "the last worker is for others");
+/// assert!(turns.admits(&bob));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turns {
+    after: Option<Turn>,
+    workers: usize,
+    /// How many runs each owner has; none has no entry.
+    runs: BTreeMap<Owner, usize>,
+}
+
+impl Default for Turns {
+    /// From the beginning, with workers that are not divided.
+    fn default() -> Self {
+        Self { after: None, workers: usize::MAX, runs: BTreeMap::new() }
+    }
+}
+
+impl Turns {
+    /// Turns that go on after a place, for so many workers, of which these owners have one each time they are named.
+    pub fn new(after: Option<Turn>, workers: usize, running: impl IntoIterator<Item = Owner>) -> Self {
+        let mut runs = BTreeMap::new();
+        for owner in running {
+            *runs.entry(owner).or_insert(0) += 1;
+        }
+        Self { after, workers, runs }
+    }
+
+    /// The place after which the next turn comes; from the beginning if there is none.
+    pub fn after(&self) -> Option<Turn> {
+        self.after
+    }
+
+    /// Whether a run of this owner may begin, if a worker is free.
+    pub fn admits(&self, owner: &Owner) -> bool {
+        let own = self.runs.get(owner).copied().unwrap_or(0);
+        let used: usize = self.runs.values().sum();
+        if used < self.workers - self.workers / 4 {
+            return true;
+        }
+        let owners = self.runs.len() + usize::from(own == 0);
+        own < (self.workers / owners.max(4)).max(1)
+    }
+
+    /// Counts a run of this owner that begins.
+    pub fn take(&mut self, owner: &Owner) {
+        match self.runs.get_mut(owner) {
+            Some(runs) => *runs += 1,
+            None => drop(self.runs.insert(owner.clone(), 1)),
+        }
+    }
+
+    /// For stores: the owners of which no run may begin now. They are among those that have one.
+    pub fn refused(&self) -> impl Iterator<Item = &Owner> {
+        self.runs.keys().filter(|owner| !self.admits(owner))
+    }
+}
+
+/// For stores: how many owners are looked at for one runner, from the one whose turn it is.
+///
+/// ```
+/// use mrtr_tasks::store::OWNERS_AT_ONCE;
+///
+/// assert_eq!(OWNERS_AT_ONCE, 64);
+/// ```
+pub const OWNERS_AT_ONCE: usize = 64;
+
+/// For stores: how many tasks that have expired are passed over before a live one of their owner. If there are more, some
+/// of them are ended, and the runner looks again.
+///
+/// ```
+/// use mrtr_tasks::store::EXPIRED_PASSED_OVER;
+///
+/// assert_eq!(EXPIRED_PASSED_OVER, 64);
+/// ```
+pub const EXPIRED_PASSED_OVER: usize = 64;
+
+/// How soon a runner looks again if it could not look at all there is.
+pub(super) const PAUSE_BEFORE_UNSEEN: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn owner(number: usize) -> Owner {
+        Owner::from_kept(number.to_string())
+    }
+
+    #[test]
+    fn of_sixteen_workers_one_owner_gets_twelve_and_the_rest_is_for_others() {
+        let mut turns = Turns::new(None, 16, []);
+        let take_all = |turns: &mut Turns, number| {
+            let mut taken = 0;
+            while turns.runs.values().sum::<usize>() < 16 && turns.admits(&owner(number)) {
+                turns.take(&owner(number));
+                taken += 1;
+            }
+            taken
+        };
+        assert_eq!(take_all(&mut turns, 0), 12);
+        assert_eq!(turns.refused().collect::<Vec<_>>(), [&owner(0)]);
+        assert_eq!(take_all(&mut turns, 1), 4, "another is below its share");
+    }
+
+    #[test]
+    fn few_workers_are_not_divided() {
+        for workers in 1..4 {
+            let mut turns = Turns::new(None, workers, []);
+            for _ in 0..workers {
+                assert!(turns.admits(&owner(0)));
+                turns.take(&owner(0));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn who_is_below_its_share_is_never_refused_while_another_above_its_own_is_admitted(
+            workers in 1..64_usize, asked in vec(0..6_usize, 0..100),
+        ) {
+            let mut turns = Turns::new(None, workers, []);
+            for number in asked {
+                let used: usize = turns.runs.values().sum();
+                if used == workers {
+                    break;
+                }
+                let share = workers / (turns.runs.len() + 1).max(4);
+                for other in 0..6 {
+                    let own = turns.runs.get(&owner(other)).copied().unwrap_or(0);
+                    prop_assert!(own >= share.max(1) || turns.admits(&owner(other)));
+                }
+                if turns.admits(&owner(number)) {
+                    turns.take(&owner(number));
+                }
+            }
+        }
+    }
+}

@@ -304,10 +304,12 @@ async fn converse(connection: &Http2, caller: &Caller, session: &str, post: &Pos
 
 /// Why a response is a refusal: a status, an error, or a tool's failure, none of which an honest request deserves.
 fn refusal(response: &Response) -> Option<String> {
+    let message = response.message();
     if !matches!(response.status, 200 | 202) {
-        return Some(format!("status {}", response.status));
+        let reason = message.map(|message| format!(" {}", message["error"]["message"]));
+        return Some(format!("status {}{}", response.status, reason.unwrap_or_default()));
     }
-    let Some(message) = response.message() else { return (response.status == 200).then(|| "no message".to_owned()) };
+    let Some(message) = message else { return (response.status == 200).then(|| "no message".to_owned()) };
     if let Some(error) = message.get("error") {
         return Some(format!("error {error}"));
     }

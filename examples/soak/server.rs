@@ -39,6 +39,8 @@ const BODY_BUDGET: usize = 64 << 20;
 const REPLY_BUDGET: usize = 64 << 20;
 const SESSION_BYTES: usize = 32 << 20;
 const BYTES_OF_SESSION: usize = 4 << 20;
+const TASK_BYTES_OF_CALLER: u64 = 16 << 20;
+const TASK_BYTES: u64 = 256 << 20;
 /// Short, so that what is kept of tasks is swept in the time of a soak.
 const TASK_TTL: Duration = Duration::from_secs(30);
 /// What a connection may take beside its requests: buffers, a head, and on HTTP/2 what waits to be read.
@@ -56,10 +58,11 @@ pub(crate) fn stated_budget(scale: usize) -> u64 {
 /// Serves until its standard input is closed.
 pub(crate) async fn serve(options: Options) -> Result<()> {
     let scale = options.scale.max(1);
-    let tasks = Tasks::with_options(
-        Arc::new(SqliteTaskStore::open(&options.store)?),
-        TaskOptions::default().ttl(TASK_TTL, TASK_TTL).retention(Duration::from_secs(5)),
-    );
+    let kept = TaskOptions::default()
+        .ttl(TASK_TTL, TASK_TTL)
+        .retention(Duration::from_secs(5))
+        .kept_bytes(TASK_BYTES_OF_CALLER / scale as u64, TASK_BYTES / scale as u64);
+    let tasks = Tasks::with_options(Arc::new(SqliteTaskStore::open(&options.store)?), kept);
     let usual = SessionLimits::default();
     let sessions = SessionLimits {
         sessions: usual.sessions / scale,

@@ -288,6 +288,21 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_what_they_mean_however_they_are_spelt() {
+        let text = r#"{"a\n": 1, "a\\n" : 2, "a\"b": 3, "a": 4, "\u0061b": 5, "a\\": 6, "": 7}"#;
+        let object: Box<RawValue> = serde_json::from_str(text).unwrap();
+        let index = MemberIndex::checked(&object, |_, _| {}).unwrap();
+        let found = |key| index.find(object.get().as_bytes(), key).map(RawValue::get);
+        let expected = ["a\n", "a\\n", "a\"b", "a", "ab", "a\\", ""];
+        for (key, value) in expected.into_iter().zip(["1", "2", "3", "4", "5", "6", "7"]) {
+            assert_eq!(found(key), Some(value), "{key:?}");
+        }
+        for other in ["a\"", "a\":", "b", "\\u0061b", "a\\\"b", "\\", "\""] {
+            assert_eq!(found(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
     fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
         for count in [2, FEW, FEW + 1, 1000] {
             for (first, second) in [(0, count - 1), (count / 2 - 1, count / 2)] {

@@ -75,7 +75,10 @@ mod tests {
             database.batch_execute(done).await.unwrap();
         }
         let beside_expired = buffers(&database, &tasks.due).await;
-        assert!(beside_expired <= deeper + 128, "{beside_expired} pages with {EXPIRED} expired tasks, without {deeper}");
+        assert!(
+            beside_expired <= deeper + 128,
+            "{beside_expired} pages with {EXPIRED} expired tasks, without {deeper}"
+        );
     }
 
     /// Adds the tasks that wait. Their indexes are made afterwards, which takes a quarter of the time.

@@ -177,13 +177,11 @@ impl Connection {
 
     /// Runs a request of a session beside the others.
     async fn begin_in_session(&mut self, id: RequestId, message: Bytes) {
-        match self.permit() {
-            Some(permit) => self.run_in_session(message, permit).await,
-            None => {
-                let under_way = self.calls.begin(&id);
-                self.wait(WaitingRequest { id, message, under_way, in_session: true }).await;
-            }
+        if let Some(permit) = self.permit() {
+            return self.run_in_session(message, permit).await;
         }
+        let under_way = self.calls.begin(&id);
+        self.wait(WaitingRequest { id, message, under_way, in_session: true }).await;
     }
 
     async fn run_in_session(&mut self, message: Bytes, permit: OwnedSemaphorePermit) {

@@ -16,7 +16,7 @@ use mrtr_server::transport::{FairPool, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
-use super::accounts::Pools;
+use super::accounts::{Accounts, Pools};
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::budget::{BodyReservation, UNCOUNTED};
 use super::charges::Charges;

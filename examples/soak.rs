@@ -49,6 +49,9 @@ fn main() -> Result<ExitCode> {
     // What a thread may run on, the threads that it starts may too: so this comes before the runtime.
     let core = matches!(command, Command::Serve(_)).then_some(process::SERVER_CORE);
     process::pin(core)?;
+    if matches!(command, Command::Attack(_)) {
+        process::give_way()?;
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         match command {

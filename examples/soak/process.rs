@@ -32,6 +32,12 @@ pub(crate) fn pin(_: Option<usize>) -> Result<()> {
     anyhow::bail!("the soak reads /proc, which Linux has")
 }
 
+/// Lets other processes run first: what an attack computes must not slow the clients that are timed on the same core.
+pub(crate) fn give_way() -> Result<()> {
+    rustix::process::nice(10)?;
+    Ok(())
+}
+
 /// What a process takes at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Taken {

@@ -272,6 +272,8 @@ struct Ahead {
     store: MemorySingleUse,
     seconds: AtomicU64,
     renewed: mpsc::Sender<()>,
+    /// How often it was renewed by what does the work.
+    by_work: AtomicU32,
 }
 
 struct TellingKeeper(Box<dyn LeaseKeeper>, mpsc::Sender<()>);
@@ -295,7 +297,7 @@ impl Ahead {
     fn new() -> (Self, mpsc::Receiver<()>) {
         let (renewed, renewals) = mpsc::channel();
         let store = MemorySingleUse::new(SystemTime::now().into());
-        (Self { store, seconds: AtomicU64::new(0), renewed }, renewals)
+        (Self { store, seconds: AtomicU64::new(0), renewed, by_work: AtomicU32::new(0) }, renewals)
     }
 
     fn at(&self, now: Timestamp) -> Timestamp {
@@ -315,6 +317,7 @@ impl SingleUse for Ahead {
     }
 
     async fn renew(&self, reservation: &Reservation, lease: Duration, now: Timestamp) -> Result<(), SingleUseError> {
+        self.by_work.fetch_add(1, Ordering::SeqCst);
         self.store.renew(reservation, lease, self.at(now)).await
     }
 
@@ -359,6 +362,22 @@ async fn work_that_blocks_its_thread_is_renewed_from_another() {
     let Round::Retry(round) = round else { panic!("{round:?}") };
     let work = async { Ok(renewals.recv_timeout(Duration::from_secs(25)).is_ok()) };
     assert!(round.once(&store, work).await.expect("it is done"), "nothing was renewed while it blocked");
+}
+
+/// The thread goes by the machine's time, in which this takes a moment.
+#[tokio::test(start_paused = true)]
+async fn work_that_waits_is_renewed_beside_it_three_times_in_a_lease() {
+    let states = states();
+    let (store, _) = Ahead::new();
+    let state = first(&states, &book("Oslo"), None);
+    let round = states.open::<Quote>(&retry("Oslo", state), &context(None)).expect("it opens");
+    let Round::Retry(round) = round else { panic!("{round:?}") };
+    let work = async {
+        tokio::time::sleep(Duration::from_secs(95)).await;
+        Ok(())
+    };
+    round.once(&store, work).await.expect("it is done");
+    assert_eq!(store.by_work.load(Ordering::SeqCst), 9);
 }
 
 /// The round that began the work is gone, and its reservation has lapsed: what it did is not known, and never done again.

@@ -4,10 +4,12 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use serde_json::{Value, json};
+
 use crate::demo::Demo;
 use crate::person::{CTRL_C, Person};
 use crate::program::{MRTR, run, run_with};
-use crate::stub::Stub;
+use crate::stub::{Stub, list};
 
 const ADA: &str = r#"{"login": {"user": "ada"}}"#;
 const FORECAST: &str = "Oslo: 12 °C and light rain. Take an umbrella, ada.\n";
@@ -76,6 +78,41 @@ fn a_server_that_dies_while_it_asks_costs_no_answer() {
 
     let _demo = Demo::start_with(folder.path(), &["--port", &port, "--state-keys", &keys]);
     run(folder.path(), &["resume", "mrtr-weather.call.json"]).gives(FORECAST);
+}
+
+/// Of two questions at once the first has no answer; a page that may not be opened is not agreed to.
+#[test]
+fn a_call_that_is_put_down_keeps_every_answer_that_it_was_given() {
+    let folder = tempfile::tempdir().unwrap();
+    let stub = Stub::start(|message, _| {
+        let form = json!({ "method": "elicitation/create", "params": { "mode": "form", "message": "?",
+            "requestedSchema": { "type": "object", "properties": { "word": { "type": "string" } } } } });
+        let page = |url: &str| {
+            let params = json!({ "mode": "url", "message": "?", "url": url });
+            json!({ "method": "elicitation/create", "params": params })
+        };
+        let (open, safe) = (page("http://example.com/"), page("https://example.com/"));
+        let answers = &message["params"]["inputResponses"];
+        let result = match answers["a"].is_object() {
+            _ if message["method"] == "tools/list" => return Some(("200 OK", list(message))),
+            true => json!({ "resultType": "complete", "content": [{ "type": "text", "text": answers.to_string() }] }),
+            false => json!({ "resultType": "input_required", "requestState": "sealed",
+                "inputRequests": { "a": form, "b": form, "c": form, "d": open, "e": safe } }),
+        };
+        Some(("200 OK", json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }).to_string()))
+    });
+    let call = ["call", &stub.url, "wait", "--save", "call.json", "--answers", "-"];
+    let given = r#"{ "b": { "word": "bee" }, "c": "decline", "d": "accept", "e": "accept" }"#;
+    run_with(folder.path(), &call, given).says(4, &["`a`"]);
+    let saved: Value = serde_json::from_str(&fs::read_to_string(folder.path().join("call.json")).unwrap()).unwrap();
+    let saved = saved.to_string();
+    assert!(saved.contains("bee") && saved.contains("decline"), "{saved}");
+    let resumed = run_with(folder.path(), &["resume", "call.json", "--answers", "-"], r#"{ "a": {}, "d": "decline" }"#);
+    let answers: Value =
+        serde_json::from_str(&resumed.out).unwrap_or_else(|_| panic!("{}{}", resumed.out, resumed.err));
+    assert_eq!(answers["b"], json!({ "action": "accept", "content": { "word": "bee" } }));
+    let actions = ["c", "d", "e"].map(|key| answers[key]["action"].as_str().unwrap_or_default());
+    assert_eq!(actions, ["decline", "decline", "accept"]);
 }
 
 #[test]

@@ -186,18 +186,21 @@ async fn a_step_that_wakes_itself_by_reference_goes_on_alone_and_beside_another(
     async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
         let alone = async {
             give_way().await;
-            Ok::<_, Failure>(effects.happen("alone"))
+            effects.happen("alone");
+            Ok::<_, Failure>(())
         };
         flow.step("alone", alone).await?;
         let (send, receive) = tokio::sync::oneshot::channel();
         let waits = async {
             receive.await.map_err(|_| "nobody sends")?;
-            Ok::<_, Failure>(effects.happen("waits"))
+            effects.happen("waits");
+            Ok::<_, Failure>(())
         };
         let sends = async {
             give_way().await;
             send.send(()).map_err(|()| "nobody waits")?;
-            Ok::<_, Failure>(effects.happen("sends"))
+            effects.happen("sends");
+            Ok::<_, Failure>(())
         };
         flow.join((flow.step("waits", waits), flow.step("sends", sends))).await?;
         Ok("done".into())

@@ -160,8 +160,11 @@ impl Verbs<'_> {
 
     fn claim(&self, most: usize) -> Result<usize> {
         let now = now();
-        let mut due = self.connection.prepare_cached(sql::DUE)?;
-        let due = due.query_map((self.tool, now, i64::try_from(most)?), |row| row.get(1))?;
+        // All tasks have one owner here, so that the turns over owners end with the first.
+        let mut owner = self.connection.prepare_cached(sql::NEXT_OWNER)?;
+        let owner: i64 = owner.query_row((self.tool, 0), |row| row.get(0)).optional()?.unwrap_or_default();
+        let mut due = self.connection.prepare_cached(sql::FIRST_OF_OWNER)?;
+        let due = due.query_map((self.tool, owner, i64::try_from(most)?), |row| row.get(1))?;
         let due: Vec<i64> = due.collect::<rusqlite::Result<_>>()?;
         for place in &due {
             let mut head = self.connection.prepare_cached(sql::HEAD_AT)?;
@@ -172,7 +175,7 @@ impl Verbs<'_> {
             self.all(sql::ENTRIES, *place)?;
             self.all(sql::QUESTIONS, *place)?;
         }
-        self.connection.prepare_cached(sql::NEXT_DUE)?.exists((self.tool, now))?;
+        self.connection.prepare_cached(sql::FIRST)?.exists((self.tool, 1))?;
         Ok(due.len())
     }
 

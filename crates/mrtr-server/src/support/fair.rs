@@ -69,7 +69,7 @@ impl CallerKey {
 /// Something that can run out, divided between callers: permits, bytes, slots. Cheap to clone.
 ///
 /// A caller has what is free, but for the last quarter, which is for callers below their share. The share is an equal part
-/// for each caller that holds something, and at most a quarter. If the pool is full and a caller below its share wants
+/// for each caller that holds something and for one more, and at most a quarter. If the pool is full and a caller below its share wants
 /// something, what others *offered* makes way, the largest holder's first; anything else stays with its holder.
 ///
 /// ```
@@ -180,10 +180,11 @@ impl FairPool {
         self.0.capacity / RESERVED
     }
 
-    /// The share of each of so many holders. It is at most what is reserved, so that the reserve has room for what a
-    /// caller below its share takes as long as one above it is admitted.
+    /// The share of each of so many holders, and of one who may come: holders that all have their share leave room for
+    /// the next. It is at most what is reserved, so that the reserve has room for what a caller below its share takes as
+    /// long as one above it is admitted.
     fn share(&self, holders: usize) -> usize {
-        (self.0.capacity / holders.max(RESERVED)).max(1)
+        (self.0.capacity / (holders + 1).max(RESERVED)).max(1)
     }
 
     /// Takes units off what is free, but for so many that stay free.

@@ -20,7 +20,7 @@ pub struct Turn(pub u128);
 /// The turns of a runner: where they stand, and how its workers are divided among owners.
 ///
 /// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for owners
-/// within their share: the workers divided by the owners that have a run, and by four at least. So a run of an owner that
+/// within their share: the workers divided by one more than the owners that have a run, and by four at least. So a run of an owner that
 /// has none is never refused for what others have, as long as a worker is free.
 ///
 /// ```
@@ -71,7 +71,8 @@ impl Turns {
         if used < self.workers - self.workers / 4 {
             return true;
         }
-        let owners = self.runs.len() + usize::from(own == 0);
+        // With one who may come: owners that all have their share leave a worker for the next.
+        let owners = self.runs.len() + usize::from(own == 0) + 1;
         own < (self.workers / owners.max(4)).max(1)
     }
 
@@ -160,7 +161,7 @@ mod tests {
                 if used == workers {
                     break;
                 }
-                let share = workers / (turns.runs.len() + 1).max(4);
+                let share = workers / (turns.runs.len() + 2).max(4);
                 for other in 0..6 {
                     let own = turns.runs.get(&owner(other)).copied().unwrap_or(0);
                     prop_assert!(own >= share.max(1) || turns.admits(&owner(other)));

@@ -76,10 +76,11 @@ impl World {
         own.map(|held| held.holding.units()).sum()
     }
 
-    /// The share of each, once this caller has something: an equal part for all holders, at most a quarter, one at least.
+    /// The share of each, once this caller has something: an equal part for all holders and one more, at most a quarter,
+    /// one at least.
     fn share(&self, caller: usize) -> usize {
         let holders = (0..CALLERS).filter(|other| *other == caller || self.units(*other) > 0).count();
-        (self.pool.capacity() / holders.max(4)).max(1)
+        (self.pool.capacity() / (holders + 1).max(4)).max(1)
     }
 
     fn is_below_share(&self, caller: usize) -> bool {

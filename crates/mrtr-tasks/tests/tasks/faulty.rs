@@ -32,12 +32,15 @@ pub(crate) struct Faulty {
     inner: Arc<dyn TaskStore>,
     faults: Mutex<HashMap<&'static str, (Fault, usize)>>,
     called: Mutex<HashMap<&'static str, usize>>,
+    /// What the last runner that wanted work said it runs.
+    running: Mutex<Vec<TaskId>>,
     healed: Notify,
 }
 
 impl Faulty {
     pub(crate) fn over(inner: Arc<dyn TaskStore>) -> Arc<Self> {
-        Arc::new(Self { inner, faults: Mutex::default(), called: Mutex::default(), healed: Notify::new() })
+        let (faults, called, running) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { inner, faults, called, running, healed: Notify::new() })
     }
 
     /// Has a verb go wrong, so many times from now.
@@ -53,6 +56,10 @@ impl Faulty {
 
     pub(crate) fn calls(&self, verb: &str) -> usize {
         self.called.lock().unwrap().get(verb).copied().unwrap_or_default()
+    }
+
+    pub(crate) fn running(&self) -> Vec<TaskId> {
+        self.running.lock().unwrap().clone()
     }
 
     pub(crate) fn all_calls(&self) -> usize {
@@ -97,6 +104,7 @@ impl TaskStore for Faulty {
     }
 
     async fn acquire(&self, wanted: &Wanted) -> Result<Acquired, StoreError> {
+        self.running.lock().unwrap().clone_from(&wanted.running);
         self.through("acquire", self.inner.acquire(wanted)).await
     }
 

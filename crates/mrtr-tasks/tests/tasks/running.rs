@@ -246,6 +246,20 @@ async fn a_store_that_fails_for_a_while_loses_nothing_and_no_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_instance_says_what_runs_in_it_when_it_wants_more() {
+    let outside = Outside::default();
+    let (store, site) = faulty(tool(&outside, async |flow, outside| {
+        flow.step("pack", outside.happen_after_gate("pack")).await?;
+        Ok("done".into())
+    }));
+    let running = site.start().await;
+    outside.until("at the gate", 1).await;
+    site.start().await;
+    outside.until("at the gate", 2).await;
+    assert!(store.running().contains(&running.task_id()), "it must not be given what it has: {:?}", store.running());
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_outage_shorter_than_a_lease_is_no_lost_run() {
     let outside = Outside::default();
     let (store, site) = faulty(tool(&outside, async |flow, outside| {

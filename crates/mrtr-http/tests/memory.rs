@@ -306,7 +306,7 @@ const PATH: u8 = 4;
 const AUTHORITY: u8 = 1;
 const NOT_INDEXED: u8 = 0;
 const INDEXED_FROM_NOW_ON: u8 = 0x40;
-const LAST_INDEXED: u8 = 0x80 | 62;
+const LAST_INDEXED: u8 = 0x80 + 62;
 
 /// A text in a head, with its length before it (RFC 7541, 5).
 fn text(head: &mut Vec<u8>, text: &str) {

@@ -38,6 +38,9 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     const NAME: Option<&'static str>;
     /// The feature without which a revision has no such type.
     const WHEN: Option<Feature> = None;
+    /// Whether such values are whatever their sender likes, so that a map of them has at most
+    /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of who reads it.
+    const IS_FREE_FORM: bool = false;
 
     /// What a revision calls it, if it has a type of that name.
     ///

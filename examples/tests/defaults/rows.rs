@@ -110,7 +110,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_stdio::Stdio::DEFAULT_LINE_LIMIT", bytes(Stdio::DEFAULT_LINE_LIMIT), &[(STDIO, "| length of a line | {} | `Stdio::line_limit`"), (STDIO_SERVER, "at most this many bytes. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_CONCURRENCY", count(Stdio::DEFAULT_CONCURRENCY), &[(STDIO, "| requests at a time | {} | `Stdio::concurrency`"), (STDIO_SERVER, "others [wait](Self::waiting). {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_WAITING", count(Stdio::DEFAULT_WAITING), &[(STDIO, "| requests that wait until others have ended | {}, "), (STDIO_SERVER, "in the order in which they came; others are refused. {} by")]),
-        row("mrtr_stdio::Stdio::WAITING_BYTES", bytes(Stdio::WAITING_BYTES), &[(STDIO, " {} together | `Stdio::waiting`; others are refused |"), (STDIO_SERVER, "and {} of them together")]),
+        row("mrtr_stdio::Stdio::WAITING_BYTES", bytes(Stdio::WAITING_BYTES), &[(STDIO, "{} together | `Stdio::waiting`; others are refused |"), (STDIO_SERVER, "and {} of them together")]),
         row("mrtr_stdio::Stdio::DEFAULT_SUBSCRIPTIONS", count(Stdio::DEFAULT_SUBSCRIPTIONS), &[(STDIO, "| subscriptions at a time | {} | `Stdio::subscriptions`"), (STDIO_SERVER, "this many subscriptions at a time. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_WRITE_TIMEOUT", time(Stdio::DEFAULT_WRITE_TIMEOUT), &[(STDIO, "| time for a client to read | {} | `Stdio::write_timeout`"), (STDIO_SERVER, "then the connection ends. {} by default")]),
         row("mrtr_stdio::Stdio::DEFAULT_SHUTDOWN_TIMEOUT", time(Stdio::DEFAULT_SHUTDOWN_TIMEOUT), &[(STDIO, "| time to end | {} | `Stdio::shutdown_timeout`"), (STDIO_SERVER, "for requests that run. {} by default")]),

@@ -51,7 +51,7 @@ impl fmt::Display for Value {
         match *self {
             Self::Count(count) => write!(f, "{count}"),
             Self::Bytes(bytes) => {
-                match [(20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes % (1 << bits) == 0) {
+                match [(30, "GiB"), (20, "MiB"), (10, "KiB")].into_iter().find(|(bits, _)| bytes % (1 << bits) == 0) {
                     Some((bits, unit)) => write!(f, "{} {unit}", bytes >> bits),
                     None => write!(f, "{bytes} bytes"),
                 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 /// Run by contributors' commands, which say how.
-const NO_EXAMPLES: [&str; 4] = ["chaos", "conformance_client", "conformance_server", "readme"];
+const NO_EXAMPLES: [&str; 5] = ["chaos", "conformance_client", "conformance_server", "readme", "soak"];
 
 /// One asks on the terminal, where a log would stand between its questions; of the other, tests look at all of stderr.
 const WITHOUT_LOG: [&str; 2] = ["stdio_server", "terminal_client"];

@@ -109,6 +109,7 @@ impl Wire for Number {
 
 impl Wire for Json {
     const NAME: Option<&'static str> = None;
+    const IS_FREE_FORM: bool = true;
 
     fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
         Self::from_raw(value)
@@ -130,6 +131,7 @@ impl Wire for Json {
 
 impl Wire for JsonObject {
     const NAME: Option<&'static str> = None;
+    const IS_FREE_FORM: bool = true;
 
     fn read(value: &RawValue, _: Dialect) -> Result<Self, ReadError> {
         Self::from_raw(value)
@@ -205,7 +207,9 @@ impl<T: Wire> Wire for IndexMap<String, T> {
 
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let members = RawMembers::of(value)?;
-        members.check_count()?;
+        if T::IS_FREE_FORM {
+            members.check_count()?;
+        }
         let read = |(key, value): (&str, &RawValue)| match T::read(value, dialect) {
             Ok(value) => Ok((key.to_owned(), value)),
             Err(error) => Err(error.in_member(key.to_owned())),

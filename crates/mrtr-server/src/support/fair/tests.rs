@@ -148,19 +148,15 @@ impl World {
         let was_below = self.is_below_share(caller);
         let (used, capacity) = (self.pool.used(), self.pool.capacity());
         let (open, reserved) = (capacity - capacity / 4, capacity / 4);
-        match self.accounts[caller].take(units) {
-            Ok(holding) => {
-                prop_assert!(used + units <= open || was_below, "the last quarter is for callers below their share");
-                self.push(caller, holding);
-            }
-            Err(Full) => {
-                prop_assert!(used + units > open, "there is room for whoever comes");
-                if was_below && units <= reserved.max(1) {
-                    let admitted = (0..CALLERS).filter(|other| !self.is_below_share(*other));
-                    for other in admitted {
-                        prop_assert!(self.accounts[other].take(1).is_err(), "one above its share is admitted instead");
-                    }
-                }
+        if let Ok(holding) = self.accounts[caller].take(units) {
+            prop_assert!(used + units <= open || was_below, "the last quarter is for callers below their share");
+            self.push(caller, holding);
+            return Ok(());
+        }
+        prop_assert!(used + units > open, "there is room for whoever comes");
+        if was_below && units <= reserved.max(1) {
+            for other in (0..CALLERS).filter(|other| !self.is_below_share(*other)) {
+                prop_assert!(self.accounts[other].take(1).is_err(), "one above its share is admitted instead");
             }
         }
         Ok(())

@@ -75,10 +75,10 @@ impl World {
         Legacy::calling_as(&self.server, "2025-11-25", &everything(), Some(caller)).await
     }
 
-    /// The share of a caller that holds something from now on.
+    /// The share of a caller that holds something from now on, beside one who may come.
     fn share(&self, caller: usize) -> usize {
         let others = (0..CALLERS).filter(|other| *other != caller && !self.sessions[*other].is_empty()).count();
-        (PLACES / (others + 1).max(4)).max(1)
+        (PLACES / (others + 2).max(4)).max(1)
     }
 
     fn used(&self, caller: usize) -> usize {

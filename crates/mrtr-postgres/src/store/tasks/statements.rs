@@ -307,7 +307,7 @@ statements! { TaskStatements:
                         WHERE state.tool = wanted.tool AND state.attention IS NOT NULL \
                         ORDER BY state.attention, state.place LIMIT 64 + cardinality($3)) AS state) AS early), ",
             trial_later!("$3"), ") - (SELECT now FROM time)";
-    /// The same where some owners are left out.
+    /// The time until a runner has to look again, where some owners are left out.
     next_of_owners(TEXT_ARRAY, INT8, INT8, UUID_ARRAY, UUID, UUID_ARRAY) = "WITH RECURSIVE ", time!("$2"), ", \
         wanted AS MATERIALIZED (SELECT named.tool FROM unnest($1) AS named (tool)), ", seen!(), " SELECT least(\
             (SELECT min((SELECT min(first.attention) FROM ", early!("seen.owner_key", "state.attention IS NOT NULL"),

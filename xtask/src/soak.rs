@@ -12,7 +12,7 @@ pub(crate) struct Options {
     /// How long all of it takes
     #[arg(long, value_name = "M", default_value_t = 10)]
     minutes: u64,
-    /// A minute with a debug build and limits that are smaller by 16, as in `cargo xtask test`
+    /// Take a minute, with a debug build and limits that are smaller by 16
     #[arg(long, conflicts_with = "minutes")]
     short: bool,
     /// Runs these attacks alone
@@ -21,11 +21,6 @@ pub(crate) struct Options {
     /// Writes the report as JSON
     #[arg(long)]
     json: bool,
-}
-
-/// As part of all tests.
-pub(crate) fn run_short() -> Result<Outcome> {
-    run(&Options { minutes: 0, short: true, attacks: None, json: false })
 }
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use mrtr_client::{
-    CallError, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId,
-    Stop, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest,
+    SessionId, Stop, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{RequestId, Revision};

@@ -1,4 +1,4 @@
-//! Nothing spins in a session: neither calls that report for ever nor a reader of many events keep the thread from others.
+//! Nothing spins in a session: neither calls that report for ever nor readers of many events keep others waiting.
 
 use std::future::Future;
 use std::sync::mpsc;

@@ -157,6 +157,15 @@ fn neither_a_name_nor_a_password_alone_is_saved_or_shown() {
     }
 }
 
+#[test]
+fn no_part_of_a_name_is_shown_with_the_url_that_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start(folder.path());
+    let with_name = demo.url.replace("http://", "http://sesame@");
+    let refused = run(folder.path(), &["call", &with_name, "nothing"]);
+    refused.says(2, &[&format!("there is no tool `nothing` at {}\n", demo.url)]);
+}
+
 /// What a file says of its server, after this was changed in it.
 fn changed(path: &Path, change: impl Fn(&mut Value)) {
     let mut saved: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -219,6 +228,27 @@ fn a_call_goes_to_another_url_only_if_the_person_says_so() {
     refused.says(1, &[&format!("the call began at {}, and this is {}", demo.url, moved.url), "--trust-server"]);
     run_with(folder.path(), &[&resume[..], &["--trust-server"]].concat(), ADA)
         .gives("Oslo: 12 °C and light rain. Take an umbrella, ada.\n");
+}
+
+#[test]
+fn a_task_that_is_known_by_its_id_alone_is_followed_here_and_one_of_another_server_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let demo = Demo::start_with(folder.path(), &["--port", "0", "--db", "tasks.sqlite"]);
+    run(folder.path(), &["call", &demo.url, "echo", "--save", "call.json"]).says(4, &[]);
+    let path = folder.path().join("call.json");
+    let task_at = |server: Option<&str>| {
+        changed(&path, |saved| {
+            let work = &mut saved["work"];
+            let mut task = work.get("call").map_or_else(|| work["task"].clone(), |call| call["task"].clone());
+            task["server"] = server.into();
+            *work = json!({ "task": task });
+        });
+    };
+    let cancel = || run(folder.path(), &["resume", "call.json", "--cancel"]);
+    task_at(Some("http://elsewhere.example/mcp"));
+    cancel().says(1, &["the call began at http://elsewhere.example/mcp, and this is", "--trust-server"]);
+    task_at(None);
+    cancel().says(0, &["is cancelled"]);
 }
 
 #[cfg(target_os = "linux")]

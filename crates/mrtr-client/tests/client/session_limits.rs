@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use mrtr_client::{
-    CallError, Client, EraMemory, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId,
-    Stop, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest,
+    SessionId, Stop, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{RequestId, Revision};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
+use tokio::task::yield_now;
 
 /// What a server does in the middle of a call.
 #[derive(Debug, Clone)]
@@ -27,6 +29,8 @@ enum Step {
     Withdraw(RequestId),
     /// Waits until it has so many answers more.
     Answers(u32),
+    /// Lets the client look at what was said.
+    Pause,
     /// Waits for more than will come.
     Never,
 }
@@ -42,6 +46,7 @@ struct Inner {
     /// The ids of what was answered, as they stand in the messages.
     answered: Mutex<Vec<Value>>,
     asked: AtomicUsize,
+    takes_answers: bool,
 }
 
 impl fmt::Debug for Asking {
@@ -52,12 +57,22 @@ impl fmt::Debug for Asking {
 
 impl Asking {
     fn new(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self::with(steps, true)
+    }
+
+    /// One that hears answers, and never says that it has taken them.
+    fn taking_no_answers(steps: impl IntoIterator<Item = Step>) -> Self {
+        Self::with(steps, false)
+    }
+
+    fn with(steps: impl IntoIterator<Item = Step>, takes_answers: bool) -> Self {
         Self(Arc::new(Inner {
             era: EraMemory::of_origin(),
             steps: Mutex::new(steps.into_iter().collect()),
             answers: Semaphore::new(0),
             answered: Mutex::default(),
             asked: AtomicUsize::new(0),
+            takes_answers,
         }))
     }
 
@@ -87,6 +102,7 @@ impl Asking {
                 on_message(ServerMessage::Notification(ServerNotification { method, params }));
             }
             Step::Answers(count) => self.0.answers.acquire_many(count).await.unwrap().forget(),
+            Step::Pause => yield_now().await,
             Step::Never => pending().await,
         }
     }
@@ -126,6 +142,9 @@ impl Transport for Asking {
         if message.get("method").is_none() {
             self.0.answered.lock().unwrap().push(message["id"].clone());
             self.0.answers.add_permits(1);
+            if !self.0.takes_answers {
+                pending::<()>().await;
+            }
         }
         Ok(())
     }
@@ -191,6 +210,32 @@ async fn bytes_of_a_round_are_counted_though_each_question_is_answered_before_th
     assert!(called(&server, limits).await.is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn answers_that_a_server_does_not_take_count_among_its_questions() {
+    let limits = Limits { questions: 4, ..Limits::default() };
+    let answered = || (1..=3).map(roots).chain([Step::Answers(3)]);
+    let server = Asking::taking_no_answers(answered().chain([Step::Form(4), Step::Pause]));
+    assert!(called(&server, limits).await.is_ok(), "three on their way, and one that is open");
+    let server = Asking::taking_no_answers(answered().chain([Step::Form(4), Step::Form(5), Step::Never]));
+    let stop = called(&server, limits).await.unwrap_err();
+    assert!(matches!(stop, Stop::TooManyQuestions(5)), "{stop}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_question_of_a_call_has_a_key_of_its_own() {
+    let server = Asking::new([roots(1), roots(2), Step::Answers(2), roots(3), Step::Answers(1)]);
+    let (client, mut keys) = (client(&server, Limits::default()), Vec::new());
+    let mut events = client.events();
+    client.call_tool("t", json!({})).await.unwrap();
+    drop(client);
+    while let Some(event) = events.next().await {
+        if let EventKind::Asked(asked) = event.kind {
+            keys.extend(asked);
+        }
+    }
+    assert_eq!(keys, ["question-1", "question-2", "question-3"]);
+}
+
 fn long_id(first: char) -> RequestId {
     RequestId::from(format!("{first}{}", "x".repeat(6000)))
 }
@@ -212,6 +257,42 @@ async fn ids_are_counted_as_what_they_take() {
     let server = Asking::new(withdrawn.into_iter().chain([Step::Never]));
     let stop = called(&server, limits).await.unwrap_err();
     assert!(matches!(stop, Stop::ReplyTooLong(_)), "of what is withdrawn: {stop}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_question_counts_as_its_parameters_its_method_and_its_id() {
+    for (id, id_bytes) in [(RequestId::from("abc"), 3), (RequestId::from(1), 8)] {
+        // A response has the same limit, and is shorter.
+        let bytes = r#"{"x":""}"#.len() + 1000 + "roots/list".len() + id_bytes;
+        let ask = async |reply_bytes| {
+            let server = Asking::new([Step::Roots(id.clone(), 1000), Step::Answers(1)]);
+            called(&server, Limits { reply_bytes, ..Limits::default() }).await
+        };
+        assert!(ask(bytes).await.is_ok(), "{id:?}");
+        let stop = ask(bytes - 1).await.unwrap_err();
+        assert!(matches!(stop, Stop::ReplyTooLong(counted) if counted == bytes), "{id:?}: {stop}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn as_many_messages_may_wait_as_there_may_be_questions_and_withdrawals_and_64_more() {
+    let wait = async |count| {
+        let server = Asking::new((0..count).map(|id| Step::Withdraw(id.into())).chain([Step::Pause]));
+        called(&server, Limits { questions: 20, ..Limits::default() }).await
+    };
+    assert!(wait(104).await.is_ok());
+    assert!(matches!(wait(105).await, Err(Stop::TooManyQuestions(105))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_looked_at_does_not_count_among_what_waits() {
+    // Each id has one byte. A response has the same limit, and is shorter.
+    let limits = Limits { reply_bytes: 500, ..Limits::default() };
+    let withdraw = |count| (0..count).map(|_| Step::Withdraw("a".into())).chain((0..count).map(|_| Step::Pause));
+    let server = Asking::new((0..2).flat_map(|_| withdraw(500)));
+    assert!(called(&server, limits).await.is_ok());
+    let stop = called(&Asking::new(withdraw(501)), limits).await.unwrap_err();
+    assert!(matches!(stop, Stop::ReplyTooLong(501)), "{stop}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -348,31 +348,6 @@ async fn a_check_that_outlives_its_race_holds_the_branch_that_awaits_it() {
     first_round(handler, &["pay"], &[]).await;
 }
 
-#[tokio::test]
-async fn a_step_that_was_held_in_one_branch_does_not_begin_in_another() {
-    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
-        let mut ship = flow.step("ship", effects.work("ship")).into_future();
-        let asks = flow.branch(async {
-            let mut name = pin!(flow.elicit::<Name>("name", "Who?").into_future());
-            poll_once(name.as_mut()).await;
-            poll_once(ship.as_mut()).await;
-            (ship, name.await.is_ok())
-        });
-        let (send, receive) = tokio::sync::oneshot::channel();
-        let hands_over = flow.branch(async {
-            let mut asks = Box::pin(flow.join((asks,)));
-            poll_once(asks.as_mut()).await;
-            send.send(asks).ok();
-        });
-        let takes = flow.branch(async {
-            let asks = receive.await.map_err(|_| "gone")?;
-            Ok::<_, Failure>(asks.await?.0.0.await?)
-        });
-        flow.join((hands_over, takes)).await?.1
-    }
-    first_round(handler, &["name"], &[]).await;
-}
-
 /// Polls a step in a branch that a question holds, and sends it to another branch, which is free.
 async fn send_held_step(
     flow: &Flow,

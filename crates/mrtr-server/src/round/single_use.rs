@@ -315,7 +315,7 @@ mod tests {
 
     use mrtr_schema::Revision;
     use mrtr_state::single_use::MemorySingleUse;
-    use mrtr_state::{Binding, Sealer};
+    use mrtr_state::{Binding, Sealer, Timestamp};
 
     use super::*;
     use crate::engine::journal::Journal;
@@ -323,7 +323,7 @@ mod tests {
     use crate::testing::FixedClock;
 
     /// A reservation that no store knows: whoever renews it there finds it lost.
-    fn unknown_reservation(now: mrtr_state::Timestamp) -> Reservation {
+    fn unknown_reservation(now: Timestamp) -> Reservation {
         let sealer = Sealer::this_process_only();
         let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
         let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();

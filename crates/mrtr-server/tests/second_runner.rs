@@ -384,3 +384,24 @@ async fn a_flow_that_is_taken_over_still_asks_what_is_optional() {
     let done = keeper.until(&id, |status| matches!(status, Status::Done { .. })).await;
     assert_eq!(done, Status::Done { text: "Some(\"Ada\")".into(), failed: false });
 }
+
+/// As much as a state would carry, of which they may take half.
+#[tokio::test]
+async fn answers_that_came_before_they_were_asked_for_go_along_as_far_as_half_a_state_holds_them() {
+    let handler = async |flow: Flow| Ok::<_, Failure>(flow.elicit::<Name>("name", "Who?").await?.name);
+    for (letters, is_carried) in [(1000, true), (5000, false)] {
+        let keeper = Keeper::over(&Kept::default());
+        let tool = Tool::new("tool", handler).tasks(TaskPolicy::ByFlow);
+        let sealer = Sealer::this_process_only().limit(8 * 1024);
+        let server = Server::builder("test", "1").sealer(sealer).tool(tool).extension(keeper.clone()).build().unwrap();
+        let name = "x".repeat(letters);
+        let responses = json!({ "name": named(&name) });
+        let params = json!({ "name": "tool", "arguments": {}, "task": {}, "inputResponses": responses });
+        let Value::Object(params) = params else { unreachable!() };
+        let id = id(&Client::new(&server).begin("tools/call", params).await);
+        let came_to = keeper.until(&id, |status| !matches!(status, Status::Working { .. })).await;
+        let done = Status::Done { text: name, failed: false };
+        let asks = Status::Waiting { asked: vec!["name".into()] };
+        assert_eq!(came_to, if is_carried { done } else { asks }, "{letters} letters");
+    }
+}

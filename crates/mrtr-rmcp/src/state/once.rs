@@ -200,3 +200,52 @@ fn failed(error: &SingleUseError) -> ErrorData {
 fn now() -> Timestamp {
     SystemTime::now().into()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+
+    use mrtr_schema::{RawMembers, Revision};
+    use mrtr_state::single_use::MemorySingleUse;
+    use mrtr_state::{AnswersDigest, Binding, JsonPayload, Sealer};
+
+    use super::*;
+
+    #[derive(Serialize, Deserialize)]
+    struct Cart;
+
+    impl JsonPayload for Cart {
+        const KIND: &'static str = "com.example/cart";
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_the_thread_has_renewed_a_moment_ago_is_not_renewed_beside_it() {
+        let store = MemorySingleUse::new(now());
+        let sealer = Sealer::this_process_only();
+        let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
+        let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();
+        let state = sealer.seal(&Cart, &binding, now()).unwrap();
+        let opened = sealer.open::<Cart>(&state, &binding, now()).unwrap();
+        let token_use = opened.token_use(AnswersDigest::of(None).unwrap());
+        // A renewal would have it stand for longer.
+        let reserved = store.reserve(&token_use, LEASE / 2, now()).await.unwrap();
+        let ReserveOutcome::Reserved(reservation, _) = reserved else { panic!("it is new") };
+        let lapses = async || match store.reserve(&token_use, LEASE, now()).await.unwrap() {
+            ReserveOutcome::InProgress(running) => running.lapses(),
+            other => panic!("{other:?}"),
+        };
+        let before = lapses().await;
+
+        let thread = LeaseThread::new("test-renewals", Duration::from_millis(40), || {
+            Box::new(|held: &[Held]| vec![Renewal::Renewed; held.len()])
+        });
+        let keeper = Arc::new(Mutex::new(store.lease_keeper()));
+        let held = thread.hold(Held { keeper, reservation: reservation.clone() }, Instant::now(), |_| {});
+        while held.confirmed().is_none() {
+            std::thread::yield_now();
+        }
+        let renewing = pin!(renew(&store, &reservation, &held));
+        tokio::time::timeout(LEASE, renewing).await.unwrap_err();
+        assert_eq!(lapses().await, before, "it was renewed at the store too");
+    }
+}

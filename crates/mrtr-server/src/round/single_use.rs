@@ -307,3 +307,50 @@ impl JournalSink for ReservationSink {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::time::Duration;
+
+    use mrtr_schema::Revision;
+    use mrtr_state::single_use::MemorySingleUse;
+    use mrtr_state::{Binding, Sealer, Timestamp};
+
+    use super::*;
+    use crate::engine::journal::Journal;
+    use crate::support::lease_thread::Renewal;
+    use crate::testing::FixedClock;
+
+    /// A reservation that no store knows: whoever renews it there finds it lost.
+    fn unknown_reservation(now: Timestamp) -> Reservation {
+        let sealer = Sealer::this_process_only();
+        let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
+        let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();
+        let state = sealer.seal(&Journal::default(), &binding, now).unwrap();
+        let opened = sealer.open::<Journal>(&state, &binding, now).unwrap();
+        Reservation::new(opened.token_use(AnswersDigest::of(None).unwrap()).key(), 1)
+    }
+
+    #[tokio::test]
+    async fn what_the_thread_has_renewed_a_moment_ago_is_not_renewed_beside_it() {
+        let (clock, gone) = (FixedClock::default(), StopSignal::new());
+        let reservation = unknown_reservation(clock.now());
+        let guard = Guard::new(Arc::new(MemorySingleUse::new(clock.now())));
+        let thread = LeaseThread::new("test-renewals", Duration::from_millis(40), || {
+            Box::new(|held: &[Held]| vec![Renewal::Renewed; held.len()])
+        });
+        let held = Held { store: Arc::clone(&guard.store), reservation: reservation.clone() };
+        let lease = thread.hold(held, Instant::now(), |_| {});
+        while lease.confirmed().is_none() {
+            std::thread::yield_now();
+        }
+        let mut renewing = pin!(renew(&guard, &reservation, &clock, &gone, &lease));
+        for _ in 0..3 {
+            assert!(futures_util::poll!(&mut renewing).is_pending());
+            clock.advance(LEASE / 3);
+        }
+        assert!(futures_util::poll!(&mut renewing).is_pending());
+        assert!(gone.raised().is_none(), "it was renewed at the store too");
+    }
+}

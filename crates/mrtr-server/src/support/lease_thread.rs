@@ -327,6 +327,20 @@ mod tests {
         }
     }
 
+    /// The thread's own first look is far away.
+    #[test]
+    fn a_lease_is_lost_once_two_thirds_of_it_have_passed_without_a_renewal_and_no_sooner() {
+        let lease = Duration::from_mins(10);
+        let now = Instant::now();
+        for (passed, is_lost) in [(lease / 2, false), (lease * 2 / 3, true)] {
+            let leases = LeaseThread::new("test-renewals", lease, || Box::new(|_: &[u8]| Vec::new()));
+            let (said, heard) = mpsc::channel();
+            let _held = leases.hold(1, now.checked_sub(passed).unwrap(), move |end| said.send(end).unwrap());
+            leases.0.note(&[], &[], now);
+            assert_eq!(heard.try_recv().ok(), is_lost.then_some(LeaseEnd::Lost), "after {passed:?}");
+        }
+    }
+
     #[test]
     fn a_thread_that_had_nothing_to_do_is_started_again() {
         let leases = leases(|keys| vec![Renewal::Renewed; keys.len()]);

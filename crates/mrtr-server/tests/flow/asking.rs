@@ -1,5 +1,6 @@
 //! How a question may be asked: by action, optionally, with a check, pinned, for longer; and of other kinds.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -202,6 +203,45 @@ async fn an_application_asks_in_its_own_way() {
     let call = call.answer_raw("sign_off", json!({ "approved": "maybe" })).send().await;
     call.expect_asked(&["sign_off"]);
     assert_eq!(call.answer_raw("sign_off", json!({ "approved": true })).send().await.expect_text(), "true");
+}
+
+struct Counted;
+
+/// How often a question was written out.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Deserialize, JsonSchema)]
+struct CountedParams {}
+
+impl Serialize for CountedParams {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        WRITTEN.fetch_add(1, Ordering::SeqCst);
+        serializer.collect_map([("approver", "Ada")])
+    }
+}
+
+impl NamespacedInput for Counted {
+    const METHOD: Method = Method::from_static("com.example/approval");
+    type Params = CountedParams;
+    type Response = Decision;
+}
+
+#[tokio::test]
+async fn a_question_that_is_polled_again_while_it_is_open_is_not_asked_again() {
+    let written_when_polled = async |times: u32| {
+        let handler = move |flow: Flow| async move {
+            let mut asked = pin!(flow.ask::<Counted>("sign_off", CountedParams {}).into_future());
+            for _ in 1..times {
+                assert!(futures_util::poll!(&mut asked).is_pending());
+            }
+            Ok::<_, Failure>(asked.await?.approved.to_string())
+        };
+        let before = WRITTEN.load(Ordering::SeqCst);
+        let client = client_of(tool(handler)).declaring_extension("com.example/approval");
+        begin(&client).await.expect_asked(&["sign_off"]);
+        WRITTEN.load(Ordering::SeqCst) - before
+    };
+    assert_eq!(written_when_polled(20).await, written_when_polled(1).await);
 }
 
 #[tokio::test]

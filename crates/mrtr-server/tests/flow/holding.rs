@@ -386,3 +386,26 @@ async fn a_step_that_was_held_where_it_was_made_begins_where_it_is_sent_once_the
     }
     one_round(handler, "ship", &["ship"]).await;
 }
+
+/// Nothing else happens in the run by then that would have the handler polled once more.
+#[tokio::test]
+async fn a_step_that_was_held_begins_in_the_run_in_which_a_race_takes_the_question_back() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let decides = flow.branch(async {
+            let mut polls = 0;
+            let third_poll = poll_fn(|_| {
+                polls += 1;
+                if polls < 3 { Poll::Pending } else { Poll::Ready(()) }
+            });
+            let mut race =
+                pin!(flow.race((flow.elicit::<Age>("age", "How old?"), flow.branch(third_poll))).into_future());
+            assert!(futures_util::poll!(&mut race).is_pending());
+            // Polled before the race, in this order each time.
+            let (shipped, raced) = futures_util::join!(flow.step("ship", effects.work("ship")).into_future(), race);
+            raced?;
+            Ok::<_, Failure>(shipped?)
+        });
+        flow.join((flow.elicit::<Name>("name", "Who?"), decides)).await?.1
+    }
+    first_round(handler, &["name"], &["ship"]).await;
+}

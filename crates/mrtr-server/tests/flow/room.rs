@@ -4,6 +4,7 @@ use mrtr_server::extend::{Journal, Outcome, RunContext, ShedAbove, run};
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{Failure, Flow, Server, StatePolicy};
 use serde_json::json;
+use serde_json::value::to_raw_value;
 
 use crate::support::{Age, Effects, Log, Name, begin, call, expect_internal, tool};
 
@@ -21,6 +22,7 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
     enum Before {
         Nothing,
         Step,
+        IdempotentStep,
         FailedStep,
         Key,
         YieldPoint,
@@ -33,9 +35,12 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
         before: Before,
     }
     async fn handler(flow: Flow, Args { before }: Args) -> Result<String, Failure> {
-        use Before::{All, FailedStep, Key, Nothing, Race, Step, Visit, YieldPoint};
+        use Before::{All, FailedStep, IdempotentStep, Key, Nothing, Race, Step, Visit, YieldPoint};
         if matches!(before, Step | All) {
             flow.step("little", async { Ok::<_, Failure>(1) }).await?;
+        }
+        if matches!(before, IdempotentStep | All) {
+            flow.step("again", async { Ok::<_, Failure>(1) }).idempotent().await?;
         }
         if matches!(before, FailedStep | All) {
             let _ = flow.step("failed", async { Err::<(), Failure>("no".into()) }).await;
@@ -57,7 +62,7 @@ async fn the_last_answer_may_be_of_any_size_whatever_came_before_it() {
         Ok(flow.elicit::<Name>("name", "Who?").await?.name)
     }
     let server = Server::builder("test", "1").tool(tool(handler)).build().unwrap();
-    for before in ["Nothing", "Step", "FailedStep", "Key", "YieldPoint", "Visit", "Race", "All"] {
+    for before in ["Nothing", "Step", "IdempotentStep", "FailedStep", "Key", "YieldPoint", "Visit", "Race", "All"] {
         let asked = Client::new(&server).call_tool("tool", json!({ "before": before })).await;
         asked.expect_asked(&["name"]);
         let large = "x".repeat(60_000);
@@ -203,4 +208,25 @@ async fn a_runner_with_a_limit_of_its_own_keeps_room_for_answers_too() {
     assert!(matches!(ran.outcome, Outcome::Failed(_)), "{:?}", ran.outcome);
     let ran = run(handler(95_000), Journal::default(), limited()).await;
     assert!(matches!(ran.outcome, Outcome::Waiting(_)), "{:?}", ran.outcome);
+}
+
+/// A session and a task keep one journal from run to run.
+#[tokio::test]
+async fn a_short_answer_goes_on_also_where_a_long_one_came_in_an_earlier_run_of_the_same_journal() {
+    async fn handler(flow: Flow) -> Result<(), Failure> {
+        flow.elicit::<Name>("long", "Who?").await?;
+        flow.step("much", async { Ok::<_, Failure>("x".repeat(85_000)) }).await?;
+        flow.elicit::<Name>("short", "Who else?").await?;
+        flow.elicit::<Name>("last", "And who?").await?;
+        Ok(())
+    }
+    let mut journal = Journal::default();
+    for (key, letters) in [("long", 10_000), ("short", 2000), ("last", 0)] {
+        let ran = run(handler, journal, RunContext::for_tests().as_task(100_000)).await;
+        let Outcome::Waiting(asked) = ran.outcome else { panic!("{:?} before {key}", ran.outcome) };
+        assert_eq!(asked.iter().map(|question| &*question.key).collect::<Vec<_>>(), [key]);
+        let answer = json!({ "action": "accept", "content": { "name": "x".repeat(letters) } });
+        journal = ran.journal;
+        journal.answer(key, &to_raw_value(&answer).unwrap(), asked[0].asked);
+    }
 }

@@ -224,3 +224,77 @@ async fn a_step_that_is_kept_while_nothing_is_asked_is_no_mistake() {
     let seen = effects.clone();
     assert_eq!(call(move |flow| handler(flow, seen.clone())).await.expect_text(), "charged");
 }
+
+const PATIENCE: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn each_step_that_is_kept_while_the_flow_asks_is_given_up_in_its_own_time() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut one = flow.step("one", after(MOMENT, &effects)).into_future();
+        let mut two = flow.step("two", after(MOMENT * 2, &effects)).into_future();
+        poll_once(one.as_mut()).await;
+        poll_once(two.as_mut()).await;
+        let name = flow.elicit::<Name>("name", "Who?").await?.name;
+        one.await?;
+        two.await?;
+        Ok(name)
+    }
+    let (log, effects, before) = (Log::start(), Effects::default(), Instant::now());
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    expect_internal(&call, &log, "is kept and not polled while the flow asks `name`");
+    assert_eq!(before.elapsed(), MOMENT * 2 + PATIENCE, "the one did not wait for the other");
+}
+
+/// Two questions are asked one after the other, neither of them for as long as a step may be kept.
+#[tokio::test(start_paused = true)]
+async fn the_time_for_which_a_step_may_be_kept_begins_anew_with_each_question() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut charge = flow.step("charge", after(MOMENT, &effects)).into_future();
+        poll_once(charge.as_mut()).await;
+        let given_up = flow.branch(sleep(PATIENCE / 2));
+        flow.race((flow.elicit::<Name>("early", "Who?"), given_up)).await?;
+        sleep(LONG).await;
+        let charged = flow.branch(async {
+            sleep(PATIENCE / 2).await;
+            charge.await
+        });
+        let (name, charged) = flow.join((flow.elicit::<Name>("name", "Who?"), charged)).await?;
+        charged?;
+        Ok(name.name)
+    }
+    let effects = Effects::default();
+    let seen = effects.clone();
+    call(move |flow| handler(flow, seen.clone())).await.expect_asked(&["name"]);
+    assert_eq!(effects.all(), ["begun", "done"]);
+}
+
+/// What another step still takes is time in which the handler could get back to it.
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_given_up_does_nothing_more_when_it_is_polled_after_all() {
+    async fn handler(flow: Flow, effects: Effects) -> Result<String, Failure> {
+        let mut charge = flow.step("charge", after(MOMENT, &effects)).into_future();
+        poll_once(charge.as_mut()).await;
+        let late = flow.branch(async {
+            sleep(PATIENCE * 2).await;
+            effects.happen("polled again");
+            charge.await
+        });
+        let more = flow.branch(async {
+            let mut more = pin!(flow.step("more", sleep_well(LONG)).into_future());
+            poll_once(more.as_mut()).await;
+            more.await
+        });
+        let (name, ..) = flow.join((flow.elicit::<Name>("name", "Who?"), late, more)).await?;
+        Ok(name.name)
+    }
+    async fn sleep_well(time: Duration) -> Result<(), Failure> {
+        sleep(time).await;
+        Ok(())
+    }
+    let (log, effects) = (Log::start(), Effects::default());
+    let seen = effects.clone();
+    let call = call(move |flow| handler(flow, seen.clone())).await;
+    expect_internal(&call, &log, "the step `charge` was begun, and is kept and not polled while the flow asks `name`");
+    assert_eq!(effects.all(), ["begun", "polled again"]);
+}

@@ -169,8 +169,9 @@ impl Options {
                 seconds: 6,
                 // With a kill a second, a task may lose five runs in a row, and its next one waits for longer each time:
                 // 25 s were seen. Waiting costs nothing where nothing is lost.
-                patience: 60,
-                killing: 66,
+                patience: 120,
+                // Most runs are over by then. One that takes longer, on a busy machine, comes to its end without kills.
+                killing: 30,
                 thought_ms: 400,
                 step_ms: 1_000,
                 seed,

@@ -98,6 +98,17 @@ struct Pool {
 }
 
 /// What one caller holds of a pool. Cheap to clone; a connection or a session may keep it.
+///
+/// ```
+/// use mrtr_server::transport::{CallerKey, FairPool};
+///
+/// let replies = FairPool::new(1000);
+/// let account = replies.account(&CallerKey::unknown());
+/// let reply = account.charge(1200);
+/// assert_eq!((account.used(), account.take(1).is_err()), (1200, true), "what exists counts, and leaves no room");
+/// drop(reply);
+/// assert_eq!(account.used(), 0);
+/// ```
 #[derive(Clone)]
 pub struct Account(Arc<Usage>);
 
@@ -109,11 +120,38 @@ struct Usage {
 }
 
 /// A pool has no room for this caller now.
+///
+/// ```
+/// use mrtr_server::transport::{CallerKey, FairPool, Full};
+///
+/// let account = FairPool::new(8).account(&CallerKey::unknown());
+/// assert_eq!(account.take(9).unwrap_err(), Full);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no room for this caller now")]
 pub struct Full;
 
 /// Units of a pool, given back on drop.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+/// use mrtr_server::transport::{CallerKey, FairPool};
+///
+/// let sessions = FairPool::new(4);
+/// let [ann, bob] = [b"ann", b"bob"].map(|name| sessions.account(&CallerKey::opaque(*name)));
+/// let _in_use = [ann.take(1)?, ann.take(1)?];
+/// let mut idle = ann.take(1)?;
+/// let has_ended = Arc::new(AtomicBool::new(false));
+/// let ended = Arc::clone(&has_ended);
+/// idle.offer(move || ended.store(true, Ordering::Relaxed));
+/// let _first = bob.take(1)?;
+/// assert!(!has_ended.load(Ordering::Relaxed), "there was room");
+/// let carol = sessions.account(&CallerKey::opaque(*b"carol"));
+/// let _second = carol.take(1)?;
+/// assert!(has_ended.load(Ordering::Relaxed), "it made way");
+/// # Ok::<(), mrtr_server::transport::Full>(())
+/// ```
 pub struct Holding {
     usage: Arc<Usage>,
     units: usize,

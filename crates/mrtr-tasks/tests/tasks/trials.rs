@@ -339,6 +339,35 @@ async fn what_waits_for_the_end_of_a_trial_begins_at_once() {
     assert!(opened.elapsed() < Duration::from_mins(1), "{:?}", opened.elapsed());
 }
 
+/// The others became due before it, and leave the instance without a run at no time.
+#[tokio::test(start_paused = true)]
+async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
+    let (store, outside) = (memory(), Outside::default());
+    let working = || {
+        tool(&outside, async |flow: Flow, outside: Outside| {
+            if flow.principal().is_none() {
+                return outside.happen("trial").await;
+            }
+            outside.note("begun");
+            // Those that run together end one after the other.
+            let time = if outside.count("begun") == 1 { 30 } else { 60 };
+            tokio::time::sleep(Duration::from_secs(time)).await;
+            outside.happen("ended").await
+        })
+    };
+    on_trial(&store, working()).await;
+    let site = Site::with(store, options().workers(2), [working()]);
+    for _ in 0..40 {
+        site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+    }
+    outside.until("trial", 1).await;
+    let all = outside.all();
+    let before: Vec<_> = all.iter().take_while(|happened| *happened != "trial").collect();
+    let count = |what| before.iter().filter(|happened| **happened == what).count();
+    assert_eq!(count("begun"), count("ended"), "it is alone");
+    assert!(count("begun") < 40, "the rest of them waits for it");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_outage_longer_than_a_lease_is_no_lost_run() {
     let outside = Outside::default();

@@ -64,6 +64,41 @@ async fn an_instance_of_the_version_before_goes_on_beside_this_one() {
     store.create(new_task(3), limits(TASK_BYTES)).await.expect("what it has removed does not count");
 }
 
+/// That version does not know when a task was set aside, and leaves the moment in the row.
+#[tokio::test]
+async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let store = connect(&address, FixedClock::default()).await;
+    let (before, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let id = store.create(new_task(1), Limits::NONE).await.unwrap().record.id;
+    let set_aside = async || store.get(id, None).await.unwrap().record.set_aside.is_some();
+    before.batch_execute("UPDATE mrtr.state SET set_aside = updated, due = NULL, attention = NULL").await.unwrap();
+    assert!(set_aside().await);
+    before.batch_execute("UPDATE mrtr.state SET due = updated, attention = updated").await.unwrap();
+    assert!(!set_aside().await, "it is due");
+    let lease = "due = NULL, leased_until = updated + 30000, attention = updated + 30000, fence = fence + 1";
+    before.batch_execute(&format!("UPDATE mrtr.state SET {lease}")).await.unwrap();
+    assert!(!set_aside().await, "it runs");
+}
+
+/// That version counts no runs that are lost once a task was parked, and leaves it among those on trial.
+#[tokio::test]
+async fn a_task_that_the_version_before_has_parked_leaves_those_on_trial() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let store = connect(&address, FixedClock::default()).await;
+    let (before, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    store.create(new_task(1), Limits::NONE).await.unwrap();
+    let parked = "lost_runs = 0, due = NULL, attention = NULL, trial = updated";
+    before.batch_execute(&format!("UPDATE mrtr.state SET {parked}")).await.unwrap();
+    assert_eq!(store.acquire(&wanted()).await.unwrap().tasks, []);
+    let trial: Option<i64> = before.query_one("SELECT trial FROM mrtr.state", &[]).await.unwrap().get(0);
+    assert_eq!(trial, None);
+}
+
 fn new_task(number: u8) -> NewTask {
     let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
     let (owner, noon) = (Owner::from_kept("ann"), Timestamp::from_millis(0));

@@ -265,6 +265,36 @@ async fn a_listener_that_was_cut_is_replaced_and_nothing_is_missed() {
     }
 }
 
+#[tokio::test]
+async fn renewals_keep_their_connection_and_make_another_when_it_was_cut() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let (store, admin) = (connect(&address).await, client(&address).await);
+    store.create(new_task("index"), Limits::NONE).await.unwrap();
+    let task = store.acquire(&wanted("index")).await.unwrap().tasks.remove(0).record;
+    let mut keeper = store.lease_keeper();
+    let mut renew = || {
+        let runs = [Run { id: task.id, fence: task.fence }];
+        let renewed = std::thread::scope(|scope| scope.spawn(|| keeper.renew(&runs, Duration::from_secs(30))).join());
+        assert!(matches!(renewed.as_deref(), Ok([Ok(())])), "{renewed:?}");
+    };
+    let renewing = "FROM pg_stat_activity WHERE query LIKE '%WITH ORDINALITY AS run (id, fence, number)%' \
+                    AND pid <> pg_backend_pid() AND datname = current_database()";
+    let (look, cut) =
+        (format!("SELECT pid {renewing}"), format!("SELECT count(pg_terminate_backend(pid, 60000)) {renewing}"));
+    for _ in 0..2 {
+        renew();
+        let first: i32 = admin.query_one(&look, &[]).await.unwrap().get(0);
+        for _ in 0..3 {
+            renew();
+        }
+        let last: Vec<i32> = admin.query(&look, &[]).await.unwrap().iter().map(|row| row.get(0)).collect();
+        assert_eq!(last, [first], "one connection for all");
+        assert_eq!(admin.query_one(&cut, &[]).await.unwrap().get::<_, i64>(0), 1);
+    }
+    renew();
+}
+
 /// A transaction that commits late has lower numbers than others that were seen before.
 #[tokio::test]
 async fn a_change_that_commits_out_of_order_is_told() {

@@ -71,6 +71,45 @@ async fn a_process_of_the_version_before_goes_on_beside_this_one() {
     store.create(new_task(3), limits(kept / 2 + TASK_BYTES)).await.expect("what it has removed does not count");
 }
 
+/// That version does not know when a task was set aside, and leaves the moment in the row.
+#[tokio::test]
+async fn a_task_that_the_version_before_wakes_or_takes_is_set_aside_no_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tasks.sqlite");
+    let store = SqliteTaskStore::open_with_clock(&file, Arc::new(FixedClock::default())).unwrap();
+    let before = rusqlite::Connection::open(&file).unwrap();
+    let id = store.create(new_task(1), Limits::NONE).await.unwrap().record.id;
+    let set_aside = async || store.get(id, None).await.unwrap().record.set_aside.is_some();
+    before.execute("UPDATE task SET set_aside = created, due = NULL, attention = NULL", []).unwrap();
+    assert!(set_aside().await);
+    before.execute("UPDATE task SET due = created, attention = created", []).unwrap();
+    assert!(!set_aside().await, "it is due");
+    let lease = "due = NULL, leased_until = created + 30000, attention = created + 30000, fence = fence + 1";
+    before.execute(&format!("UPDATE task SET {lease}"), []).unwrap();
+    assert!(!set_aside().await, "it runs");
+}
+
+/// What is searched for by an index follows from the record as this version reads it.
+#[tokio::test]
+async fn what_the_version_before_has_left_in_an_index_is_put_right_by_the_next_write() {
+    for column in ["attention", "trial", "expires"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tasks.sqlite");
+        let store = SqliteTaskStore::open_with_clock(&file, Arc::new(FixedClock::default())).unwrap();
+        let before = rusqlite::Connection::open(&file).unwrap();
+        let id = store.create(new_task(1), Limits::NONE).await.unwrap().record.id;
+        let read = || -> Option<i64> {
+            before.query_row(&format!("SELECT {column} FROM task"), [], |row| row.get(0)).unwrap()
+        };
+        let right = read();
+        before.execute(&format!("UPDATE task SET {column} = created + 3600000"), []).unwrap();
+        assert_ne!(read(), right, "{column}");
+        // It is due already, so nothing of the record changes.
+        store.wake(id).await.unwrap();
+        assert_eq!(read(), right, "{column}");
+    }
+}
+
 fn new_task(number: u8) -> NewTask {
     let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
     let (owner, noon) = (Owner::from_kept("ann"), Timestamp::from_millis(0));

@@ -28,6 +28,7 @@ pub(super) async fn a_task_that_ends_its_runners_is_set_aside_with_all_it_holds(
     trial.clock.pass(LEASE);
     let nothing = trial.acquire(9).await;
     assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "it is no work any more");
+    assert_eq!(nothing.set_aside, [run.id], "its runner is told");
     expect_set_aside(trial, run.id).await;
     assert_eq!(trial.answer(run.id, &[("name", "Ann")]).await, ["name"], "an answer is kept");
     trial.expect_nothing_due().await;

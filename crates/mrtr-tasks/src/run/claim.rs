@@ -77,7 +77,12 @@ impl<'a> Claims<'a> {
         for task in tasks {
             self.start(task, asked, None).await;
         }
-        if trial_waits && trials == Trials::Idle { self.claim_trial(tools).await } else { Ok(next) }
+        match trials {
+            Trials::Idle if trial_waits => self.claim_trial(tools).await,
+            // What is due now is not for it: the end of a run has it look again.
+            _ if self.makes_room => Ok(None),
+            _ => Ok(next),
+        }
     }
 
     /// Claims one on trial, which is alone unless a handler of a plain call runs here.

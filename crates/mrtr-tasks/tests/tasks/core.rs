@@ -88,6 +88,16 @@ async fn every_time_of_the_options_may_be_as_long_as_can_be_said() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_time_that_is_longer_than_a_year_is_a_year() {
+    let day = Duration::from_hours(24);
+    for (wanted, days) in [(day * 200, 200), (Duration::MAX, 365)] {
+        let site = Site::with(memory(), TaskOptions::default().poll_interval(wanted), [greeting()]);
+        let task = site.start().await;
+        assert_eq!(task.get().await["pollIntervalMs"], days * 24 * 60 * 60 * 1000_u64, "{wanted:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn tk_1_what_is_no_task_is_refused_and_makes_none() {
     for revision in OLDER {
         let site = Site::of(greeting());

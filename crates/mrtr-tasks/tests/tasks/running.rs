@@ -246,6 +246,48 @@ async fn a_store_that_fails_for_a_while_loses_nothing_and_no_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_end_that_a_store_cannot_keep_is_logged_once_however_often_it_is_tried() {
+    let log = crate::log::Log::start();
+    let (store, site) = faulty(tool(&Outside::default(), async |_, _| Ok("done".into())));
+    store.fault("finish", Fault::Fails, 5);
+    assert_eq!(site.start().await.text().await, "done");
+    assert_eq!(store.calls("finish"), 6);
+    assert_eq!(log.text().matches("the end of a run was not kept").count(), 1, "{}", log.text());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_looks_for_work_as_often_as_it_is_told_to() {
+    let store = Faulty::over(memory());
+    let options = TaskOptions::default().look_interval(Duration::from_mins(10));
+    let site = Site::with(Arc::clone(&store) as _, options, [greeting()]);
+    // The runner starts with the first request.
+    let task = site.start().await;
+    task.cancel().await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let looked = store.calls("acquire");
+    tokio::time::sleep(Duration::from_mins(65)).await;
+    assert_eq!(store.calls("acquire") - looked, 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_instance_whose_workers_are_busy_asks_for_nothing() {
+    let (store, outside) = (Faulty::over(memory()), Outside::default());
+    let waiting = tool(&outside, async |_, outside: Outside| {
+        outside.note("begun");
+        std::future::pending().await
+    });
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default().workers(2), [waiting]);
+    for begun in 1..=2 {
+        site.start().await;
+        outside.until("begun", begun).await;
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let asked = store.calls("acquire");
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    assert_eq!(store.calls("acquire"), asked);
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_instance_says_what_runs_in_it_when_it_wants_more() {
     let outside = Outside::default();
     let (store, site) = faulty(tool(&outside, async |flow, outside| {

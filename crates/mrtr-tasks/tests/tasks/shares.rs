@@ -1,5 +1,6 @@
 //! One caller cannot take what all share: workers, room in the store, and the time of the sweep.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_schema::Revision;
@@ -10,6 +11,7 @@ use mrtr_tasks::{Owner, TaskId, TaskOptions, TaskRecord};
 use serde_json::json;
 use tokio::time::Instant;
 
+use crate::faulty::{Fault, Faulty};
 use crate::support::{Outside, PATIENCE, Site, call, memory, tool, within};
 
 fn bob() -> Caller {
@@ -99,4 +101,14 @@ async fn twenty_thousand_tasks_whose_time_is_over_are_gone_within_seconds_while_
         assert!(began.elapsed() < Duration::from_secs(5), "{ended} others have ended meanwhile");
     }
     assert!(ended > 0, "others go on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tasks_run_while_a_sweep_takes_its_time() {
+    let (store, outside) = (Faulty::over(memory()), Outside::default());
+    store.fault("sweep", Fault::Hangs, usize::MAX);
+    let done = tool(&outside, async |_, _| Ok("done".to_owned()));
+    let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [done]);
+    assert_eq!(site.start().await.text().await, "done");
+    assert_eq!(store.calls("sweep"), 1, "and it has not ended");
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_schema::Revision;
-use mrtr_server::{Failure, Flow, Tool};
+use mrtr_server::{Caller, Failure, Flow, Tool};
 use mrtr_tasks::store::{AcquiredTask, TaskStore, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions, WaitsFor};
 use serde_json::json;
@@ -67,6 +67,10 @@ fn slow(outside: &Outside) -> Tool {
         tokio::time::sleep(Duration::from_mins(1)).await;
         Ok("done".into())
     })
+}
+
+fn bob() -> Caller {
+    Caller::new("https://id.example.com", "bob")
 }
 
 fn plain(outside: &Outside) -> Tool {
@@ -279,6 +283,89 @@ async fn a_trial_that_begins_beside_a_plain_call_is_not_alone_and_no_call_costs_
     calling.await.unwrap();
     assert_eq!(store.calls("accompany"), 0);
     assert_eq!(task.text().await, "done");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_run_begins_beside_a_trial_for_a_lease_though_a_plain_call_does() {
+    let (store, outside) = (memory(), Outside::default());
+    on_trial(&store, slow(&outside)).await;
+    let site = Site::with(store, options(), [slow(&outside), plain(&outside)]);
+    outside.until("begun", 1).await;
+    let began = Instant::now();
+    call_plain(&site).await;
+    site.start().await;
+    outside.until("begun", 2).await;
+    assert!(began.elapsed() >= LEASE, "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_run_begins_beside_a_trial_that_the_store_takes_to_be_alone() {
+    let (sound, outside) = (memory(), Outside::default());
+    on_trial(&sound, slow(&outside)).await;
+    let store = Faulty::over(Arc::clone(&sound));
+    let site = Site::with(Arc::clone(&store) as _, options(), [slow(&outside)]);
+    outside.until("begun", 1).await;
+    store.fault("accompany", Fault::Fails, 5);
+    site.start().await;
+    outside.until("begun", 2).await;
+    let listed = sound.list(None, None, 9).await.unwrap();
+    assert!(listed.iter().all(|task| !task.record.alone), "it was told as often as that took");
+    assert_eq!(store.calls("accompany"), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_the_end_of_a_trial_begins_at_once() {
+    let (store, outside) = (memory(), Outside::default());
+    let working = || {
+        tool(&outside, async |flow: Flow, outside: Outside| {
+            if flow.principal().is_some() {
+                return outside.happen("other").await;
+            }
+            outside.happen_after_gate("gate").await?;
+            flow.step("one", outside.happen("one")).await?;
+            tokio::time::sleep(Duration::from_mins(10)).await;
+            Ok("done".into())
+        })
+    };
+    on_trial(&store, working()).await;
+    let site = Site::with(store, options().look_interval(Duration::from_hours(1)), [working()]);
+    outside.until("at the gate", 1).await;
+    site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+    tokio::time::sleep(LEASE / 2).await;
+    assert_eq!(outside.count("other"), 0, "the one on trial is alone");
+    let opened = Instant::now();
+    outside.open_gate();
+    outside.until("other", 1).await;
+    assert!(opened.elapsed() < Duration::from_mins(1), "{:?}", opened.elapsed());
+}
+
+/// The others became due before it, and leave the instance without a run at no time.
+#[tokio::test(start_paused = true)]
+async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
+    let (store, outside) = (memory(), Outside::default());
+    let working = || {
+        tool(&outside, async |flow: Flow, outside: Outside| {
+            if flow.principal().is_none() {
+                return outside.happen("trial").await;
+            }
+            outside.note("begun");
+            // Those that run together end one after the other.
+            let time = if outside.count("begun") == 1 { 30 } else { 60 };
+            tokio::time::sleep(Duration::from_secs(time)).await;
+            outside.happen("ended").await
+        })
+    };
+    on_trial(&store, working()).await;
+    let site = Site::with(store, options().workers(2), [working()]);
+    for _ in 0..40 {
+        site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+    }
+    outside.until("trial", 1).await;
+    let all = outside.all();
+    let before: Vec<_> = all.iter().take_while(|happened| *happened != "trial").collect();
+    let count = |what| before.iter().filter(|happened| **happened == what).count();
+    assert_eq!(count("begun"), count("ended"), "it is alone");
+    assert!(count("begun") < 40, "the rest of them waits for it");
 }
 
 #[tokio::test(start_paused = true)]

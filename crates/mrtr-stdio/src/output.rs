@@ -48,7 +48,7 @@ impl Withdrawn {
 pub(crate) struct Closed;
 
 impl Output {
-    /// An output, and what writes it until every sender is gone, or nobody reads any of it within the limit.
+    /// An output, and what writes it until every sender is gone, or the peer reads none of it within the limit.
     pub(crate) fn new<W: AsyncWrite + Unpin>(
         bytes: W,
         limit: Option<Duration>,

@@ -121,7 +121,7 @@ impl Hub {
         watched.tasks.entry(id).or_insert_with(|| watch::Sender::new(())).subscribe()
     }
 
-    /// Follows these tasks: all of them count as changed at first, so that whoever reads them then misses nothing.
+    /// Follows these tasks: all of them count as changed at first, so that a subscriber misses nothing.
     pub(crate) fn follow(&self, ids: BTreeSet<TaskId>) -> Following {
         let follower = Arc::new(Follower::default());
         follower.changed().clone_from(&ids);

@@ -29,7 +29,7 @@ enum Cut {
 }
 
 impl Charges {
-    /// Charges of a request on this connection, or of one that somebody else reads from a connection of theirs.
+    /// Charges of a request on this connection, or of one that an application reads from a connection of its own.
     pub(super) fn new(accounts: Arc<Accounts>, link: Option<&Arc<Link>>) -> Self {
         let cut = match link {
             Some(link) if Reader::current().is_none() => Cut::Connection(Arc::clone(link)),

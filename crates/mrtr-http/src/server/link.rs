@@ -169,7 +169,7 @@ impl Link {
         ended.push(Ended { since: Instant::now(), reader: Arc::downgrade(reader) });
     }
 
-    /// Ends when the connection is to be closed: somebody said so, or the end of a stream was not read within the limit.
+    /// Ends when the connection is to be closed: it was cut off, or its client left a stream unread.
     pub(super) async fn closed(&self, limit: Duration) {
         tokio::select! {
             () = self.cut_off.notified() => {}

@@ -43,7 +43,7 @@ where
     }
 }
 
-/// A stream until it is over, or nobody reads it. What runs in it ends with it, and the client is told by a reset.
+/// A stream until it is over, or its client does not read it. What runs in it ends with it, and a reset tells.
 struct WhileRead<F> {
     stream: Option<Pin<Box<F>>>,
     reader: Arc<Reader>,

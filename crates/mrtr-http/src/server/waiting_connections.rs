@@ -57,5 +57,5 @@ fn take(places: &FairPool, address: IpAddr) -> Option<Holding> {
     }
 }
 
-/// How many connections wait on a thread. Beyond it, those of whoever has most are closed.
+/// How many connections wait on a thread. Beyond it, those of the address that has most are closed.
 const MOST: usize = 64;

@@ -322,7 +322,7 @@ mod tests {
     use crate::support::lease_thread::Renewal;
     use crate::testing::FixedClock;
 
-    /// A reservation that no store knows: whoever renews it there finds it lost.
+    /// A reservation that no store knows: a renewal finds it lost.
     fn unknown_reservation(now: Timestamp) -> Reservation {
         let sealer = Sealer::this_process_only();
         let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();

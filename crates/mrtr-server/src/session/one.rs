@@ -45,7 +45,7 @@ pub(super) struct Session {
     pub(super) limits: Arc<SessionLimits>,
     pub(super) clock: Arc<dyn Clock>,
     memory: Memory,
-    /// What it holds for as long as it is open. Whoever begins to use it takes an offer of it back first, under this
+    /// What it holds for as long as it is open. A message that begins to use it takes an offer back first, under this
     /// lock; it comes before that of the state.
     held: Mutex<Held>,
     state: Mutex<State>,

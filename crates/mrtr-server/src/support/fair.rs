@@ -278,7 +278,7 @@ impl Account {
 impl Usage {
     fn take(&self, units: usize) -> Result<(), Full> {
         let pool = &self.pool;
-        // The way of nearly all requests: three quarters are for whoever comes.
+        // The way of nearly all requests: three quarters are for any caller.
         if pool.take_free(units, pool.reserved()) {
             self.add(units);
             return Ok(());

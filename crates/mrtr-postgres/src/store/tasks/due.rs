@@ -98,9 +98,11 @@ impl Inner {
             is_behind_expired = !behind_expired.is_empty();
             // More than once only if some owners have fewer than their part, or lost runs of theirs are counted.
             while !due.tasks.is_empty() {
+                // Those on trial are among the settled still, and were told of above.
+                let told = settled.len();
                 claim.settle_lost(&mut due, now, &mut settled)?;
                 claim.take(due, &mut taken, runs, now, &mut settled)?;
-                set_aside.extend(settled.iter().filter_map(aside));
+                set_aside.extend(settled[told..].iter().filter_map(aside));
                 if claim.missing == 0 {
                     break;
                 }

@@ -95,7 +95,7 @@ const TRIALS: &str = "
 ";
 
 /// Processes of the version before may have the file open meanwhile, and go on: they do not write the bytes of a task. The
-/// sums follow from what stands in the rows, whoever writes or removes them.
+/// sums follow from what stands in the rows, whichever process writes or removes them.
 const TURNS: &str = "
     CREATE INDEX task_by_turn ON task (tool, owner, attention, place, expires) WHERE attention IS NOT NULL;
     CREATE INDEX task_by_owner_expiry ON task (owner, expires) WHERE expires IS NOT NULL;

@@ -9,16 +9,17 @@ use crate::{ConnectError, Schema};
 /// The newest version of the schema that this program knows.
 ///
 /// ```
-/// assert_eq!(mrtr_postgres::migrations::NEWEST, 3);
+/// assert_eq!(mrtr_postgres::migrations::NEWEST, 4);
 /// ```
-pub const NEWEST: i32 = 3;
+pub const NEWEST: i32 = 4;
 
 /// What brings a schema from each version to the next, an empty one being version 0. A file that was released stays as
 /// it is: databases have been through it.
-const FILES: [&str; 3] = [
+const FILES: [&str; 4] = [
     include_str!("../migrations/0001_first.sql"),
     include_str!("../migrations/0002_trials.sql"),
     include_str!("../migrations/0003_turns.sql"),
+    include_str!("../migrations/0004_accounts.sql"),
 ];
 
 /// The script that brings a schema to the newest version, whichever it has: for an operator to read, and to run with

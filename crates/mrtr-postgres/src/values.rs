@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use mrtr_state::Timestamp;
-use mrtr_tasks::Owner;
+use mrtr_tasks::{Account, Owner};
 use sha2::{Digest, Sha256};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, accepts, to_sql_checked};
 
@@ -19,7 +19,16 @@ impl Id {
 
     /// What the indexes know an owner by. A reader compares the owner itself too.
     pub(crate) fn of_owner(owner: &Owner) -> Self {
-        let digest: [u8; 32] = Sha256::digest(owner.as_str()).into();
+        Self::of_text(owner.as_str())
+    }
+
+    /// What the indexes and the counts know an account by: as its owner, where it has no other name.
+    pub(crate) fn of_account(account: &Account) -> Self {
+        Self::of_text(account.as_str())
+    }
+
+    fn of_text(text: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(text).into();
         let mut first = [0; 16];
         first.copy_from_slice(&digest[..16]);
         Self(first)

@@ -24,7 +24,7 @@ use mrtr_schema::Revision;
 use mrtr_server::testing::FixedClock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::store::{Limits, NewTask, Run, StoreError, TASK_BYTES, Trials, Turns, Wanted};
-use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
+use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord, TaskStore};
 
 #[tokio::test]
 async fn tasks_and_tokens_in_a_database_of_the_first_version_go_on() {
@@ -62,6 +62,31 @@ async fn an_instance_of_the_version_before_goes_on_beside_this_one() {
     assert!(matches!(refused, Err(StoreError::OwnerBytes)), "what came of them counts: {refused:?}");
     before.batch_execute(REMOVE_OF_VERSION_2).await.unwrap();
     store.create(new_task(3), limits(TASK_BYTES)).await.expect("what it has removed does not count");
+}
+
+/// A task of an account that its owner does not give its name to: the version before counts its end for the owner.
+#[tokio::test]
+async fn a_task_that_the_version_before_ends_does_not_count_in_its_account() {
+    let Some(cluster) = Cluster::shared() else { return };
+    let address = cluster.fresh_database().unwrap();
+    let store = connect(&address, FixedClock::default()).await;
+    let (before, connection) = tokio_postgres::connect(&address, tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let task = |number| {
+        let task = new_task(number);
+        NewTask { record: TaskRecord { account: Account::from_kept("an address"), ..task.record }, ..task }
+    };
+    let one = Limits { open: 1, ..Limits::NONE };
+    store.create(task(1), one).await.unwrap();
+    assert!(matches!(store.create(task(2), one).await, Err(StoreError::Full)));
+    // It finds no count of the owner's to take it from.
+    let end = "version = version + 1, ended_as = 'cancelled', ended = updated, due = NULL, attention = NULL, \
+               expires = NULL, removable = updated";
+    before.batch_execute(&format!("UPDATE mrtr.state SET {end}")).await.unwrap();
+    store.create(task(2), one).await.expect("the first has ended");
+    assert!(matches!(store.create(task(3), one).await, Err(StoreError::Full)), "the second has not");
+    store.create(new_task(4), one).await.expect("the owner's own account has none");
+    assert!(matches!(store.create(new_task(5), one).await, Err(StoreError::Full)));
 }
 
 /// That version does not know when a task was set aside, and leaves the moment in the row.

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use mrtr_postgres::testing::Bouncer;
 use mrtr_server::extend::Clock;
-use mrtr_tasks::{Owner, TaskStore};
+use mrtr_tasks::{Account, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
@@ -89,8 +89,8 @@ proptest! {
     }
 }
 
-/// Owners come by the first half of the digest of their name.
-fn turn(owner: &Owner) -> u128 {
-    let digest: [u8; 32] = Sha256::digest(owner.as_str()).into();
+/// Accounts come by the first half of the digest of their name.
+fn turn(account: &Account) -> u128 {
+    let digest: [u8; 32] = Sha256::digest(account.as_str()).into();
     u128::from_be_bytes(*digest.first_chunk().unwrap())
 }

@@ -65,7 +65,9 @@ pub async fn check<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> S) {
     creating::an_owner_and_a_store_keep_no_more_bytes_than_they_may(&trial().await).await;
     creating::an_owner_has_no_more_open_tasks_than_it_may(&trial().await).await;
     acquiring::those_that_waited_longest_come_first(&trial().await).await;
+    creating::accounts_of_one_owner_count_apart(&trial().await).await;
     acquiring::owners_come_in_turns(&trial().await).await;
+    acquiring::accounts_of_one_owner_come_in_turns(&trial().await).await;
     acquiring::owners_that_have_enough_are_left_out(&trial().await).await;
     acquiring::owners_beyond_those_that_are_looked_at_come_in_their_turn(&trial().await).await;
     acquiring::only_tools_that_are_wanted_are_taken(&trial().await).await;

@@ -14,7 +14,7 @@ use crate::body::{CallBody, internal_error};
 use crate::store::{Limits, NewTask, StoreError};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::Kind;
-use crate::{Owner, TaskId, TaskOptions, TaskRecord, count, wire};
+use crate::{Account, Owner, TaskId, TaskOptions, TaskRecord, count, wire};
 
 impl Tasks {
     /// Whether a call runs as a task from the beginning, by its tool's policy.
@@ -76,6 +76,7 @@ impl Tasks {
             offered.revision(),
             call.flow_progress.started(),
         );
+        record.account = Account::new(&record.owner, offered.account());
         record.ttl = inner.options.granted(wish);
         record.poll_interval = inner.options.poll_interval;
         record.retention = inner.options.retention;

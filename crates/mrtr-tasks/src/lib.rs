@@ -25,7 +25,7 @@ mod wire;
 pub use id::{NoTaskId, TaskId};
 pub use operator::{TaskView, WaitsFor};
 pub use options::TaskOptions;
-pub use owner::Owner;
+pub use owner::{Account, Owner};
 pub use record::{End, TaskRecord};
 #[cfg(feature = "sqlite")]
 pub use store::SqliteTaskStore;

@@ -1,8 +1,9 @@
-//! Whose a task is.
+//! The owner of a task, and the account in which it counts.
 
 use std::fmt;
 
 use mrtr_server::Caller;
+use mrtr_server::transport::CallerKey;
 
 /// Whose a task is: the deployment it belongs to, the caller that created it, and on whose behalf. Any other owner is
 /// told that there is no such task.
@@ -49,5 +50,62 @@ impl fmt::Display for Owner {
 impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Owner({})", self.0)
+    }
+}
+
+/// The account in which a task counts: open tasks, kept bytes and workers are divided between accounts.
+///
+/// It is the owner's, unless the owner is anonymous and the transport tells its callers apart, such as by their address.
+/// Those share what they may see, since a task's id is all they need to find it, and do not share what they may take.
+///
+/// ```
+/// use mrtr_server::transport::CallerKey;
+/// use mrtr_tasks::{Account, Owner};
+///
+/// let anonymous = Owner::new("tracker", None, None);
+/// let here = Account::new(&anonymous, Some(&CallerKey::address("192.0.2.1".parse()?)));
+/// assert_eq!(here.as_str(), r#"["tracker",null,null,null,"192.0.2.1"]"#);
+/// assert_ne!(here, Account::from(&anonymous));
+/// # Ok::<(), std::net::AddrParseError>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Account(String);
+
+impl Account {
+    /// The account of what this owner creates, as a caller that the transport knows by this key.
+    pub fn new(owner: &Owner, caller: Option<&CallerKey>) -> Self {
+        let Some(name) = caller.and_then(CallerKey::anonymous_name) else { return Self::from(owner) };
+        let name = serde_json::to_string(&name).expect("a text is JSON");
+        // One more member of the owner's array: so it is no owner's own text.
+        let owner = owner.as_str().strip_suffix(']').unwrap_or(owner.as_str());
+        Self(format!("{owner},{name}]"))
+    }
+
+    /// An account that a store kept.
+    pub fn from_kept(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The text that a store keeps.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&Owner> for Account {
+    fn from(owner: &Owner) -> Self {
+        Self(owner.0.clone())
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Account({})", self.0)
     }
 }

@@ -8,7 +8,7 @@ use mrtr_schema::Revision;
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_state::{FlowId, Timestamp};
 
-use crate::{Owner, TaskId};
+use crate::{Account, Owner, TaskId};
 
 pub use transition::{Change, Company, Event, Refusal};
 
@@ -43,6 +43,8 @@ pub struct TaskRecord {
     pub id: TaskId,
     /// Whose.
     pub owner: Owner,
+    /// The account in which it counts.
+    pub account: Account,
     /// The flow that it runs: an owner has one task for each.
     pub flow: FlowId,
     /// The tool that was called.
@@ -146,7 +148,7 @@ impl End {
 }
 
 impl TaskRecord {
-    /// A task that was just created: its first run may begin.
+    /// A task that was just created: its first run may begin. It counts in its owner's account.
     pub fn new(
         id: TaskId,
         owner: Owner,
@@ -157,6 +159,7 @@ impl TaskRecord {
     ) -> Self {
         Self {
             id,
+            account: Account::from(&owner),
             owner,
             flow,
             tool: tool.into(),

@@ -21,7 +21,7 @@ pub use memory::MemoryTaskStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteOpenError, SqliteTaskStore};
 pub use trials::{Choice, TRIALS_AT_ONCE, Trials};
-pub use turns::{EXPIRED_PASSED_OVER, OWNERS_AT_ONCE, Turn, Turns};
+pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, Turn, Turns};
 
 /// Keeps tasks.
 ///
@@ -65,7 +65,7 @@ pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     async fn create(&self, task: NewTask, limits: Limits) -> Result<Created, StoreError>;
 
     /// Takes tasks whose runs are due or were lost: of these tools, at most so many. Owners come in turns, [at most so
-    /// many](OWNERS_AT_ONCE) from the one whose turn it is; of each owner, those that waited longest come first. Each has
+    /// many](ACCOUNTS_AT_ONCE) from the one whose turn it is; of each owner, those that waited longest come first. Each has
     /// a new fence. Of those on trial it takes one by itself, if at all: [`Wanted::choose`] says when.
     ///
     /// A task whose time is over is not due, whether or not a sweep has noticed, and stands in the way of its owner's

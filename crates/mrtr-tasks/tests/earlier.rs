@@ -15,7 +15,7 @@ use mrtr_schema::Revision;
 use mrtr_server::testing::FixedClock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::store::{Limits, NewTask, Run, SqliteTaskStore, StoreError, TASK_BYTES, Trials, Turns, Wanted};
-use mrtr_tasks::{End, Owner, TaskId, TaskRecord, TaskStore};
+use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord, TaskStore};
 
 #[tokio::test]
 async fn tasks_in_a_file_of_the_first_version_go_on() {
@@ -69,6 +69,29 @@ async fn a_process_of_the_version_before_goes_on_beside_this_one() {
     before.execute("DELETE FROM shown WHERE task = ?1", [place]).unwrap();
     before.execute("DELETE FROM task WHERE place = ?1", [place]).unwrap();
     store.create(new_task(3), limits(kept / 2 + TASK_BYTES)).await.expect("what it has removed does not count");
+}
+
+/// A task of an account that its owner does not give its name to: the version before counts its end for the owner.
+#[tokio::test]
+async fn a_task_that_the_version_before_ends_does_not_count_in_its_account() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tasks.sqlite");
+    let store = SqliteTaskStore::open_with_clock(&file, Arc::new(FixedClock::default())).unwrap();
+    let before = rusqlite::Connection::open(&file).unwrap();
+    let task = |number| {
+        let task = new_task(number);
+        NewTask { record: TaskRecord { account: Account::from_kept("an address"), ..task.record }, ..task }
+    };
+    let one = Limits { open: 1, ..Limits::NONE };
+    store.create(task(1), one).await.unwrap();
+    assert!(matches!(store.create(task(2), one).await, Err(StoreError::Full)));
+    let end = "ended_as = 'cancelled', ended = created, due = NULL, attention = NULL, removable = created";
+    before.execute(&format!("UPDATE task SET {end}"), []).unwrap();
+    before.execute("UPDATE owner SET open = open - 1 WHERE name = 'ann'", []).unwrap();
+    store.create(task(2), one).await.expect("the first has ended");
+    assert!(matches!(store.create(task(3), one).await, Err(StoreError::Full)), "the second has not");
+    store.create(new_task(4), one).await.expect("the owner's own account has none");
+    assert!(matches!(store.create(new_task(5), one).await, Err(StoreError::Full)));
 }
 
 /// That version does not know when a task was set aside, and leaves the moment in the row.

@@ -105,6 +105,11 @@ impl<'h> Context<'h> {
         self
     }
 
+    /// The account that the transport named, if it did.
+    pub(crate) fn named_account(&self) -> Option<&CallerKey> {
+        self.account.as_deref()
+    }
+
     /// The caller by whose account what is kept for the request counts.
     pub(crate) fn account_key(&self) -> CallerKey {
         let tenant = self.tenant.as_deref();

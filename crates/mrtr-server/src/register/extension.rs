@@ -22,6 +22,7 @@ use crate::register::parts::Parts;
 use crate::register::settings::TaskPolicy;
 use crate::register::tool::PreparedTool;
 use crate::support::caller::Caller;
+use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.
 ///
@@ -177,6 +178,7 @@ pub struct OfferedCall<'a> {
     pub(crate) capabilities: &'a ClientCapabilities,
     pub(crate) caller: Option<&'a Caller>,
     pub(crate) tenant: Option<&'a str>,
+    pub(crate) account: Option<&'a CallerKey>,
 }
 
 impl<'a> OfferedCall<'a> {
@@ -223,6 +225,11 @@ impl<'a> OfferedCall<'a> {
     /// On whose behalf.
     pub fn tenant(&self) -> Option<&'a str> {
         self.tenant
+    }
+
+    /// The account that the transport names: it tells apart callers that no issuer vouches for, such as by their address.
+    pub fn account(&self) -> Option<&'a CallerKey> {
+        self.account
     }
 
     /// The flow that the call goes on with. There is none in its first round, which carries no state.

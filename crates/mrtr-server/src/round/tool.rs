@@ -149,6 +149,7 @@ impl<'a> ToolRound<'a> {
             capabilities: &request.capabilities,
             caller: request.context.caller.as_ref(),
             tenant: request.context.tenant.as_deref(),
+            account: request.context.named_account(),
         }
     }
 }

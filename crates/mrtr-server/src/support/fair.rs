@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -63,6 +63,28 @@ impl CallerKey {
     /// A caller that is known by a digest or another name of its own.
     pub fn opaque(name: impl Into<Box<[u8]>>) -> Self {
         Self(Key::Opaque(name.into()))
+    }
+
+    /// The name under which an anonymous caller's account can be kept: its address, the /64 of an IPv6 one, or its opaque
+    /// name in hexadecimal. `None` for a caller that was authenticated, and for one of which nothing is known.
+    ///
+    /// ```
+    /// use mrtr_server::transport::CallerKey;
+    ///
+    /// assert_eq!(CallerKey::address("192.0.2.1".parse()?).anonymous_name().as_deref(), Some("192.0.2.1"));
+    /// assert_eq!(CallerKey::address("2001:db8::7".parse()?).anonymous_name().as_deref(), Some("2001:db8::/64"));
+    /// assert_eq!(CallerKey::unknown().anonymous_name(), None);
+    /// # Ok::<(), std::net::AddrParseError>(())
+    /// ```
+    pub fn anonymous_name(&self) -> Option<String> {
+        match &self.0 {
+            Key::Address(bits) => {
+                let address = Ipv6Addr::from_bits(*bits);
+                Some(address.to_ipv4_mapped().map_or_else(|| format!("{address}/64"), |address| address.to_string()))
+            }
+            Key::Opaque(name) => Some(name.iter().map(|byte| format!("{byte:02x}")).collect()),
+            Key::Unknown | Key::Caller { .. } => None,
+        }
     }
 }
 

@@ -5,11 +5,12 @@ use std::time::Duration;
 use futures_util::future::{join, join_all};
 
 use super::trial::{
-    LEASE, NOON, TOOL, Trial, ann, entry, flow, just_before, new_task, opening, owner, run_of, task_of,
+    LEASE, NOON, TOOL, Trial, account, ann, anonymous_task, entry, flow, just_before, new_task, opening, owner, run_of,
+    task_of,
 };
 use crate::record::Refusal;
 use crate::store::{AcquiredTask, Recorded, Run, StoreError, Trials, Turns, Wanted};
-use crate::{End, Owner};
+use crate::{Account, End, Owner};
 
 pub(super) async fn those_that_waited_longest_come_first(trial: &Trial) {
     let mut created = Vec::new();
@@ -225,7 +226,7 @@ pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     }
     let first = trial.ask_in_turns(16, Turns::new(None, 16, [])).await;
     assert_eq!(first.tasks.len(), 12, "the last quarter of the workers is for others");
-    let running = || owners(&first.tasks);
+    let running = || first.tasks.iter().map(|task| task.record.account.clone());
     let nothing = trial.ask_in_turns(4, Turns::new(first.turn, 16, running())).await;
     assert_eq!((nothing.tasks.len(), nothing.next), (0, None), "what waits for a worker is no work to come");
     for _ in 0..5 {
@@ -233,7 +234,7 @@ pub(super) async fn owners_that_have_enough_are_left_out(trial: &Trial) {
     }
     let others = trial.ask_in_turns(4, Turns::new(nothing.turn, 16, running())).await;
     assert_eq!(owners(&others.tasks), vec![owner("bob"); 4], "another has what is left");
-    let again = trial.ask_in_turns(3, Turns::new(others.turn, 16, running().into_iter().take(3))).await;
+    let again = trial.ask_in_turns(3, Turns::new(others.turn, 16, running().take(3))).await;
     assert_eq!(again.tasks.len(), 3, "who has few gets more");
 }
 
@@ -254,7 +255,7 @@ pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(tr
         let mut turn = None;
         let mut looks = 0;
         loop {
-            let acquired = trial.ask_in_turns(1, Turns::new(turn, 16, [ann()])).await;
+            let acquired = trial.ask_in_turns(1, Turns::new(turn, 16, [Account::from(&ann())])).await;
             turn = acquired.turn;
             looks += 1;
             if acquired.tasks.len() == 1 {
@@ -263,6 +264,23 @@ pub(super) async fn owners_beyond_those_that_are_looked_at_come_in_their_turn(tr
             assert!(looks < 4, "{owner} comes within as many looks as pass all owners");
         }
     }
+}
+
+/// Accounts of one owner come in turns, as owners do, and what one has leaves the other its part.
+pub(super) async fn accounts_of_one_owner_come_in_turns(trial: &Trial) {
+    for (address, number) in [("192.0.2.1", 20), ("192.0.2.2", 2)] {
+        for _ in 0..number {
+            trial.create(anonymous_task(address)).await;
+        }
+    }
+    let accounts = |tasks: &[AcquiredTask]| tasks.iter().map(|task| task.record.account.clone()).collect::<Vec<_>>();
+    let first = trial.ask_in_turns(2, Turns::new(None, 16, [])).await;
+    let mut taken = accounts(&first.tasks);
+    taken.sort_unstable();
+    assert_eq!(taken, ["192.0.2.1", "192.0.2.2"].map(account), "each has its turn");
+    let running = vec![account("192.0.2.1"); 12];
+    let others = trial.ask_in_turns(4, Turns::new(first.turn, 16, running)).await;
+    assert_eq!(accounts(&others.tasks), [account("192.0.2.2")], "the last quarter of the workers is for others");
 }
 
 fn owners(tasks: &[AcquiredTask]) -> Vec<Owner> {

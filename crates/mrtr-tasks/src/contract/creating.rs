@@ -5,7 +5,10 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use mrtr_schema::Revision;
 
-use super::trial::{NOON, TOOL, TTL, Trial, ann, entry, flow, most_open, new_task, opening, owner, run_of, task_of};
+use super::trial::{
+    NOON, TOOL, TTL, Trial, account, ann, anonymous_task, entry, flow, most_open, new_task, opening, owner, run_of,
+    task_of,
+};
 use crate::store::{EXPIRED_PASSED_OVER, Limits, NewTask, Recorded, StoreError, TASK_BYTES, UNCOUNTED_BYTES};
 use crate::{End, TaskRecord};
 
@@ -99,6 +102,35 @@ pub(super) async fn a_task_whose_time_is_over_is_not_open_though_none_has_notice
     trial.store.create(new_task(&ann()), most_open(1)).await.expect("however many there are");
     let full = trial.store.create(new_task(&ann()), most_open(1)).await;
     assert!(matches!(full, Err(StoreError::Full)), "a second is refused");
+}
+
+/// Callers that one owner stands for, and that the transport tells apart: what one has is not taken from another, and
+/// whoever brings the flow or the id finds the task.
+pub(super) async fn accounts_of_one_owner_count_apart(trial: &Trial) {
+    let create = async |address: &str, limits| trial.store.create(anonymous_task(address), limits).await;
+    let first = create("192.0.2.1", most_open(1)).await.expect("it is the first").record;
+    assert_eq!(first.account, account("192.0.2.1"));
+    assert_eq!(trial.store.get(first.id, Some(&first.owner)).await.expect("it is kept").record, first);
+    let is_full = async |address: &str| matches!(create(address, most_open(1)).await, Err(StoreError::Full));
+    assert!(is_full("192.0.2.1").await, "a second is refused");
+    let other = create("192.0.2.2", most_open(1)).await.expect("another address has its own").record;
+    let moved =
+        NewTask { record: TaskRecord { account: other.account, ..first.clone() }, ..anonymous_task("192.0.2.2") };
+    let again = trial.store.create(moved, most_open(1)).await.expect("it is told");
+    assert_eq!((again.record.id, again.is_new), (first.id, false), "the flow keeps its task from another address");
+    let limits = Limits { bytes: TASK_BYTES + 200, ..Limits::NONE };
+    let heavy = create("192.0.2.1", limits).await;
+    assert!(matches!(heavy, Err(StoreError::OwnerBytes)), "bytes count by address");
+    create("192.0.2.3", limits).await.expect("another address has its own");
+    trial.store.cancel(first.id, Some(&first.owner)).await.expect("its owner ends it");
+    create("192.0.2.1", most_open(1)).await.expect("a task that has ended does not count");
+    assert!(is_full("192.0.2.1").await, "a second is refused again");
+    assert!(is_full("192.0.2.2").await, "the end of one address's task makes no room for another");
+    trial.clock.pass(TTL);
+    create("192.0.2.2", most_open(1)).await.expect("one whose time is over is not open");
+    trial.clock.pass(TTL * 2);
+    while trial.store.sweep(9).await.expect("it sweeps").removed > 0 {}
+    create("192.0.2.1", Limits { bytes: TASK_BYTES + 200, open: 1, ..Limits::NONE }).await.expect("nothing is left");
 }
 
 /// Counted by what each verb adds and erases, for an owner and for all.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mrtr_schema::Revision;
 use mrtr_server::Caller;
 use mrtr_server::extend::Clock;
+use mrtr_server::transport::CallerKey;
 use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 
 use super::clock::SetClock;
@@ -14,7 +15,7 @@ use crate::store::{
     Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
     Trials, Turns, Wanted,
 };
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{Account, End, Owner, TaskId, TaskRecord};
 
 pub(super) struct Trial {
     pub(super) store: Arc<dyn TaskStore>,
@@ -152,6 +153,18 @@ pub(super) fn ann() -> Owner {
 
 pub(super) fn owner(name: &str) -> Owner {
     Owner::new("tracker", Some(&Caller::new("https://id.example.com", name)), None)
+}
+
+/// The account of an anonymous caller at this address.
+pub(super) fn account(address: &str) -> Account {
+    let address = address.parse().expect("an address");
+    Account::new(&Owner::new("tracker", None, None), Some(&CallerKey::address(address)))
+}
+
+/// A task of an anonymous caller at this address.
+pub(super) fn anonymous_task(address: &str) -> NewTask {
+    let task = new_task(&Owner::new("tracker", None, None));
+    NewTask { record: TaskRecord { account: account(address), ..task.record }, ..task }
 }
 
 /// A task of the usual tool, for a flow of its own.

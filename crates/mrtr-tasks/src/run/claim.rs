@@ -11,13 +11,13 @@ use super::run;
 use super::trial::OnTrial;
 use crate::store::{Acquired, AcquiredTask, Run, StoreError, Trials, Turn, Turns, Wanted};
 use crate::tasks::Inner;
-use crate::{Owner, count};
+use crate::{Account, count};
 
 /// The places of an instance's runs, and what it is about to claim for them.
 pub(super) struct Claims<'a> {
     inner: &'a Arc<Inner>,
     workers: Workers,
-    /// Where turns over owners go on.
+    /// Where turns over accounts go on.
     turn: Option<Turn>,
     /// The one place of a run on trial.
     trial: Arc<Semaphore>,
@@ -101,7 +101,7 @@ impl<'a> Claims<'a> {
 
     async fn acquire(&mut self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Acquired, StoreError> {
         let (lease, running) = (self.inner.options.lease, self.inner.running_here());
-        let turns = Turns::new(self.turn, self.inner.options.workers, self.workers.owners());
+        let turns = Turns::new(self.turn, self.inner.options.workers, self.workers.accounts());
         let acquired = self.inner.store.acquire(&Wanted { tools, lease, most, trials, running, turns }).await?;
         self.turn = acquired.turn;
         for id in &acquired.set_aside {
@@ -113,7 +113,7 @@ impl<'a> Claims<'a> {
 
     async fn start(&self, task: AcquiredTask, asked: Instant, trial: Option<OnTrial>) {
         let inner = self.inner;
-        let worker = self.workers.take(&task.record.owner).filter(|_| inner.takes_work());
+        let worker = self.workers.take(&task.record.account).filter(|_| inner.takes_work());
         let Some(worker) = worker else {
             // The store was asked before the shutdown, and answered after it: another instance goes on at once.
             conclude::hand_over(inner, claimed(&task), Duration::ZERO).await;
@@ -126,48 +126,48 @@ impl<'a> Claims<'a> {
 /// The workers of an instance, and for whom they work.
 struct Workers {
     places: Arc<Semaphore>,
-    owners: Arc<Mutex<Vec<Owner>>>,
+    accounts: Arc<Mutex<Vec<Account>>>,
 }
 
 /// A worker that has a run, for as long as the value lives.
 pub(super) struct Worker {
     _place: OwnedSemaphorePermit,
-    owner: Owner,
-    owners: Arc<Mutex<Vec<Owner>>>,
+    account: Account,
+    accounts: Arc<Mutex<Vec<Account>>>,
 }
 
 impl Workers {
     fn new(number: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(number)), owners: Arc::default() }
+        Self { places: Arc::new(Semaphore::new(number)), accounts: Arc::default() }
     }
 
     fn free(&self) -> usize {
         self.places.available_permits()
     }
 
-    /// The owner of each run.
-    fn owners(&self) -> Vec<Owner> {
-        lock(&self.owners).clone()
+    /// The account of each run.
+    fn accounts(&self) -> Vec<Account> {
+        lock(&self.accounts).clone()
     }
 
-    fn take(&self, owner: &Owner) -> Option<Worker> {
+    fn take(&self, account: &Account) -> Option<Worker> {
         let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
-        lock(&self.owners).push(owner.clone());
-        Some(Worker { _place: place, owner: owner.clone(), owners: Arc::clone(&self.owners) })
+        lock(&self.accounts).push(account.clone());
+        Some(Worker { _place: place, account: account.clone(), accounts: Arc::clone(&self.accounts) })
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        let mut owners = lock(&self.owners);
-        if let Some(at) = owners.iter().position(|owner| *owner == self.owner) {
-            owners.swap_remove(at);
+        let mut accounts = lock(&self.accounts);
+        if let Some(at) = accounts.iter().position(|account| *account == self.account) {
+            accounts.swap_remove(at);
         }
     }
 }
 
-fn lock(owners: &Mutex<Vec<Owner>>) -> MutexGuard<'_, Vec<Owner>> {
-    owners.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(accounts: &Mutex<Vec<Account>>) -> MutexGuard<'_, Vec<Account>> {
+    accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The run that has a task which was claimed.

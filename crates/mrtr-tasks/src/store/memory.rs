@@ -124,14 +124,14 @@ impl TaskStore for MemoryTaskStore {
         if let Some(known) = tasks.of_flow(&(task.record.owner.clone(), task.record.flow)) {
             return Ok(Created { record: known.clone(), is_new: false });
         }
-        let owner = task.record.owner.clone();
-        let too_many = (tasks.open(&owner) + 1).saturating_sub(limits.open);
+        let account = task.record.account.clone();
+        let too_many = (tasks.open(&account) + 1).saturating_sub(limits.open);
         if limits.open > 0 && too_many > 0 {
-            let expired = tasks.expired_of(&owner, too_many.min(EXPIRED_PASSED_OVER), now);
+            let expired = tasks.expired_of(&account, too_many.min(EXPIRED_PASSED_OVER), now);
             tasks.expire(&expired, now)?;
             self.announce(&tasks);
         }
-        if tasks.open(&owner) >= limits.open && tasks.open_at(&owner, now) >= limits.open {
+        if tasks.open(&account) >= limits.open && tasks.open_at(&account, now) >= limits.open {
             return Err(StoreError::Full);
         }
         if tasks.row(task.record.id).is_ok() {
@@ -139,7 +139,7 @@ impl TaskStore for MemoryTaskStore {
         }
         (task.record.created, task.record.updated, task.record.due) = (now, now, Some(now));
         let (record, row) = (task.record.clone(), Row::new(task));
-        limits.check_bytes(row.bytes(), tasks.bytes(&owner))?;
+        limits.check_bytes(row.bytes(), tasks.bytes(&account))?;
         tasks.add(row);
         self.announce(&tasks);
         Ok(Created { record, is_new: true })
@@ -168,7 +168,7 @@ impl TaskStore for MemoryTaskStore {
         acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
         set_aside.append(&mut acquired.set_aside);
         acquired.set_aside = set_aside;
-        let next = tasks.next_of_owners(wanted, &turns, &tools, now).into_iter();
+        let next = tasks.next_of_accounts(wanted, &turns, &tools, now).into_iter();
         let next = next.chain(tasks.next_trial(&tools, running, now)).min().map(|next| next.since(now));
         acquired.next = acquired.next.into_iter().chain(next).min();
         acquired.turn = acquired.turn.or(wanted.turns.after());

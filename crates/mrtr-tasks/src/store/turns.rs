@@ -1,12 +1,12 @@
-//! Whose turn it is: runs are given out in turns over owners, and the last quarter of an instance's workers is for those
+//! Whose turn it is: runs are given out in turns over accounts, and the last quarter of an instance's workers is for those
 //! who have few.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::Owner;
+use crate::Account;
 
-/// A place among the owners of a store's tasks, which only that store understands.
+/// A place among the accounts of a store's tasks, which only that store understands.
 ///
 /// ```
 /// use mrtr_tasks::store::Turn;
@@ -17,17 +17,17 @@ use crate::Owner;
 #[expect(clippy::exhaustive_structs, reason = "a number")]
 pub struct Turn(pub u128);
 
-/// The turns of a runner: where they stand, and how its workers are divided among owners.
+/// The turns of a runner: where they stand, and how its workers are divided among accounts.
 ///
-/// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for owners
-/// within their share: the workers divided by one more than the owners that have a run, and by four at least. So a run of an owner that
+/// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for accounts
+/// within their share: the workers divided by one more than the accounts that have a run, and by four at least. So a run of an account that
 /// has none is never refused for what others have, as long as a worker is free.
 ///
 /// ```
-/// use mrtr_tasks::Owner;
+/// use mrtr_tasks::Account;
 /// use mrtr_tasks::store::Turns;
 ///
-/// let (ann, bob) = (Owner::from_kept("ann"), Owner::from_kept("bob"));
+/// let (ann, bob) = (Account::from_kept("ann"), Account::from_kept("bob"));
 /// let mut turns = Turns::new(None, 4, [ann.clone(), ann.clone()]);
 /// assert!(turns.admits(&ann));
 /// turns.take(&ann);
@@ -38,8 +38,8 @@ pub struct Turn(pub u128);
 pub struct Turns {
     after: Option<Turn>,
     workers: usize,
-    /// How many runs each owner has; none has no entry.
-    runs: BTreeMap<Owner, usize>,
+    /// How many runs each account has; none has no entry.
+    runs: BTreeMap<Account, usize>,
 }
 
 impl Default for Turns {
@@ -50,11 +50,11 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Turns that go on after a place, for so many workers, of which these owners have one each time they are named.
-    pub fn new(after: Option<Turn>, workers: usize, running: impl IntoIterator<Item = Owner>) -> Self {
+    /// Turns that go on after a place, for so many workers, of which these accounts have one each time they are named.
+    pub fn new(after: Option<Turn>, workers: usize, running: impl IntoIterator<Item = Account>) -> Self {
         let mut runs = BTreeMap::new();
-        for owner in running {
-            *runs.entry(owner).or_insert(0) += 1;
+        for account in running {
+            *runs.entry(account).or_insert(0) += 1;
         }
         Self { after, workers, runs }
     }
@@ -64,42 +64,42 @@ impl Turns {
         self.after
     }
 
-    /// Whether a run of this owner may begin, if a worker is free.
-    pub fn admits(&self, owner: &Owner) -> bool {
-        let own = self.runs.get(owner).copied().unwrap_or(0);
+    /// Whether a run of this account may begin, if a worker is free.
+    pub fn admits(&self, account: &Account) -> bool {
+        let own = self.runs.get(account).copied().unwrap_or(0);
         let used: usize = self.runs.values().sum();
         if used < self.workers - self.workers / 4 {
             return true;
         }
-        // With one who may come: owners that all have their share leave a worker for the next.
-        let owners = self.runs.len() + usize::from(own == 0) + 1;
-        own < (self.workers / owners.max(4)).max(1)
+        // With one who may come: accounts that all have their share leave a worker for the next.
+        let accounts = self.runs.len() + usize::from(own == 0) + 1;
+        own < (self.workers / accounts.max(4)).max(1)
     }
 
-    /// Counts a run of this owner that begins.
-    pub fn take(&mut self, owner: &Owner) {
-        match self.runs.get_mut(owner) {
+    /// Counts a run of this account that begins.
+    pub fn take(&mut self, account: &Account) {
+        match self.runs.get_mut(account) {
             Some(runs) => *runs += 1,
-            None => drop(self.runs.insert(owner.clone(), 1)),
+            None => drop(self.runs.insert(account.clone(), 1)),
         }
     }
 
-    /// For stores: the owners of which no run may begin now. They are among those that have one.
-    pub fn refused(&self) -> impl Iterator<Item = &Owner> {
-        self.runs.keys().filter(|owner| !self.admits(owner))
+    /// For stores: the accounts of which no run may begin now. They are among those that have one.
+    pub fn refused(&self) -> impl Iterator<Item = &Account> {
+        self.runs.keys().filter(|account| !self.admits(account))
     }
 }
 
-/// For stores: how many owners are looked at for one runner, from the one whose turn it is.
+/// For stores: how many accounts are looked at for one runner, from the one whose turn it is.
 ///
 /// ```
-/// use mrtr_tasks::store::OWNERS_AT_ONCE;
+/// use mrtr_tasks::store::ACCOUNTS_AT_ONCE;
 ///
-/// assert_eq!(OWNERS_AT_ONCE, 64);
+/// assert_eq!(ACCOUNTS_AT_ONCE, 64);
 /// ```
-pub const OWNERS_AT_ONCE: usize = 64;
+pub const ACCOUNTS_AT_ONCE: usize = 64;
 
-/// For stores: how many tasks that have expired are passed over before a live one of their owner. If there are more, some
+/// For stores: how many tasks that have expired are passed over before a live one of their account. If there are more, some
 /// of them are ended, and the runner looks again.
 ///
 /// ```
@@ -119,23 +119,23 @@ mod tests {
 
     use super::*;
 
-    fn owner(number: usize) -> Owner {
-        Owner::from_kept(number.to_string())
+    fn account(number: usize) -> Account {
+        Account::from_kept(number.to_string())
     }
 
     #[test]
-    fn of_sixteen_workers_one_owner_gets_twelve_and_the_rest_is_for_others() {
+    fn of_sixteen_workers_one_account_gets_twelve_and_the_rest_is_for_others() {
         let mut turns = Turns::new(None, 16, []);
         let take_all = |turns: &mut Turns, number| {
             let mut taken = 0;
-            while turns.runs.values().sum::<usize>() < 16 && turns.admits(&owner(number)) {
-                turns.take(&owner(number));
+            while turns.runs.values().sum::<usize>() < 16 && turns.admits(&account(number)) {
+                turns.take(&account(number));
                 taken += 1;
             }
             taken
         };
         assert_eq!(take_all(&mut turns, 0), 12);
-        assert_eq!(turns.refused().collect::<Vec<_>>(), [&owner(0)]);
+        assert_eq!(turns.refused().collect::<Vec<_>>(), [&account(0)]);
         assert_eq!(take_all(&mut turns, 1), 4, "another is below its share");
     }
 
@@ -144,8 +144,8 @@ mod tests {
         for workers in 1..4 {
             let mut turns = Turns::new(None, workers, []);
             for _ in 0..workers {
-                assert!(turns.admits(&owner(0)));
-                turns.take(&owner(0));
+                assert!(turns.admits(&account(0)));
+                turns.take(&account(0));
             }
         }
     }
@@ -163,11 +163,11 @@ mod tests {
                 }
                 let share = workers / (turns.runs.len() + 2).max(4);
                 for other in 0..6 {
-                    let own = turns.runs.get(&owner(other)).copied().unwrap_or(0);
-                    prop_assert!(own >= share.max(1) || turns.admits(&owner(other)));
+                    let own = turns.runs.get(&account(other)).copied().unwrap_or(0);
+                    prop_assert!(own >= share.max(1) || turns.admits(&account(other)));
                 }
-                if turns.admits(&owner(number)) {
-                    turns.take(&owner(number));
+                if turns.admits(&account(number)) {
+                    turns.take(&account(number));
                 }
             }
         }

@@ -9,7 +9,7 @@ use mrtr_tasks::store::{
     Acquired, AcquiredTask, Answer, Choice, Created, KeptQuestion, KeptTask, NewTask, Recorded, Run, StoreError, Swept,
     Turn, Turns, Wanted,
 };
-use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord};
 
 pub(crate) struct Model {
     /// In the order of their creation.
@@ -19,18 +19,18 @@ pub(crate) struct Model {
     last: Timestamp,
     /// The tools whose tasks were looked through since.
     looked_through: Vec<String>,
-    /// By which owners have their turns.
+    /// By which accounts have their turns.
     order: Order,
-    owners: BTreeMap<u128, Owner>,
+    accounts: BTreeMap<u128, Account>,
 }
 
-/// The order of owners.
+/// The order of accounts.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "each of two programs needs one of them")]
 pub(crate) enum Order {
     /// Of their first tasks: those that have none any more are forgotten.
     ByCreation,
-    By(fn(&Owner) -> u128),
+    By(fn(&Account) -> u128),
 }
 
 struct Row {
@@ -45,8 +45,8 @@ struct Row {
 impl Model {
     /// Of stores that notice, or do not, that their clock is set back.
     pub(crate) fn new(notices: bool, order: Order) -> Self {
-        let (last, owners) = (Timestamp::from_millis(0), BTreeMap::new());
-        Self { rows: Vec::new(), notices, last, looked_through: Vec::new(), order, owners }
+        let (last, accounts) = (Timestamp::from_millis(0), BTreeMap::new());
+        Self { rows: Vec::new(), notices, last, looked_through: Vec::new(), order, accounts }
     }
 
     /// Each verb sees the clock.
@@ -84,12 +84,12 @@ impl Model {
             };
             row.apply(Event::Expire, now)?;
         }
-        if !self.owners.values().any(|known| *known == record.owner) {
+        if !self.accounts.values().any(|known| *known == record.account) {
             let turn = match self.order {
-                Order::ByCreation => self.owners.last_key_value().map_or(1, |(last, _)| last + 1),
-                Order::By(key) => key(&record.owner),
+                Order::ByCreation => self.accounts.last_key_value().map_or(1, |(last, _)| last + 1),
+                Order::By(key) => key(&record.account),
             };
-            self.owners.insert(turn, record.owner.clone());
+            self.accounts.insert(turn, record.account.clone());
         }
         let record = TaskRecord { created: now, updated: now, due: Some(now), ..record };
         let entries = entries.into_iter().collect();
@@ -132,40 +132,40 @@ impl Model {
             .rows
             .iter()
             .filter(|row| lives(row))
-            .filter(|row| row.record.attention().is_none() || turns.admits(&row.record.owner))
+            .filter(|row| row.record.attention().is_none() || turns.admits(&row.record.account))
             .filter_map(|row| row.record.attention().or_else(|| row.record.trial().filter(|moment| *moment > now)));
         acquired.next = looks.min().map(|moment| moment.since(now));
         acquired
     }
 
-    /// In turns over owners, of each that which waited longest.
+    /// In turns over accounts, of each that which waited longest.
     fn acquire_others(&mut self, wanted: &Wanted, turns: &mut Turns, acquired: &mut Acquired, now: Timestamp) {
         let is_due = |record: &TaskRecord| record.attention().is_some_and(|attention| attention <= now);
         let has_due = |tool: &&String| self.rows.iter().any(|row| row.record.tool == **tool && is_due(&row.record));
         let tools: Vec<_> = wanted.tools.iter().filter(has_due).cloned().collect();
-        let is_looked_at = |owner: &Owner| {
+        let is_looked_at = |account: &Account| {
             let mut rows =
-                self.rows.iter().filter(|row| row.record.owner == *owner && tools.contains(&row.record.tool));
+                self.rows.iter().filter(|row| row.record.account == *account && tools.contains(&row.record.tool));
             rows.any(|row| row.record.attention().is_some())
         };
         let after = turns.after().map_or(0, |Turn(turn)| turn);
-        let (behind, ahead): (Vec<_>, Vec<_>) = self.owners.iter().partition(|(turn, _)| **turn <= after);
-        let owners = ahead.into_iter().chain(behind).filter(|(_, owner)| is_looked_at(owner));
-        let mut owners: Vec<_> = owners.map(|(turn, owner)| (*turn, owner.clone())).collect();
+        let (behind, ahead): (Vec<_>, Vec<_>) = self.accounts.iter().partition(|(turn, _)| **turn <= after);
+        let accounts = ahead.into_iter().chain(behind).filter(|(_, account)| is_looked_at(account));
+        let mut accounts: Vec<_> = accounts.map(|(turn, account)| (*turn, account.clone())).collect();
         if wanted.most > 0 {
-            acquired.turn = owners.last().map(|(turn, _)| Turn(*turn)).or(acquired.turn);
+            acquired.turn = accounts.last().map(|(turn, _)| Turn(*turn)).or(acquired.turn);
         }
-        while !owners.is_empty() {
-            owners.retain(|(turn, owner)| {
-                if acquired.tasks.len() >= wanted.most || !turns.admits(owner) {
+        while !accounts.is_empty() {
+            accounts.retain(|(turn, account)| {
+                if acquired.tasks.len() >= wanted.most || !turns.admits(account) {
                     return false;
                 }
-                while let Some(row) = first_due(&mut self.rows, owner, wanted, now) {
+                while let Some(row) = first_due(&mut self.rows, account, wanted, now) {
                     row.apply(wanted.event(), now).unwrap();
                     acquired.set_aside.extend(row.record.set_aside.map(|_| row.record.id));
                     if row.record.leased_until.is_some() {
                         acquired.tasks.push(row.acquired());
-                        turns.take(owner);
+                        turns.take(account);
                         if acquired.tasks.len() == wanted.most {
                             acquired.turn = Some(Turn(*turn));
                         }
@@ -312,7 +312,7 @@ impl Model {
             let Some((_, at)) = removable.filter(|(moment, _)| *moment <= now).min() else { break };
             let Row { record, .. } = self.rows.remove(at);
             if self.rows.iter().all(|row| row.record.owner != record.owner) {
-                self.owners.retain(|_, owner| *owner != record.owner);
+                self.accounts.retain(|_, account| *account != record.account);
             }
             swept.removed += 1;
         }
@@ -326,8 +326,8 @@ impl Model {
 }
 
 /// The first of those of an owner that waited for equally long.
-fn first_due<'r>(rows: &'r mut [Row], owner: &Owner, wanted: &Wanted, now: Timestamp) -> Option<&'r mut Row> {
-    let waiting = rows.iter_mut().filter(|row| row.record.owner == *owner && row.is_free(wanted, now));
+fn first_due<'r>(rows: &'r mut [Row], account: &Account, wanted: &Wanted, now: Timestamp) -> Option<&'r mut Row> {
+    let waiting = rows.iter_mut().filter(|row| row.record.account == *account && row.is_free(wanted, now));
     let is_due = |row: &&mut Row| row.record.attention().is_some_and(|attention| attention <= now);
     waiting.filter(is_due).min_by_key(|row| row.record.attention())
 }

@@ -12,7 +12,7 @@ use mrtr_tasks::store::{
     Acquired, Answer, Changed, Cursor, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
     Trials, Turn, Turns, Wanted,
 };
-use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -195,7 +195,7 @@ impl Game {
             Verb::Acquire(mut wanted, running, busy) => {
                 // A runner that has no run has no owners of them either.
                 let busy = if matches!(wanted.trials, Trials::Busy | Trials::MakesRoom) { busy } else { Vec::new() };
-                wanted.turns = Turns::new(self.turn, 4, busy.into_iter().map(owner));
+                wanted.turns = Turns::new(self.turn, 4, busy.into_iter().map(|number| Account::from(&owner(number))));
                 let running = running.filter(|_| !self.runs.is_empty()).map(|run| run.get(&self.runs).id);
                 wanted.running.extend(running);
                 let expected = sorted(self.model.acquire(&wanted, now));

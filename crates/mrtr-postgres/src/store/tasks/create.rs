@@ -1,7 +1,7 @@
 //! Creating a task: one statement, which also says why it added none.
 
-use mrtr_tasks::TaskId;
 use mrtr_tasks::store::{Created, Limits, NewTask, StoreError, TASK_BYTES};
+use mrtr_tasks::{TaskId, TaskRecord};
 use tokio_postgres::Row;
 
 use super::super::Inner;
@@ -25,11 +25,14 @@ impl Inner {
                 Ok(Attempt::Full(_)) if limits.open == 0 => return Err(StoreError::Full.into()),
                 Ok(Attempt::Full(too_many)) => {
                     // Those whose time is over are not open.
-                    let owner = Id::of_owner(&task.record.owner);
-                    if self.expire_of(&[owner], too_many).await? == 0 {
+                    let account = Id::of_account(&task.record.account);
+                    let expired = self.expire_of(&[account], too_many).await?;
+                    let overcounted = self.overcounted(task, limits.open.saturating_add(too_many - 1)).await?;
+                    let most = most_open.saturating_add(self.count_expired(account).await?).saturating_add(overcounted);
+                    if expired == 0 && most <= limits.open {
                         return Err(StoreError::Full.into());
                     }
-                    limits.open = most_open.saturating_add(self.count_expired(owner).await?);
+                    limits.open = most;
                 }
                 Ok(Attempt::TooMuch(error)) => return Err(error.into()),
                 Ok(Attempt::SameFlow(head)) => {
@@ -54,6 +57,7 @@ impl Inner {
         let bytes = TASK_BYTES + (call.len() + entries.as_ref().map_or(0, Vec::len)) as u64;
         let [id, flow] = [Id(*record.id.as_bytes()), Id(*record.flow.as_bytes())];
         let (owner, revision) = (Id::of_owner(&record.owner), i32::from(record.revision.number()));
+        let account = Id::of_account(&record.account);
         let connection = self.database.connection().await?;
         let rows = connection
             .query(
@@ -76,6 +80,8 @@ impl Inner {
                     &signed(bytes),
                     &signed(limits.bytes),
                     &signed(limits.store_bytes),
+                    &account,
+                    &own_name(record),
                 ],
             )
             .await?;
@@ -101,9 +107,18 @@ impl Inner {
         Ok(if has_id { Attempt::SameId } else { Attempt::Gone })
     }
 
-    /// How many tasks of an owner are over, though that was not noticed.
-    async fn count_expired(&self, owner: Id) -> Result<usize, Failure> {
-        let rows = self.database.read(&self.tasks.count_expired, &[&owner, &self.told_now()]).await?;
+    /// How many more open tasks the counts have than the account has: an instance of the version before counts the end of
+    /// a task for its owner, and knows no other account.
+    async fn overcounted(&self, task: &NewTask, counted: usize) -> Result<usize, Failure> {
+        let Some(account) = own_name(&task.record) else { return Ok(0) };
+        let rows = self.database.read(&self.tasks.recount_open, &[&account]).await?;
+        let open: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
+        Ok(counted.saturating_sub(usize::try_from(open).unwrap_or(0)))
+    }
+
+    /// How many tasks of an account are over, though that was not noticed.
+    async fn count_expired(&self, account: Id) -> Result<usize, Failure> {
+        let rows = self.database.read(&self.tasks.count_expired, &[&account, &self.told_now()]).await?;
         let expired: i64 = rows.first().map(|row| value(row, 0)).transpose()?.unwrap_or(0);
         Ok(usize::try_from(expired).unwrap_or(0))
     }
@@ -114,6 +129,11 @@ impl Inner {
         let Some(head) = rows.first().map(Head::read).transpose()? else { return Ok(false) };
         Ok(!self.database.read(&self.tasks.used, &[&head.place, &vec![key]]).await?.is_empty())
     }
+}
+
+/// The account's name, if it is not the owner's.
+fn own_name(record: &TaskRecord) -> Option<&str> {
+    Some(record.account.as_str()).filter(|name| *name != record.owner.as_str())
 }
 
 enum Attempt {
@@ -132,7 +152,7 @@ struct Tried {
     is_added: bool,
     has_same: bool,
     open: i64,
-    /// What the owner's tasks keep.
+    /// What the account's tasks keep.
     kept: u64,
     /// What all keep.
     total: u64,

@@ -10,7 +10,7 @@ use futures_util::future::{join, join3, join5};
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{
-    Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, OWNERS_AT_ONCE, Run, Swept, TASK_BYTES,
+    ACCOUNTS_AT_ONCE, Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, Run, Swept, TASK_BYTES,
     TRIALS_AT_ONCE, Turn, Turns, Wanted,
 };
 use mrtr_tasks::{TaskId, TaskRecord};
@@ -93,7 +93,7 @@ impl Inner {
             if wanted.most > 0 {
                 claim.turn = due.last.or(claim.turn);
             }
-            is_beyond = due.owners >= OWNERS_AT_ONCE;
+            is_beyond = due.owners >= ACCOUNTS_AT_ONCE;
             let behind_expired = std::mem::take(&mut due.behind_expired);
             is_behind_expired = !behind_expired.is_empty();
             // More than once only if some owners have fewer than their part, or lost runs of theirs are counted.
@@ -291,10 +291,10 @@ impl Work<'_> {
             return Ok(());
         }
         let places: Vec<_> = ended.iter().map(|head| head.place).collect();
-        let owners: Vec<_> = ended.iter().map(|head| Id::of_owner(&head.record.owner)).collect();
+        let accounts: Vec<_> = ended.iter().map(|head| Id::of_account(&head.record.account)).collect();
         let shards: Vec<_> = ended.iter().map(|head| head.shard).collect();
         let bytes: Vec<_> = ended.iter().map(|head| TASK_BYTES.cast_signed() - head.counted).collect();
-        self.connection.execute(&self.inner.tasks.erase_many, &[&places, &owners, &shards, &bytes]).await?;
+        self.connection.execute(&self.inner.tasks.erase_many, &[&places, &accounts, &shards, &bytes]).await?;
         Ok(())
     }
 
@@ -381,7 +381,7 @@ impl<'a> Claim<'a> {
     }
 
     fn refused(&self) -> Vec<Id> {
-        self.turns.refused().map(Id::of_owner).collect()
+        self.turns.refused().map(Id::of_account).collect()
     }
 
     /// Counts runs that were lost: their tasks are put off, on trial or set aside, and others of their owners come in
@@ -390,13 +390,13 @@ impl<'a> Claim<'a> {
         let mut turns = self.turns.clone();
         let mut lost = Vec::new();
         for (at, task) in due.tasks.iter_mut().enumerate() {
-            if !turns.admits(&task.head.record.owner) {
+            if !turns.admits(&task.head.record.account) {
                 continue;
             }
             let mut record = task.head.record.clone();
             record.apply(self.wanted.event(), now)?;
             if record.leased_until.is_some() {
-                turns.take(&record.owner);
+                turns.take(&record.account);
             } else {
                 task.head.record = record;
                 lost.push(at);
@@ -419,10 +419,10 @@ impl<'a> Claim<'a> {
         settled: &mut Vec<Head>,
     ) -> Result<(), VerbFailure> {
         for DueTask { mut head, key } in due.tasks {
-            if self.turns.admits(&head.record.owner) {
+            if self.turns.admits(&head.record.account) {
                 head.record.apply(self.wanted.event(), now)?;
                 taken.add(&head, runs);
-                self.turns.take(&head.record.owner);
+                self.turns.take(&head.record.account);
                 (self.missing, self.last) = (self.missing - 1, Some(key));
                 if self.missing == 0 {
                     self.turn = Some(key);

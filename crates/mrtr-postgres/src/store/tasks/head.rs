@@ -2,7 +2,7 @@
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
-use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
+use mrtr_tasks::{Account, End, Owner, TaskId, TaskRecord};
 use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, ToSql};
 
@@ -38,6 +38,7 @@ impl Head {
         let record = TaskRecord {
             id: TaskId::from_bytes(value::<Id>(row, 1)?.0),
             owner: Owner::from_kept(value::<String>(row, 2)?),
+            account: Account::from_kept(value::<String>(row, 30)?),
             flow: FlowId::from_bytes(value::<Id>(row, 3)?.0),
             tool: value(row, 4)?,
             revision: revision.ok_or_else(unreadable)?,
@@ -68,7 +69,7 @@ impl Head {
             record,
             bytes: value(row, 28)?,
             counted: value(row, 29)?,
-            now: moment(value(row, 30)?),
+            now: moment(value(row, 31)?),
         })
     }
 }
@@ -80,7 +81,7 @@ fn ended(row: &Row) -> Result<Option<(End, Timestamp)>, Failure> {
 }
 
 /// How many columns a record and the time have, before those that stand beside them.
-pub(crate) const COLUMNS: usize = 31;
+pub(crate) const COLUMNS: usize = 32;
 
 /// A value of a row.
 pub(crate) fn value<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failure> {

@@ -10,7 +10,7 @@ macro_rules! record {
              task.retention, state.version, state.stamp, state.shard, state.updated, state.ttl, state.fence, \
              state.leased_until, state.due, state.run_again, state.progressed, state.lost_runs, state.open, \
              state.ended_as, state.ended, state.last_entry, state.counted_losses, state.alone_fence, \
-             state.reserved_until, state.set_aside, state.bytes, state.counted, ",
+             state.reserved_until, state.set_aside, state.bytes, state.counted, coalesce(task.account, task.owner), ",
             clock!()
         )
     };
@@ -140,17 +140,19 @@ statements! { TaskStatements:
     head_of_flow(UUID, UUID) = "SELECT ", record!(), " FROM @task AS task \
         JOIN @state AS state ON state.place = task.place WHERE task.owner_key = $1 AND task.flow = $2";
 
-    /// Says the time, whether the task was added, whether its flow has one, and how many the owner had open.
-    /// And what the owner's tasks kept, and what all did.
-    create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8) =
+    /// Says the time, whether the task was added, whether its flow has one, and how many the account had open.
+    /// And what the account's tasks kept, and what all did.
+    create(UUID, UUID, TEXT, UUID, TEXT, INT4, INT8, INT8, INT8, BYTEA, BYTEA, INT8, INT8, INT8, INT8, INT8, INT8, UUID,
+        TEXT) =
         "WITH ", time!("$13"),
         ", same AS (SELECT place FROM @task WHERE owner_key = $2 AND flow = $4), \
-        taken AS (SELECT coalesce(sum(open), 0)::bigint AS open FROM @open_count WHERE owner_key = $2), \
-        kept AS (SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM @kept_bytes WHERE owner_key = $2), \
+        taken AS (SELECT coalesce(sum(open), 0)::bigint AS open FROM @open_count WHERE owner_key = $18), \
+        kept AS (SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM @kept_bytes WHERE owner_key = $18), \
         total AS (SELECT coalesce(sum(bytes), 0)::bigint AS bytes FROM @kept_bytes \
             WHERE owner_key = '00000000-0000-0000-0000-000000000000'), \
-        added AS (INSERT INTO @task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention) \
-            SELECT $1, $2, $3, $4, $5, $6, time.now, $7, $8 FROM time, taken, kept, total \
+        added AS (INSERT INTO @task (id, owner_key, owner, flow, tool, revision, created, poll_interval, retention, \
+                account) \
+            SELECT $1, $2, $3, $4, $5, $6, time.now, $7, $8, $19 FROM time, taken, kept, total \
             WHERE taken.open < $12 AND kept.bytes <= $16 - $15 AND total.bytes <= $17 - $15 \
                 AND NOT EXISTS (SELECT FROM same) \
             ON CONFLICT DO NOTHING RETURNING place, created, (pg_backend_pid() % 16)::smallint AS shard), \
@@ -158,15 +160,15 @@ statements! { TaskStatements:
             progressed, lost_runs, open, last_entry, attention, expires, owner_key, bytes, counted) \
             SELECT place, 0, $14, shard, $5, created, $9, 0, created, false, false, 0, '{}', \
                 CASE WHEN $11 IS NULL THEN 0 ELSE 1 END, created, least(created, 9223372036854775807 - $9) + $9, \
-                $2, $15, $15 \
+                $18, $15, $15 \
             FROM added), \
         counted_bytes AS (INSERT INTO @kept_bytes AS sum (owner_key, shard, bytes) \
-            SELECT $2, shard, $15 FROM added UNION ALL SELECT '00000000-0000-0000-0000-000000000000', \
+            SELECT $18, shard, $15 FROM added UNION ALL SELECT '00000000-0000-0000-0000-000000000000', \
                 (pg_backend_pid() % 128)::smallint, $15 FROM added \
             ON CONFLICT (owner_key, shard) DO UPDATE SET bytes = sum.bytes + excluded.bytes), \
         called AS (INSERT INTO @entry (task, number, bytes) SELECT place, 0, $10 FROM added \
             UNION ALL SELECT place, 1, $11 FROM added WHERE $11 IS NOT NULL), \
-        counted AS (INSERT INTO @open_count AS count (owner_key, shard, open) SELECT $2, shard, 1 FROM added \
+        counted AS (INSERT INTO @open_count AS count (owner_key, shard, open) SELECT $18, shard, 1 FROM added \
             ON CONFLICT (owner_key, shard) DO UPDATE SET open = count.open + 1), \
         told AS (INSERT INTO @change (task) SELECT $1 FROM added) \
         SELECT time.now, EXISTS (SELECT FROM added), EXISTS (SELECT FROM same), taken.open, kept.bytes, total.bytes \
@@ -276,6 +278,10 @@ statements! { TaskStatements:
     count_expired(UUID, INT8) = "WITH ", time!("$2"), " SELECT count(*) FROM @state \
         WHERE owner_key = $1 AND expires <= (SELECT now FROM time)";
     /// Tasks of these owners whose time is over, a few of each, and locks them.
+    /// How many tasks are open that count in an account with a name of its own.
+    recount_open(TEXT) = "SELECT count(*) FROM (SELECT place FROM @task WHERE account = $1) AS task \
+        CROSS JOIN LATERAL (SELECT ended FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state \
+        WHERE state.ended IS NULL";
     expired_of(UUID_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS owner (key) \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \
             AND state.expires <= (SELECT now FROM time) ORDER BY state.expires LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \
@@ -354,10 +360,11 @@ statements! { TaskStatements:
         ORDER BY state.expires, state.place";
     remove(INT8, INT8) = "WITH ", time!("$1"), ", old AS MATERIALIZED (SELECT place FROM @state \
             WHERE removable <= (SELECT now FROM time) ORDER BY removable, place LIMIT $2 FOR UPDATE SKIP LOCKED), \
-        states AS (DELETE FROM @state WHERE place = ANY (ARRAY(SELECT place FROM old))), \
+        states AS (DELETE FROM @state WHERE place = ANY (ARRAY(SELECT place FROM old)) RETURNING owner_key), \
         shown AS (DELETE FROM @shown WHERE task = ANY (ARRAY(SELECT place FROM old))), \
         tasks AS (DELETE FROM @task WHERE place = ANY (ARRAY(SELECT place FROM old)) RETURNING owner_key), \
-        counts AS (DELETE FROM @open_count WHERE owner_key = ANY (ARRAY(SELECT owner_key FROM tasks)) AND open = 0) \
+        counts AS (DELETE FROM @open_count WHERE open = 0 AND owner_key = ANY (ARRAY(SELECT owner_key FROM tasks \
+            UNION SELECT owner_key FROM states))) \
         SELECT count(*) FROM old";
 
     task(UUID) = "SELECT ", record!(), ", shown.message, shown.result, \

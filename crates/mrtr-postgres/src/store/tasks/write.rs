@@ -150,14 +150,14 @@ impl Inner {
         let is_counted = head.record.ended.is_some() || uncounted.unsigned_abs() >= UNCOUNTED_BYTES;
         let counted_bytes = if is_counted { uncounted } else { 0 };
         let target = Target { place, version, stamp, last_entry: last_entry + added, added_bytes, counted_bytes };
-        let owner = Id::of_owner(&head.record.owner);
+        let account = Id::of_account(&head.record.account);
         let mut params = columns.params(&target);
         let written = match write {
             Write::Nothing => return Ok(true),
             Write::Silently => connection.execute(&sql.keep, &params).await?,
             _ if head.record.ended.is_some() => {
                 let result = if let Write::End { result } = write { *result } else { None };
-                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, &result]);
+                params.extend([&id as &(dyn ToSql + Sync), &account, &shard, &result]);
                 connection.execute(&sql.end, &params).await?
             }
             Write::Record | Write::End { .. } => {
@@ -165,13 +165,13 @@ impl Inner {
                 connection.execute(&sql.tell, &params).await?
             }
             Write::Journal { entries, closed } => {
-                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, entries, &last_entry, closed]);
+                params.extend([&id as &(dyn ToSql + Sync), &account, &shard, entries, &last_entry, closed]);
                 connection.execute(&sql.journal, &params).await?
             }
             Write::Recorded { entries, closed, opened, message } => {
                 let keys: Vec<_> = opened.iter().map(|question| &*question.key).collect();
                 let bodies: Vec<_> = opened.iter().map(|question| &*question.body).collect();
-                params.extend([&id as &(dyn ToSql + Sync), &owner, &shard, entries, &last_entry, closed]);
+                params.extend([&id as &(dyn ToSql + Sync), &account, &shard, entries, &last_entry, closed]);
                 params.extend([&keys as &(dyn ToSql + Sync), &bodies, message]);
                 connection.execute(&sql.record, &params).await?
             }

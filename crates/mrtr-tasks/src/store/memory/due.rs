@@ -6,7 +6,7 @@ use std::time::Duration;
 use mrtr_state::Timestamp;
 
 use super::super::turns::PAUSE_BEFORE_UNSEEN;
-use super::super::{Acquired, EXPIRED_PASSED_OVER, OWNERS_AT_ONCE, StoreError, TRIALS_AT_ONCE, Turn, Turns, Wanted};
+use super::super::{ACCOUNTS_AT_ONCE, Acquired, EXPIRED_PASSED_OVER, StoreError, TRIALS_AT_ONCE, Turn, Turns, Wanted};
 use super::tasks::{First, Tasks};
 use crate::TaskId;
 use crate::record::Event;
@@ -59,7 +59,7 @@ impl Tasks {
         Ok(set_aside)
     }
 
-    /// Takes tasks that are not on trial, in turns over their owners.
+    /// Takes tasks that are not on trial, in turns over accounts.
     pub(super) fn acquire_others(
         &mut self,
         wanted: &Wanted,
@@ -68,42 +68,42 @@ impl Tasks {
         now: Timestamp,
     ) -> Result<Acquired, StoreError> {
         let tools = &self.tools_looked_at_by(now, tools);
-        let mut owners = self.owners_after(place_of(turns.after()), tools);
+        let mut accounts = self.accounts_after(place_of(turns.after()), tools);
         let mut acquired = Acquired::default();
         if wanted.most > 0 {
-            acquired.turn = owners.last().map(|owner| Turn(u128::from(*owner)));
+            acquired.turn = accounts.last().map(|account| Turn(u128::from(*account)));
         }
-        while !owners.is_empty() && acquired.tasks.len() < wanted.most {
+        while !accounts.is_empty() && acquired.tasks.len() < wanted.most {
             let mut others = Vec::new();
-            for owner in owners {
+            for account in accounts {
                 if acquired.tasks.len() >= wanted.most {
                     break;
                 }
-                if self.acquire_of(owner, wanted, turns, tools, now, &mut acquired)? {
-                    others.push(owner);
+                if self.acquire_of(account, wanted, turns, tools, now, &mut acquired)? {
+                    others.push(account);
                     if acquired.tasks.len() >= wanted.most {
-                        acquired.turn = Some(Turn(u128::from(owner)));
+                        acquired.turn = Some(Turn(u128::from(account)));
                     }
                 }
             }
-            owners = others;
+            accounts = others;
         }
         Ok(acquired)
     }
 
-    /// Takes a task of this owner, if one is due and the owner may have it. Says whether it did.
+    /// Takes a task of this account, if one is due and the account may have it. Says whether it did.
     fn acquire_of(
         &mut self,
-        owner: u64,
+        account: u64,
         wanted: &Wanted,
         turns: &mut Turns,
         tools: &BTreeSet<&str>,
         now: Timestamp,
         acquired: &mut Acquired,
     ) -> Result<bool, StoreError> {
-        let Some(name) = self.owner_at(owner).filter(|name| turns.admits(name)).cloned() else { return Ok(false) };
+        let Some(name) = self.account_at(account).filter(|name| turns.admits(name)).cloned() else { return Ok(false) };
         loop {
-            let place = match self.first_of(owner, tools, &wanted.running, now) {
+            let place = match self.first_of(account, tools, &wanted.running, now) {
                 First::At(attention, place) if attention <= now => place,
                 First::At(..) | First::None => return Ok(false),
                 First::BehindExpired => {
@@ -128,7 +128,7 @@ impl Tasks {
     }
 
     /// When there may be more of those that are not on trial.
-    pub(super) fn next_of_owners(
+    pub(super) fn next_of_accounts(
         &self,
         wanted: &Wanted,
         turns: &Turns,
@@ -138,15 +138,16 @@ impl Tasks {
         if turns.refused().next().is_none() {
             return self.first_attention(tools, &wanted.running, now);
         }
-        let owners = self.owners_after(place_of(turns.after()), tools);
-        let admitted = owners.iter().filter(|owner| self.owner_at(**owner).is_some_and(|name| turns.admits(name)));
-        let next = admitted.filter_map(|owner| match self.first_of(*owner, tools, &wanted.running, now) {
+        let accounts = self.accounts_after(place_of(turns.after()), tools);
+        let admitted =
+            accounts.iter().filter(|account| self.account_at(**account).is_some_and(|name| turns.admits(name)));
+        let next = admitted.filter_map(|account| match self.first_of(*account, tools, &wanted.running, now) {
             First::At(attention, _) => Some(attention),
             First::BehindExpired => Some(now),
             First::None => None,
         });
         // Those who come later may have something, too.
-        let later = (owners.len() == OWNERS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
+        let later = (accounts.len() == ACCOUNTS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
         next.chain(later).min()
     }
 
@@ -171,7 +172,7 @@ impl Tasks {
     }
 }
 
-/// The place of a turn among the owners, which are numbered from 1.
+/// The place of a turn among the accounts, which are numbered from 1.
 fn place_of(turn: Option<Turn>) -> u64 {
     turn.map_or(0, |Turn(turn)| u64::try_from(turn).unwrap_or(u64::MAX))
 }

@@ -5,9 +5,9 @@ use std::ops::Bound;
 
 use mrtr_state::Timestamp;
 
-use super::super::OWNERS_AT_ONCE;
+use super::super::ACCOUNTS_AT_ONCE;
 use super::row::Row;
-use crate::{Owner, TaskRecord};
+use crate::{Account, Owner, TaskRecord};
 
 /// Tasks are named by their places.
 #[derive(Default)]
@@ -20,13 +20,15 @@ pub(super) struct Indexes {
     attention: ByTool,
     /// By tool, those on trial that a runner has to look at, and when.
     trial: ByTool,
-    /// By tool and owner, those that a runner has to look at, and when.
+    /// By tool and account, those that a runner has to look at, and when.
     turns: HashMap<String, BTreeMap<u64, BTreeSet<(Timestamp, u64)>>>,
     /// Those for whose runs an instance makes room, by until when.
     reserved: BTreeSet<(Timestamp, u64)>,
-    owners: HashMap<Owner, OwnerTasks>,
-    /// Owners in the order of their turns.
-    by_turn: BTreeMap<u64, Owner>,
+    /// The tasks that each owner may see.
+    owners: HashMap<Owner, BTreeSet<u64>>,
+    accounts: HashMap<Account, AccountTasks>,
+    /// Accounts in the order of their turns.
+    by_turn: BTreeMap<u64, Account>,
     /// What all tasks keep.
     bytes: u64,
 }
@@ -56,9 +58,10 @@ impl ByTool {
 }
 
 #[derive(Default)]
-struct OwnerTasks {
+struct AccountTasks {
     turn: u64,
-    places: BTreeSet<u64>,
+    /// How many there are.
+    number: usize,
     /// How many have not ended.
     open: usize,
     /// Those that have not ended, by the end of their time.
@@ -68,45 +71,45 @@ struct OwnerTasks {
 }
 
 impl Indexes {
-    /// How many tasks of an owner have not ended.
-    pub(super) fn open(&self, owner: &Owner) -> usize {
-        self.owners.get(owner).map_or(0, |tasks| tasks.open)
+    /// How many tasks of an account have not ended.
+    pub(super) fn open(&self, account: &Account) -> usize {
+        self.accounts.get(account).map_or(0, |tasks| tasks.open)
     }
 
-    /// What the tasks of an owner keep, and what all do.
-    pub(super) fn bytes(&self, owner: &Owner) -> (u64, u64) {
-        (self.owners.get(owner).map_or(0, |tasks| tasks.bytes), self.bytes)
+    /// What the tasks of an account keep, and what all do.
+    pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
+        (self.accounts.get(account).map_or(0, |tasks| tasks.bytes), self.bytes)
     }
 
-    /// The tasks of an owner whose time is over, though that was not noticed.
-    pub(super) fn expired_of(&self, owner: &Owner, most: usize, now: Timestamp) -> Vec<u64> {
-        self.owners.get(owner).map_or_else(Vec::new, |tasks| until(&tasks.expiry, most, now))
+    /// The tasks of an account whose time is over, though that was not noticed.
+    pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
+        self.accounts.get(account).map_or_else(Vec::new, |tasks| until(&tasks.expiry, most, now))
     }
 
-    /// Owners from the one behind this turn on, and then those before it: those who have tasks of these tools that a
+    /// Accounts from the one behind this turn on, and then those before it: those who have tasks of these tools that a
     /// runner has to look at.
-    pub(super) fn owners_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
+    pub(super) fn accounts_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
         let turns: Vec<_> = tools.iter().filter_map(|tool| self.turns.get(*tool)).collect();
         let next = |after: u64| {
             let behind = (Bound::Excluded(after), Bound::Unbounded);
-            turns.iter().filter_map(|owners| owners.range(behind).next().map(|(owner, _)| *owner)).min()
+            turns.iter().filter_map(|accounts| accounts.range(behind).next().map(|(account, _)| *account)).min()
         };
         let ahead = std::iter::successors(next(turn), |last| next(*last));
-        let behind = std::iter::successors(next(0), |last| next(*last)).take_while(|owner| *owner <= turn);
-        ahead.chain(behind).take(OWNERS_AT_ONCE).collect()
+        let behind = std::iter::successors(next(0), |last| next(*last)).take_while(|account| *account <= turn);
+        ahead.chain(behind).take(ACCOUNTS_AT_ONCE).collect()
     }
 
-    pub(super) fn owner_at(&self, turn: u64) -> Option<&Owner> {
+    pub(super) fn account_at(&self, turn: u64) -> Option<&Account> {
         self.by_turn.get(&turn)
     }
 
-    /// The tasks of a tool and an owner that a runner has to look at, the earliest first.
+    /// The tasks of a tool and an account that a runner has to look at, the earliest first.
     pub(super) fn of_turn(&self, tool: &str, turn: u64) -> impl Iterator<Item = (Timestamp, u64)> {
-        self.turns.get(tool).and_then(|owners| owners.get(&turn)).into_iter().flatten().copied()
+        self.turns.get(tool).and_then(|accounts| accounts.get(&turn)).into_iter().flatten().copied()
     }
 
     pub(super) fn of_owner(&self, owner: &Owner, first: u64) -> impl Iterator<Item = u64> {
-        self.owners.get(owner).into_iter().flat_map(move |tasks| tasks.places.range(first..).copied())
+        self.owners.get(owner).into_iter().flat_map(move |places| places.range(first..).copied())
     }
 
     /// The tasks of a tool that a runner has to look at, the earliest first.
@@ -132,31 +135,35 @@ impl Indexes {
         self.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
         self.removal.extend(record.removable().map(|moment| (moment, place)));
         self.bytes += row.bytes();
-        if !self.owners.contains_key(&record.owner) {
-            self.add_owner(&record.owner);
+        match self.owners.get_mut(&record.owner) {
+            Some(places) => drop(places.insert(place)),
+            None => drop(self.owners.insert(record.owner.clone(), BTreeSet::from([place]))),
         }
-        let Some(tasks) = self.owners.get_mut(&record.owner) else { return };
-        tasks.places.insert(place);
+        if !self.accounts.contains_key(&record.account) {
+            self.add_account(&record.account);
+        }
+        let Some(tasks) = self.accounts.get_mut(&record.account) else { return };
+        tasks.number += 1;
         tasks.open += usize::from(record.ended.is_none());
         tasks.expiry.extend(end_of_time(record).map(|moment| (moment, place)));
         tasks.bytes += row.bytes();
         if let Some(attention) = record.attention() {
-            let owners = match self.turns.get_mut(&record.tool) {
-                Some(owners) => owners,
+            let accounts = match self.turns.get_mut(&record.tool) {
+                Some(accounts) => accounts,
                 None => self.turns.entry(record.tool.clone()).or_default(),
             };
-            owners.entry(tasks.turn).or_default().insert((attention, place));
+            accounts.entry(tasks.turn).or_default().insert((attention, place));
         }
     }
 
-    /// Adds an owner behind the others.
-    fn add_owner(&mut self, owner: &Owner) {
+    /// Adds an account behind the others.
+    fn add_account(&mut self, account: &Account) {
         let turn = self.by_turn.last_key_value().map_or(1, |(last, _)| last + 1);
-        self.by_turn.insert(turn, owner.clone());
-        self.owners.insert(owner.clone(), OwnerTasks { turn, ..OwnerTasks::default() });
+        self.by_turn.insert(turn, account.clone());
+        self.accounts.insert(account.clone(), AccountTasks { turn, ..AccountTasks::default() });
     }
 
-    /// Takes a task out as it was inserted. What stands for its owner stays until [`forget`](Self::forget).
+    /// Takes a task out as it was inserted. What stands for its owner and its account stays until [`forget`](Self::forget).
     pub(super) fn remove(&mut self, place: u64, row: &Row) {
         let record = &row.record;
         self.attention.remove(&record.tool, record.attention(), place);
@@ -165,26 +172,32 @@ impl Indexes {
         end_of_time(record).map(|moment| self.expiry.remove(&(moment, place)));
         record.removable().map(|moment| self.removal.remove(&(moment, place)));
         self.bytes -= row.bytes();
-        let Some(tasks) = self.owners.get_mut(&record.owner) else { return };
-        tasks.places.remove(&place);
+        if let Some(places) = self.owners.get_mut(&record.owner) {
+            places.remove(&place);
+        }
+        let Some(tasks) = self.accounts.get_mut(&record.account) else { return };
+        tasks.number -= 1;
         tasks.open -= usize::from(record.ended.is_none());
         end_of_time(record).map(|moment| tasks.expiry.remove(&(moment, place)));
         tasks.bytes -= row.bytes();
-        if let (Some(attention), Some(owners)) = (record.attention(), self.turns.get_mut(&record.tool))
-            && let Some(places) = owners.get_mut(&tasks.turn)
+        if let (Some(attention), Some(accounts)) = (record.attention(), self.turns.get_mut(&record.tool))
+            && let Some(places) = accounts.get_mut(&tasks.turn)
         {
             places.remove(&(attention, place));
             if places.is_empty() {
-                owners.remove(&tasks.turn);
+                accounts.remove(&tasks.turn);
             }
         }
     }
 
-    /// Forgets an owner that has no task any more.
-    pub(super) fn forget(&mut self, owner: &Owner) {
-        if let Some(tasks) = self.owners.get(owner).filter(|tasks| tasks.places.is_empty()) {
+    /// Forgets the owner and the account of a task that was removed, if they have no other.
+    pub(super) fn forget(&mut self, record: &TaskRecord) {
+        if self.owners.get(&record.owner).is_some_and(BTreeSet::is_empty) {
+            self.owners.remove(&record.owner);
+        }
+        if let Some(tasks) = self.accounts.get(&record.account).filter(|tasks| tasks.number == 0) {
             self.by_turn.remove(&tasks.turn);
-            self.owners.remove(owner);
+            self.accounts.remove(&record.account);
         }
     }
 }

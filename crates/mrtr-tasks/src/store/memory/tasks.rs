@@ -10,7 +10,7 @@ use super::super::{Changed, Changes, Cursor, EXPIRED_PASSED_OVER, FlowKey, Store
 use super::indexes::{Indexes, until};
 use super::row::Row;
 use crate::record::Event;
-use crate::{Owner, TaskId, TaskRecord};
+use crate::{Account, Owner, TaskId, TaskRecord};
 
 /// The task that a runner has to look at first.
 pub(super) enum First {
@@ -52,14 +52,14 @@ impl Tasks {
         self.flows.get(flow).and_then(|place| self.by_place.get(place)).map(|row| &row.record)
     }
 
-    /// How many tasks of an owner have not ended.
-    pub(super) fn open(&self, owner: &Owner) -> usize {
-        self.indexes.open(owner)
+    /// How many tasks of an account have not ended.
+    pub(super) fn open(&self, account: &Account) -> usize {
+        self.indexes.open(account)
     }
 
     /// How many of those are open: their time is not over.
-    pub(super) fn open_at(&self, owner: &Owner, now: Timestamp) -> usize {
-        self.indexes.open(owner) - self.indexes.expired_of(owner, usize::MAX, now).len()
+    pub(super) fn open_at(&self, account: &Account, now: Timestamp) -> usize {
+        self.indexes.open(account) - self.indexes.expired_of(account, usize::MAX, now).len()
     }
 
     /// Adds a task. Its place is the number of the change that this is, so it is never given twice.
@@ -106,15 +106,15 @@ impl Tasks {
         if let Some(row) = self.by_place.remove(&place) {
             self.indexes.remove(place, &row);
             let record = row.record;
-            self.indexes.forget(&record.owner);
+            self.indexes.forget(&record);
             self.places.remove(&record.id);
             self.flows.remove(&(record.owner, record.flow));
         }
     }
 
-    /// What the tasks of an owner keep, and what all do.
-    pub(super) fn bytes(&self, owner: &Owner) -> (u64, u64) {
-        self.indexes.bytes(owner)
+    /// What the tasks of an account keep, and what all do.
+    pub(super) fn bytes(&self, account: &Account) -> (u64, u64) {
+        self.indexes.bytes(account)
     }
 
     /// When a runner has to look at the first task of these tools, unless its time is over or the runner has it. Soon, if
@@ -141,16 +141,16 @@ impl Tasks {
         tools.iter().copied().filter(|tool| first(tool).is_some_and(|(attention, _)| attention <= now)).collect()
     }
 
-    /// Owners in the order of their turns.
-    pub(super) fn owners_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
-        self.indexes.owners_after(turn, tools)
+    /// Accounts in the order of their turns.
+    pub(super) fn accounts_after(&self, turn: u64, tools: &BTreeSet<&str>) -> Vec<u64> {
+        self.indexes.accounts_after(turn, tools)
     }
 
-    pub(super) fn owner_at(&self, turn: u64) -> Option<&Owner> {
-        self.indexes.owner_at(turn)
+    pub(super) fn account_at(&self, turn: u64) -> Option<&Account> {
+        self.indexes.account_at(turn)
     }
 
-    /// The task of an owner that a runner has to look at first.
+    /// The task of an account that a runner has to look at first.
     pub(super) fn first_of(&self, turn: u64, tools: &BTreeSet<&str>, running: &[TaskId], now: Timestamp) -> First {
         let looked_at = EXPIRED_PASSED_OVER + running.len();
         let (mut first, mut is_blocked) = (None, false);
@@ -168,9 +168,9 @@ impl Tasks {
         }
     }
 
-    /// The tasks of an owner whose time is over, though that was not noticed.
-    pub(super) fn expired_of(&self, owner: &Owner, most: usize, now: Timestamp) -> Vec<u64> {
-        self.indexes.expired_of(owner, most, now)
+    /// The tasks of an account whose time is over, though that was not noticed.
+    pub(super) fn expired_of(&self, account: &Account, most: usize, now: Timestamp) -> Vec<u64> {
+        self.indexes.expired_of(account, most, now)
     }
 
     /// Ends tasks whose time is over.

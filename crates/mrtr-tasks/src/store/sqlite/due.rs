@@ -8,14 +8,14 @@ use rusqlite::{Params, Row};
 
 use super::super::turns::PAUSE_BEFORE_UNSEEN;
 use super::super::{
-    Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, OWNERS_AT_ONCE, Swept, TRIALS_AT_ONCE, Turn,
+    ACCOUNTS_AT_ONCE, Acquired, AcquiredTask, Choice, EXPIRED_PASSED_OVER, KeptQuestion, Swept, TRIALS_AT_ONCE, Turn,
     Turns, Wanted,
 };
 use super::head::{Head, millis, moment};
 use super::statements as sql;
 use super::tables::{Failure, Tables};
 use crate::record::Event;
-use crate::{Owner, TaskId};
+use crate::{Account, TaskId};
 
 /// What a runner gets of tasks that are not on trial.
 struct Claim<'a> {
@@ -100,7 +100,7 @@ impl Tables<'_> {
             _ => {}
         }
         acquired.trial_waits = matches!(choice, Choice::Reserve | Choice::Tell);
-        let next = self.next_of_owners(&turns, &tools, &running, now)?.into_iter();
+        let next = self.next_of_accounts(&turns, &tools, &running, now)?.into_iter();
         let next = next.chain(self.next_trial(&tools, &wanted.running, now)?).min().map(|next| next.since(now));
         acquired.next = acquired.next.into_iter().chain(next).min();
         acquired.turn = acquired.turn.or(wanted.turns.after());
@@ -124,7 +124,7 @@ impl Tables<'_> {
         Ok(())
     }
 
-    /// Takes tasks that are not on trial, in turns over their owners.
+    /// Takes tasks that are not on trial, in turns over accounts.
     fn acquire_others(&mut self, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<(), Failure> {
         let (most, now) = (claim.wanted.most, claim.now);
         let mut due_tools = BTreeSet::new();
@@ -132,40 +132,40 @@ impl Tables<'_> {
             let first = self.rows(sql::FIRST, (tool, 1), look)?;
             due_tools.extend(first.first().filter(|look| look.attention <= now).map(|_| tool));
         }
-        let mut owners = self.owners_after(place_of(claim.turns.after()), &due_tools)?;
+        let mut accounts = self.accounts_after(place_of(claim.turns.after()), &due_tools)?;
         if most > 0 {
-            claim.acquired.turn = owners.last().map(|owner| turn_of(*owner));
+            claim.acquired.turn = accounts.last().map(|account| turn_of(*account));
         }
-        while !owners.is_empty() && claim.acquired.tasks.len() < most {
+        while !accounts.is_empty() && claim.acquired.tasks.len() < most {
             let mut others = Vec::new();
-            for owner in owners {
+            for account in accounts {
                 if claim.acquired.tasks.len() >= most {
                     break;
                 }
-                if self.acquire_of(owner, claim, &due_tools)? {
-                    others.push(owner);
+                if self.acquire_of(account, claim, &due_tools)? {
+                    others.push(account);
                     if claim.acquired.tasks.len() >= most {
-                        claim.acquired.turn = Some(turn_of(owner));
+                        claim.acquired.turn = Some(turn_of(account));
                     }
                 }
             }
-            owners = others;
+            accounts = others;
         }
         Ok(())
     }
 
-    /// Takes a task of this owner, if one is due and the owner may have it. Says whether it did.
-    fn acquire_of(&mut self, owner: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
-        let name = self.owner_name(owner)?;
+    /// Takes a task of this account, if one is due and the account may have it. Says whether it did.
+    fn acquire_of(&mut self, account: i64, claim: &mut Claim<'_>, tools: &BTreeSet<&str>) -> Result<bool, Failure> {
+        let name = self.account_name(account)?;
         if !claim.turns.admits(&name) {
             return Ok(false);
         }
         loop {
-            let place = match self.first_of(owner, tools, claim.running, claim.now)? {
+            let place = match self.first_of(account, tools, claim.running, claim.now)? {
                 First::At(look) if look.attention <= claim.now => look.place,
                 First::At(_) | First::None => return Ok(false),
                 First::BehindExpired => {
-                    self.expire_of_owner(owner, EXPIRED_PASSED_OVER)?;
+                    self.expire_of_account(account, EXPIRED_PASSED_OVER)?;
                     claim.acquired.next = Some(Duration::ZERO);
                     return Ok(false);
                 }
@@ -183,44 +183,50 @@ impl Tables<'_> {
         }
     }
 
-    /// The owners that have tasks of these tools which a runner has to look at: from the one behind this turn on, and then
+    /// The accounts that have tasks of these tools which a runner has to look at: from the one behind this turn on, and then
     /// those before it.
-    fn owners_after(&self, turn: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Vec<i64>> {
-        let mut owners = Vec::new();
+    fn accounts_after(&self, turn: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Vec<i64>> {
+        let mut accounts = Vec::new();
         let mut last = turn;
-        while let Some(owner) = self.next_owner(last, tools)?.filter(|_| owners.len() < OWNERS_AT_ONCE) {
-            owners.push(owner);
-            last = owner;
+        while let Some(account) = self.next_account(last, tools)?.filter(|_| accounts.len() < ACCOUNTS_AT_ONCE) {
+            accounts.push(account);
+            last = account;
         }
         last = 0;
-        while let Some(owner) = self.next_owner(last, tools)?.filter(|owner| *owner <= turn)
-            && owners.len() < OWNERS_AT_ONCE
+        while let Some(account) = self.next_account(last, tools)?.filter(|account| *account <= turn)
+            && accounts.len() < ACCOUNTS_AT_ONCE
         {
-            owners.push(owner);
-            last = owner;
+            accounts.push(account);
+            last = account;
         }
-        Ok(owners)
+        Ok(accounts)
     }
 
-    fn next_owner(&self, after: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Option<i64>> {
+    fn next_account(&self, after: i64, tools: &BTreeSet<&str>) -> rusqlite::Result<Option<i64>> {
         let mut next: Option<i64> = None;
         for tool in tools {
-            next = next.into_iter().chain(self.places(sql::NEXT_OWNER, (tool, after))?).min();
+            next = next.into_iter().chain(self.places(sql::NEXT_ACCOUNT, (tool, after))?).min();
         }
         Ok(next)
     }
 
-    fn owner_name(&self, owner: i64) -> rusqlite::Result<Owner> {
-        let name: String = self.connection.prepare_cached(sql::OWNER_NAME)?.query_row([owner], |row| row.get(0))?;
-        Ok(Owner::from_kept(name))
+    fn account_name(&self, account: i64) -> rusqlite::Result<Account> {
+        let name: String = self.connection.prepare_cached(sql::ACCOUNT_NAME)?.query_row([account], |row| row.get(0))?;
+        Ok(Account::from_kept(name))
     }
 
-    /// The task of an owner that a runner has to look at first.
-    fn first_of(&self, owner: i64, tools: &BTreeSet<&str>, running: &[i64], now: Timestamp) -> rusqlite::Result<First> {
+    /// The task of an account that a runner has to look at first.
+    fn first_of(
+        &self,
+        account: i64,
+        tools: &BTreeSet<&str>,
+        running: &[i64],
+        now: Timestamp,
+    ) -> rusqlite::Result<First> {
         let mut first = First::None;
         for tool in tools {
-            let mut statement = self.connection.prepare_cached(sql::FIRST_OF_OWNER)?;
-            let looks = statement.query_map((tool, owner, passed_over(running)), look)?;
+            let mut statement = self.connection.prepare_cached(sql::FIRST_OF_ACCOUNT)?;
+            let looks = statement.query_map((tool, account, passed_over(running)), look)?;
             first = first.earlier(First::among(looks, running, now)?);
         }
         Ok(first)
@@ -248,7 +254,7 @@ impl Tables<'_> {
     }
 
     /// When there may be more of those that are not on trial.
-    fn next_of_owners(
+    fn next_of_accounts(
         &self,
         turns: &Turns,
         tools: &BTreeSet<&str>,
@@ -258,28 +264,28 @@ impl Tables<'_> {
         if turns.refused().next().is_none() {
             return self.first_attention(tools, running, now);
         }
-        let owners = self.owners_after(place_of(turns.after()), tools)?;
+        let accounts = self.accounts_after(place_of(turns.after()), tools)?;
         // Those who come later may have something, too.
-        let mut next = (owners.len() == OWNERS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
-        for owner in owners {
-            if !turns.admits(&self.owner_name(owner)?) {
+        let mut next = (accounts.len() == ACCOUNTS_AT_ONCE).then(|| now + PAUSE_BEFORE_UNSEEN);
+        for account in accounts {
+            if !turns.admits(&self.account_name(account)?) {
                 continue;
             }
-            let of_owner = match self.first_of(owner, tools, running, now)? {
+            let of_account = match self.first_of(account, tools, running, now)? {
                 First::At(look) => Some(look.attention),
                 First::BehindExpired => Some(now),
                 First::None => None,
             };
-            next = next.into_iter().chain(of_owner).min();
+            next = next.into_iter().chain(of_account).min();
         }
         Ok(next)
     }
 
-    /// Ends tasks of an owner whose time is over, at most so many, and says how many.
-    pub(super) fn expire_of_owner(&mut self, owner: i64, most: usize) -> Result<usize, Failure> {
+    /// Ends tasks of an account whose time is over, at most so many, and says how many.
+    pub(super) fn expire_of_account(&mut self, account: i64, most: usize) -> Result<usize, Failure> {
         let now = self.clock.now();
         let most = limit(most.min(EXPIRED_PASSED_OVER));
-        let expired = self.places(sql::EXPIRED_OF_OWNER, (owner, millis(now), most))?;
+        let expired = self.places(sql::EXPIRED_OF_ACCOUNT, (account, millis(now), most))?;
         self.expire(&expired, now)?;
         Ok(expired.len())
     }
@@ -342,9 +348,10 @@ impl Tables<'_> {
         let now = self.clock.now();
         let expired = self.places(sql::EXPIRED, (millis(now), limit(most)))?;
         self.expire(&expired, now)?;
-        let removable = self.rows(sql::REMOVABLE, (millis(now), limit(most)), |row| Ok((row.get(0)?, row.get(1)?)))?;
-        for &(place, owner) in &removable {
-            self.remove(place, owner)?;
+        let removable =
+            self.rows(sql::REMOVABLE, (millis(now), limit(most)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        for &(place, owner, account) in &removable {
+            self.remove(place, owner, account)?;
         }
         Ok(Swept { expired: expired.len(), removed: removable.len() })
     }
@@ -394,10 +401,11 @@ impl Tables<'_> {
         Ok(AcquiredTask { record: head.record, call, entries, open, used })
     }
 
-    fn remove(&self, place: i64, owner: i64) -> rusqlite::Result<()> {
+    fn remove(&self, place: i64, owner: i64, account: i64) -> rusqlite::Result<()> {
         self.run(sql::ERASE_SHOWN, [place])?;
         self.run(sql::REMOVE, [place])?;
-        self.run(sql::DROP_OWNER, [owner])
+        self.run(sql::DROP_OWNER, [owner])?;
+        if account == owner { Ok(()) } else { self.run(sql::DROP_OWNER, [account]) }
     }
 
     fn places(&self, sql: &str, params: impl Params) -> rusqlite::Result<Vec<i64>> {
@@ -441,8 +449,8 @@ fn place_of(turn: Option<Turn>) -> i64 {
     turn.map_or(0, |Turn(turn)| i64::try_from(turn).unwrap_or(i64::MAX))
 }
 
-fn turn_of(owner: i64) -> Turn {
-    Turn(u128::from(owner.unsigned_abs()))
+fn turn_of(account: i64) -> Turn {
+    Turn(u128::from(account.unsigned_abs()))
 }
 
 fn id(row: &Row<'_>, column: usize) -> rusqlite::Result<TaskId> {

@@ -104,7 +104,7 @@ mod tests {
         let later = i64::try_from(MIGRATIONS.len()).unwrap() + 1;
         open(&path).unwrap().pragma_update(None, "user_version", later).unwrap();
         let error = open(&path).err().unwrap().to_string();
-        assert_eq!(error, format!("the file has version {later} of its schema; this program knows versions up to 3"));
+        assert_eq!(error, format!("the file has version {later} of its schema; this program knows versions up to 4"));
     }
 
     #[test]

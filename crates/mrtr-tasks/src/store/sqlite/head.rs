@@ -8,7 +8,7 @@ use rusqlite::types::Type;
 use rusqlite::{Connection, Row, params};
 
 use super::statements::{ADD, KEEP, KEEP_AND_INDEX};
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{Account, End, Owner, TaskId, TaskRecord};
 
 /// A task's row: its record, and by which numbers the tables know it.
 pub(super) struct Head {
@@ -41,6 +41,7 @@ impl Head {
         let set_aside = if leased_until.is_some() || due.is_some() { None } else { moment_at(24)? };
         let record = TaskRecord {
             owner: Owner::from_kept(row.get::<_, String>(2)?),
+            account: Account::from_kept(row.get::<_, String>(28)?),
             id: TaskId::from_bytes(row.get(3)?),
             flow: FlowId::from_bytes(row.get(4)?),
             tool: row.get(5)?,
@@ -69,8 +70,13 @@ impl Head {
         Ok(Self { place: row.get(0)?, owner: row.get(1)?, record, searched })
     }
 
-    /// Adds a task that is new.
-    pub(super) fn add(place: i64, owner: i64, record: &TaskRecord, connection: &Connection) -> rusqlite::Result<()> {
+    /// Adds a task that is new, with the numbers of its owner and its account.
+    pub(super) fn add(
+        place: i64,
+        (owner, account): (i64, i64),
+        record: &TaskRecord,
+        connection: &Connection,
+    ) -> rusqlite::Result<()> {
         let Searched { attention, trial, reserved_until, expires, removable } = Searched::of(record);
         let (ended_as, ended) = record.ended.map(|(end, at)| (end.as_str(), millis(at))).unzip();
         connection.prepare_cached(ADD)?.execute(params![
@@ -102,6 +108,7 @@ impl Head {
             trial,
             expires,
             removable,
+            account,
         ])?;
         Ok(())
     }

@@ -138,7 +138,7 @@ fn question(row: &Row<'_>) -> rusqlite::Result<Option<KeptQuestion>> {
 }
 
 /// How many columns a record has, before those that stand beside it.
-const RECORD_COLUMNS: usize = 28;
+const RECORD_COLUMNS: usize = 29;
 /// How many tasks are named at once: a caller that has more to look at looks at all it has.
 const MOST_NAMED: usize = 256;
 const MOST_IDLE: usize = 4;

@@ -5,7 +5,7 @@ pub(super) const APPLICATION: i64 = 0x6d72_7474;
 
 /// What brings a file from each version to the next, an empty one being version 0. A step that was released stays as
 /// it is: files have been through it.
-pub(super) const MIGRATIONS: [&str; 3] = [FIRST, TRIALS, TURNS];
+pub(super) const MIGRATIONS: [&str; 4] = [FIRST, TRIALS, TURNS, ACCOUNTS];
 
 const FIRST: &str = "
     -- What changed, the newest last. The last row is never removed, so no number is given twice.
@@ -120,6 +120,45 @@ const TURNS: &str = "
     END;
     CREATE TRIGGER bytes_removed AFTER DELETE ON task WHEN OLD.bytes <> 0 BEGIN
         UPDATE owner SET bytes = bytes - OLD.bytes WHERE number = OLD.owner;
+        UPDATE total SET bytes = bytes - OLD.bytes WHERE only_row = 0;
+    END;
+";
+
+/// Processes of the version before may have the file open meanwhile, and go on: a task that they add counts in its owner's
+/// account. Every process counts open tasks by their owner, and what belongs to another account is moved there by what
+/// stands in the rows. An account is a row of `owner`, too: that of the owner itself, or one with a name of its own.
+const ACCOUNTS: &str = "
+    ALTER TABLE task ADD COLUMN account INTEGER;
+    UPDATE task SET account = owner;
+    DROP INDEX task_by_turn;
+    DROP INDEX task_by_owner_expiry;
+    CREATE INDEX task_by_turn ON task (tool, account, attention, place, expires) WHERE attention IS NOT NULL;
+    CREATE INDEX task_by_account ON task (account, expires);
+    CREATE TRIGGER account_defaulted AFTER INSERT ON task WHEN NEW.account IS NULL BEGIN
+        UPDATE task SET account = NEW.owner WHERE place = NEW.place;
+    END;
+    CREATE TRIGGER open_moved AFTER INSERT ON task WHEN NEW.account <> NEW.owner BEGIN
+        UPDATE owner SET open = open - 1 WHERE number = NEW.owner;
+        UPDATE owner SET open = open + 1 WHERE number = NEW.account;
+    END;
+    CREATE TRIGGER ended_moved AFTER UPDATE OF ended_as ON task
+        WHEN NEW.account <> NEW.owner AND OLD.ended_as IS NULL AND NEW.ended_as IS NOT NULL BEGIN
+        UPDATE owner SET open = open + 1 WHERE number = NEW.owner;
+        UPDATE owner SET open = open - 1 WHERE number = NEW.account;
+    END;
+    DROP TRIGGER bytes_added;
+    CREATE TRIGGER bytes_added AFTER INSERT ON task WHEN NEW.bytes <> 0 BEGIN
+        UPDATE owner SET bytes = bytes + NEW.bytes WHERE number = coalesce(NEW.account, NEW.owner);
+        UPDATE total SET bytes = bytes + NEW.bytes WHERE only_row = 0;
+    END;
+    DROP TRIGGER bytes_changed;
+    CREATE TRIGGER bytes_changed AFTER UPDATE OF bytes ON task WHEN NEW.bytes <> OLD.bytes BEGIN
+        UPDATE owner SET bytes = bytes + NEW.bytes - OLD.bytes WHERE number = NEW.account;
+        UPDATE total SET bytes = bytes + NEW.bytes - OLD.bytes WHERE only_row = 0;
+    END;
+    DROP TRIGGER bytes_removed;
+    CREATE TRIGGER bytes_removed AFTER DELETE ON task WHEN OLD.bytes <> 0 BEGIN
+        UPDATE owner SET bytes = bytes - OLD.bytes WHERE number = OLD.account;
         UPDATE total SET bytes = bytes - OLD.bytes WHERE only_row = 0;
     END;
 ";

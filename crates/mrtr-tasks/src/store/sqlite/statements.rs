@@ -13,28 +13,32 @@ macro_rules! record {
     () => {
         "task.place, task.owner, owner.name, task.id, flow, tool, revision, created, updated, ttl, poll_interval, \
          retention, fence, leased_until, due, run_again, progressed, lost_runs, task.open, ended_as, ended, \
-         counted_losses, alone_fence, reserved_until, set_aside, attention, trial, expires"
+         counted_losses, alone_fence, reserved_until, set_aside, attention, trial, expires, account.name"
     };
 }
 
 statements! {
-    HEAD = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.id = ?1";
-    HEAD_AT = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.place = ?1";
-    HEAD_OF_FLOW = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+    HEAD = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account WHERE task.id = ?1";
+    HEAD_AT = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account WHERE task.place = ?1";
+    HEAD_OF_FLOW = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account
                     WHERE task.owner = ?1 AND task.flow = ?2";
 
     OWNER = "SELECT number, open, bytes FROM owner WHERE name = ?1";
     TOTAL = "SELECT bytes FROM total WHERE only_row = 0";
     ADD_OWNER = "INSERT INTO owner (name, open) VALUES (?1, 0)";
     COUNT_OPEN = "UPDATE owner SET open = open + ?2 WHERE number = ?1";
-    DROP_OWNER = "DELETE FROM owner WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM task WHERE task.owner = ?1)";
+    DROP_OWNER = "DELETE FROM owner WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM task WHERE task.owner = ?1)
+                  AND NOT EXISTS (SELECT 1 FROM task WHERE task.account = ?1)";
 
     ADD = "INSERT INTO task (place, owner, id, flow, tool, revision, created, poll_interval, retention,
                              updated, ttl, fence, leased_until, due, run_again, progressed, lost_runs, open,
                              ended_as, ended, counted_losses, alone_fence, reserved_until, set_aside,
-                             attention, trial, expires, removable)
+                             attention, trial, expires, removable, account)
            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                   ?23, ?24, ?25, ?26, ?27, ?28)";
+                   ?23, ?24, ?25, ?26, ?27, ?28, ?29)";
     /// Writes no index, since SQLite writes each one that has a column in the statement.
     KEEP = "UPDATE task SET updated = ?2, ttl = ?3, fence = ?4, leased_until = ?5, due = ?6, run_again = ?7,
                             progressed = ?8, lost_runs = ?9, open = ?10, ended_as = ?11, ended = ?12,
@@ -53,11 +57,11 @@ statements! {
     /// Which of those that a runner has to look at have expired, stands in the index.
     FIRST = "SELECT attention, place, expires FROM task WHERE tool = ?1 AND attention IS NOT NULL
              ORDER BY attention, place LIMIT ?2";
-    FIRST_OF_OWNER = "SELECT attention, place, expires FROM task
-                      WHERE tool = ?1 AND owner = ?2 AND attention IS NOT NULL ORDER BY attention, place LIMIT ?3";
-    NEXT_OWNER = "SELECT owner FROM task WHERE tool = ?1 AND owner > ?2 AND attention IS NOT NULL
-                  ORDER BY owner LIMIT 1";
-    OWNER_NAME = "SELECT name FROM owner WHERE number = ?1";
+    FIRST_OF_ACCOUNT = "SELECT attention, place, expires FROM task
+                        WHERE tool = ?1 AND account = ?2 AND attention IS NOT NULL ORDER BY attention, place LIMIT ?3";
+    NEXT_ACCOUNT = "SELECT account FROM task WHERE tool = ?1 AND account > ?2 AND attention IS NOT NULL
+                    ORDER BY account LIMIT 1";
+    ACCOUNT_NAME = "SELECT name FROM owner WHERE number = ?1";
     TRIALS = "SELECT trial, place, id FROM task
               WHERE tool = ?1 AND trial <= ?2 AND (expires IS NULL OR expires > ?2)
               ORDER BY trial, place LIMIT ?3";
@@ -70,10 +74,10 @@ statements! {
                AND (leased_until IS NOT NULL OR lost_runs > 0 OR updated > ?2)";
     WAITING_ON_TRIAL = "SELECT place FROM task WHERE tool = ?1 AND trial > ?2";
     RESERVED = "SELECT 1 FROM task WHERE reserved_until > ?1 LIMIT 1";
-    EXPIRED_OF_OWNER = "SELECT place FROM task WHERE owner = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3";
-    COUNT_EXPIRED = "SELECT count(*) FROM task WHERE owner = ?1 AND expires <= ?2";
+    EXPIRED_OF_ACCOUNT = "SELECT place FROM task WHERE account = ?1 AND expires <= ?2 ORDER BY expires LIMIT ?3";
+    COUNT_EXPIRED = "SELECT count(*) FROM task WHERE account = ?1 AND expires <= ?2";
     EXPIRED = "SELECT place FROM task WHERE expires <= ?1 ORDER BY expires, place LIMIT ?2";
-    REMOVABLE = "SELECT place, owner FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
+    REMOVABLE = "SELECT place, owner, account FROM task WHERE removable <= ?1 ORDER BY removable, place LIMIT ?2";
 
     ENTRIES = "SELECT bytes FROM entry WHERE task = ?1 ORDER BY number";
     ADD_CALL = "INSERT INTO entry (task, number, bytes) VALUES (?1, 0, ?2)";
@@ -105,18 +109,22 @@ statements! {
 
     /// One statement, so that record and questions are of one moment.
     TASK = "SELECT ", record!(), ", message, result, question.key, question.body
-            FROM task JOIN owner ON owner.number = task.owner LEFT JOIN shown ON shown.task = task.place
+            FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account LEFT JOIN shown ON shown.task = task.place
             LEFT JOIN question ON question.task = task.place AND question.body IS NOT NULL
             WHERE task.id = ?1";
     /// As many as [`RECORDS_AT_ONCE`] says.
-    RECORDS = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner WHERE task.id IN (
+    RECORDS = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account WHERE task.id IN (
                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
                ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38, ?39, ?40, ?41, ?42,
                ?43, ?44, ?45, ?46, ?47, ?48, ?49, ?50, ?51, ?52, ?53, ?54, ?55, ?56, ?57, ?58, ?59, ?60, ?61, ?62,
                ?63, ?64)";
-    LIST = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+    LIST = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account
             WHERE task.place > ?1 ORDER BY task.place LIMIT ?2";
-    LIST_OF_OWNER = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner
+    LIST_OF_OWNER = "SELECT ", record!(), " FROM task JOIN owner ON owner.number = task.owner \
+                    JOIN owner AS account ON account.number = task.account
                      WHERE task.owner = (SELECT number FROM owner WHERE name = ?3) AND task.place > ?1
                      ORDER BY task.place LIMIT ?2";
 }
@@ -152,9 +160,9 @@ mod tests {
         let connection = file::open(&folder.path().join("plans.sqlite")).unwrap();
         let indexes = [
             (FIRST, "COVERING INDEX task_by_attention (tool=? AND attention>?)"),
-            (FIRST_OF_OWNER, "COVERING INDEX task_by_turn (tool=? AND owner=? AND attention>?)"),
-            (NEXT_OWNER, "COVERING INDEX task_by_turn (tool=? AND owner>?)"),
-            (EXPIRED_OF_OWNER, "COVERING INDEX task_by_owner_expiry (owner=? AND expires<?)"),
+            (FIRST_OF_ACCOUNT, "COVERING INDEX task_by_turn (tool=? AND account=? AND attention>?)"),
+            (NEXT_ACCOUNT, "COVERING INDEX task_by_turn (tool=? AND account>?)"),
+            (EXPIRED_OF_ACCOUNT, "COVERING INDEX task_by_account (account=? AND expires<?)"),
             (TRIALS, "INDEX task_by_trial (tool=? AND trial<?)"),
             (NEXT_TRIAL, "INDEX task_by_trial (tool=? AND trial>?)"),
             (WAITING, "INDEX task_by_attention (tool=? AND attention>?)"),

@@ -13,7 +13,7 @@ use super::head::{Head, millis};
 use super::statements as sql;
 use super::store_error;
 use crate::record::{Change, Event, Refusal};
-use crate::{End, Owner, TaskId, TaskRecord};
+use crate::{End, Owner, TaskId};
 
 pub(super) struct Tables<'a> {
     pub(super) connection: &'a Connection,
@@ -23,7 +23,7 @@ pub(super) struct Tables<'a> {
     pub(super) last_change: Option<u64>,
 }
 
-/// An owner that has tasks.
+/// An owner or an account that has tasks.
 struct KnownOwner {
     number: i64,
     /// How many of them have not ended.
@@ -41,7 +41,7 @@ pub(super) enum Failure {
 impl Tables<'_> {
     pub(super) fn create(&mut self, task: NewTask, limits: Limits) -> Result<Created, Failure> {
         let NewTask { mut record, call, entries } = task;
-        let known = self.owner(&record)?;
+        let known = self.owner(record.owner.as_str())?;
         if let Some(owner) = &known {
             let flow = (owner.number, record.flow.as_bytes());
             let same_flow =
@@ -50,22 +50,23 @@ impl Tables<'_> {
                 return Ok(Created { record, is_new: false });
             }
         }
-        let open = known.as_ref().map_or(Ok(0), |owner| self.open_below(owner, limits.open))?;
+        let is_owners = record.account.as_str() == record.owner.as_str();
+        let account = if is_owners { None } else { self.owner(record.account.as_str())? };
+        let counted = if is_owners { known.as_ref() } else { account.as_ref() };
+        let open = counted.map_or(Ok(0), |account| self.open_below(account, limits.open))?;
         if open >= limits.open {
             return Err(StoreError::Full.into());
         }
         let bytes = TASK_BYTES + length(&call) + entries.as_deref().map_or(0, length);
         let total: i64 = self.connection.prepare_cached(sql::TOTAL)?.query_row([], |row| row.get(0))?;
-        let of_owner = known.as_ref().map_or(0, |owner| owner.bytes);
-        limits.check_bytes(bytes, (of_owner, u64::try_from(total).unwrap_or(0)))?;
+        let of_account = counted.map_or(0, |account| account.bytes);
+        limits.check_bytes(bytes, (of_account, u64::try_from(total).unwrap_or(0)))?;
         let now = self.clock.now();
         (record.created, record.updated, record.due) = (now, now, Some(now));
-        let owner = match known {
-            Some(owner) => owner.number,
-            None => self.insert(sql::ADD_OWNER, [record.owner.as_str()])?,
-        };
+        let owner = self.number_of(known, record.owner.as_str())?;
+        let account = if is_owners { owner } else { self.number_of(account, record.account.as_str())? };
         let place = self.note(record.id)?;
-        match Head::add(place, owner, &record, self.connection) {
+        match Head::add(place, (owner, account), &record, self.connection) {
             // The statement has taken itself back, and an owner without tasks harms nothing.
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) => {
                 return Err(store_error("another task has this id").into());
@@ -79,26 +80,30 @@ impl Tables<'_> {
         Ok(Created { record, is_new: true })
     }
 
-    fn owner(&self, record: &TaskRecord) -> rusqlite::Result<Option<KnownOwner>> {
+    fn number_of(&self, known: Option<KnownOwner>, name: &str) -> rusqlite::Result<i64> {
+        known.map_or_else(|| self.insert(sql::ADD_OWNER, [name]), |owner| Ok(owner.number))
+    }
+
+    fn owner(&self, name: &str) -> rusqlite::Result<Option<KnownOwner>> {
         let known = |row: &rusqlite::Row<'_>| {
             let (open, bytes): (i64, i64) = (row.get(1)?, row.get(2)?);
             let (open, bytes) = (usize::try_from(open).unwrap_or(0), u64::try_from(bytes).unwrap_or(0));
             Ok(KnownOwner { number: row.get(0)?, open, bytes })
         };
-        self.connection.prepare_cached(sql::OWNER)?.query_row([record.owner.as_str()], known).optional()
+        self.connection.prepare_cached(sql::OWNER)?.query_row([name], known).optional()
     }
 
-    /// How many tasks of an owner are open. Where those whose time is over are in the way of another, they are ended.
-    fn open_below(&mut self, owner: &KnownOwner, most: usize) -> Result<usize, Failure> {
-        let too_many = (owner.open + 1).saturating_sub(most);
+    /// How many tasks of an account are open. Where those whose time is over are in the way of another, they are ended.
+    fn open_below(&mut self, account: &KnownOwner, most: usize) -> Result<usize, Failure> {
+        let too_many = (account.open + 1).saturating_sub(most);
         if most == 0 || too_many == 0 {
-            return Ok(owner.open);
+            return Ok(account.open);
         }
-        let left = owner.open - self.expire_of_owner(owner.number, too_many)?;
+        let left = account.open.saturating_sub(self.expire_of_account(account.number, too_many)?);
         if left < most {
             return Ok(left);
         }
-        let over = (owner.number, millis(self.clock.now()));
+        let over = (account.number, millis(self.clock.now()));
         let over: i64 = self.connection.prepare_cached(sql::COUNT_EXPIRED)?.query_row(over, |row| row.get(0))?;
         Ok(left.saturating_sub(usize::try_from(over).unwrap_or(0)))
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use mrtr_schema::Revision;
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, Conversation};
-use mrtr_server::{TaskPolicy, Tool};
+use mrtr_server::transport::CallerKey;
+use mrtr_server::{Context, TaskPolicy, Tool};
 use mrtr_tasks::{End, TaskOptions};
 use serde_json::{Map, Value, json};
 
@@ -49,6 +50,32 @@ async fn a_caller_has_so_many_open_tasks_and_no_more() {
         first.cancel().await;
         site.start_as(of_ann, revision).await;
     }
+}
+
+/// Callers that no issuer vouches for: the transport tells them apart, and one cannot use up what another may have.
+#[tokio::test(start_paused = true)]
+async fn anonymous_callers_have_their_open_tasks_by_address() {
+    let site = Site::with(memory(), TaskOptions::default().most_open(1), [greeting()]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": {}, "extensions": { "io.modelcontextprotocol/tasks": {} },
+        },
+    });
+    let ask = async |address: &str, method: &str, mut params: Value| {
+        params["_meta"] = meta.clone();
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+        let account = Arc::new(CallerKey::address(address.parse().unwrap()));
+        site.server.handle_value(request, Context::new().account(&account)).await.unwrap()
+    };
+    let call = async |address| ask(address, "tools/call", json!({ "name": "tool", "arguments": {} })).await;
+    let first = call("192.0.2.1").await;
+    assert_eq!(call("192.0.2.1").await["error"]["code"], -32600, "one is all that it may have");
+    assert_eq!(call("192.0.2.2").await["result"]["resultType"], "task", "another has its own");
+    let id = json!({ "taskId": first["result"]["taskId"] });
+    assert_eq!(ask("192.0.2.3", "tasks/cancel", id).await.get("error"), None, "who knows its id has it, from anywhere");
+    assert_eq!(call("192.0.2.1").await["result"]["resultType"], "task");
 }
 
 /// Asks for a name, becomes a task, and acts.

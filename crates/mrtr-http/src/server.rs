@@ -16,6 +16,7 @@ mod depth;
 mod endpoint;
 mod forwarded;
 mod head;
+mod large_bodies;
 mod link;
 mod mirrored_headers;
 mod mounts;

@@ -58,8 +58,8 @@ impl Default for TaskOptions {
 }
 
 impl TaskOptions {
-    /// How many tasks an instance runs at once: 16.
-    pub const DEFAULT_WORKERS: usize = 16;
+    /// How many tasks an instance runs at once: 64.
+    pub const DEFAULT_WORKERS: usize = 64;
     /// After how long without a word others take a task over: 30 seconds.
     pub const DEFAULT_LEASE: Duration = Duration::from_secs(30);
     /// How long a task is kept whose client has no wish: 24 hours.

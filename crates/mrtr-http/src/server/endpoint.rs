@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context as TaskContext, Poll};
 use std::time::Duration;
@@ -24,6 +24,7 @@ use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
 use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
+use super::large_bodies::{LARGE_BODY, LargeBodies};
 use super::mirrored_headers;
 use super::origin::Allowed;
 use super::peer::Peer;
@@ -121,6 +122,7 @@ impl Endpoint {
                 bodies: FairPool::new(Self::DEFAULT_BODY_BUDGET),
                 replies: FairPool::new(Self::DEFAULT_REPLY_BUDGET),
             }),
+            large_bodies: LargeBodies::new(),
         };
         Self { server, config: Arc::new(config) }
     }
@@ -306,20 +308,31 @@ impl Endpoint {
         let _head = BodyReservation::of(&accounts, head_bytes).map_err(|_| Rejection::NoRoomForHead)?;
         let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
         let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;
-        if is_deeper(&body, config.json_depth) {
-            return Err(Rejection::TooDeep);
-        }
         if head_bytes > UNCOUNTED {
             head::keep_needed(&mut head);
         }
         let permit = Permit::new(permit);
         // A round that goes on without its connection is a request that runs, and takes its permit along.
         let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
-        let received = self.server.receive(body, context).await;
+        let is_large = body.len() > LARGE_BODY;
+        let received = {
+            let mut receiving = pin!(async {
+                if is_deeper(&body, config.json_depth) {
+                    return Err(Rejection::TooDeep);
+                }
+                Ok(self.server.receive(body, context).await)
+            });
+            let early = if is_large { config.poll_aside(receiving.as_mut(), &accounts).await } else { None };
+            if let Some(received) = early { received? } else { receiving.await? }
+        };
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
         let reply = match received {
             Received::Reply(reply) => reply,
-            Received::Legacy(message) => return Box::pin(self.answer_legacy(message, &head, charges)).await,
+            Received::Legacy(message) => {
+                let mut answering = Box::pin(self.answer_legacy(message, &head, charges));
+                let early = if is_large { config.poll_aside(answering.as_mut(), &accounts).await } else { None };
+                return if let Some(answered) = early { answered } else { answering.await };
+            }
         };
         let permits = if let Reply::Subscription(stream) = &reply {
             // A subscription does not count as a request that runs. The reservation of its body is given back with the

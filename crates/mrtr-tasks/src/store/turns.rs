@@ -20,8 +20,10 @@ pub struct Turn(pub u128);
 /// The turns of a runner: where they stand, and how its workers are divided among accounts.
 ///
 /// While at most three quarters of the workers have a run, anybody gets the next one. The last quarter is for accounts
-/// within their share: the workers divided by one more than the accounts that have a run, and by four at least. So a run of an account that
-/// has none is never refused for what others have, as long as a worker is free.
+/// within their share: the workers divided by one more than the accounts that have a run, and by four at least; and no more
+/// than it leaves to others. A run is never ended for another, so each account that comes takes at most half of what is
+/// left: a run of an account that has none is never refused for what others have, as long as a worker is free, and it takes
+/// many accounts together to leave none.
 ///
 /// ```
 /// use mrtr_tasks::Account;
@@ -73,7 +75,8 @@ impl Turns {
         }
         // With one who may come: accounts that all have their share leave a worker for the next.
         let accounts = self.runs.len() + usize::from(own == 0) + 1;
-        own < (self.workers / accounts.max(4)).max(1)
+        let share = (self.workers / accounts.max(4)).max(1);
+        own < share.min(self.workers.saturating_sub(used)).max(1)
     }
 
     /// Counts a run of this account that begins.
@@ -136,7 +139,8 @@ mod tests {
         };
         assert_eq!(take_all(&mut turns, 0), 12);
         assert_eq!(turns.refused().collect::<Vec<_>>(), [&account(0)]);
-        assert_eq!(take_all(&mut turns, 1), 4, "another is below its share");
+        assert_eq!(take_all(&mut turns, 1), 2, "another is below its share, and leaves as much as it takes");
+        assert_eq!([2, 3, 4].map(|number| take_all(&mut turns, number)), [1, 1, 0]);
     }
 
     #[test]
@@ -164,7 +168,7 @@ mod tests {
                 let share = workers / (turns.runs.len() + 2).max(4);
                 for other in 0..6 {
                     let own = turns.runs.get(&account(other)).copied().unwrap_or(0);
-                    prop_assert!(own >= share.max(1) || turns.admits(&account(other)));
+                    prop_assert!(own >= share.min(workers - used).max(1) || turns.admits(&account(other)));
                 }
                 if turns.admits(&account(number)) {
                     turns.take(&account(number));

@@ -16,7 +16,8 @@ mod depth;
 mod endpoint;
 mod forwarded;
 mod head;
-mod large_bodies;
+mod heavy_requests;
+
 mod link;
 mod mirrored_headers;
 mod mounts;

@@ -1,11 +1,13 @@
 //! What can run out at an endpoint, and what each caller holds of it.
 
 use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_server::transport::{Account, CallerKey, FairPool, Holding};
 
 use super::authenticate::Identity;
+use super::heavy_requests::HeavyRequests;
 use super::rejection::Rejection;
 
 /// What can run out at an endpoint, divided between callers.
@@ -17,6 +19,8 @@ pub(super) struct Pools {
     pub(super) bodies: FairPool,
     /// Bytes of replies.
     pub(super) replies: FairPool,
+    /// Turns.
+    pub(super) heavy_requests: HeavyRequests,
 }
 
 /// What one caller holds at an endpoint. A connection keeps that of its last caller.
@@ -107,6 +111,24 @@ impl Accounts {
     /// The bytes of the caller's requests.
     pub(super) fn bodies(&self) -> &Account {
         self.bodies.get_or_init(|| self.pools.bodies.account(&self.key))
+    }
+
+    /// Counts a request, and says whether it is to be [begun aside](Self::begin_aside).
+    pub(super) fn count_heavy(&self, body: usize) -> bool {
+        self.pools.heavy_requests.count(body, &self.key)
+    }
+
+    /// Waits for the caller's turn at heavy requests, and polls what answers one for the first time.
+    pub(super) async fn begin_aside<F: Future>(&self, answering: Pin<&mut F>) -> Option<F::Output> {
+        let turn = self.pools.heavy_requests.turn(&self.key).await;
+        // In a place of its own: most requests are not heavy, and should not carry the room for it.
+        Box::pin(turn.poll_first(answering)).await
+    }
+
+    /// Counts a reply in the memory for replies.
+    pub(super) fn charge_reply(&self, bytes: usize) -> Holding {
+        self.pools.heavy_requests.note_reply(bytes, &self.key);
+        self.replies().charge(bytes)
     }
 
     /// The bytes of the caller's replies.

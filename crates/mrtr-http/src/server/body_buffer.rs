@@ -110,6 +110,7 @@ mod tests {
     use super::*;
     use crate::server::accounts::Pools;
     use crate::server::authenticate::Identity;
+    use crate::server::heavy_requests::HeavyRequests;
 
     const MAX: usize = 4 * PART;
 
@@ -117,7 +118,8 @@ mod tests {
     fn accounts(bytes: usize) -> Accounts {
         let pool = || FairPool::new(1);
         let bodies = FairPool::new(bytes);
-        let pools = Pools { requests: pool(), subscriptions: pool(), bodies, replies: pool() };
+        let heavy_requests = HeavyRequests::new();
+        let pools = Pools { requests: pool(), subscriptions: pool(), bodies, replies: pool(), heavy_requests };
         Accounts::new(&Arc::new(pools), &Identity::anonymous(), None)
     }
 

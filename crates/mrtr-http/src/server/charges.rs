@@ -43,7 +43,7 @@ impl Charges {
         if reply.len() <= PIECE {
             return reply;
         }
-        let mut taken = self.accounts.replies().charge(reply.len());
+        let mut taken = self.accounts.charge_reply(reply.len());
         self.offer(&mut taken);
         Bytes::from_owner(ReservedBytes { bytes: reply, _taken: taken })
     }

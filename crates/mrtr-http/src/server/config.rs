@@ -1,17 +1,15 @@
 //! What an endpoint was told: whom it serves, and within which limits.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
 use mrtr_schema::{ClientCapabilities, JsonObject, Revision};
 
-use super::accounts::{Accounts, Pools};
+use super::accounts::Pools;
 use super::authenticate::Authenticator;
 use super::budget::UNCOUNTED;
 use super::forwarded::Proxies;
-use super::large_bodies::LargeBodies;
 use super::origin::Allowed;
 
 /// What the operator set on an endpoint. All of its clones share the pools.
@@ -27,7 +25,6 @@ pub(super) struct EndpointConfig {
     pub(super) keep_alive: Duration,
     pub(super) proxies: Proxies,
     pub(super) pools: Arc<Pools>,
-    pub(super) large_bodies: LargeBodies,
 }
 
 impl EndpointConfig {
@@ -35,13 +32,6 @@ impl EndpointConfig {
     pub(super) fn largest_body(&self) -> usize {
         let budget = self.pools.bodies.capacity();
         self.body_limit.min((budget - budget / 4).max(UNCOUNTED))
-    }
-
-    /// Waits for the caller's turn at large bodies, and polls what reads one for the first time.
-    pub(super) async fn poll_aside<F: Future>(&self, reading: Pin<&mut F>, accounts: &Accounts) -> Option<F::Output> {
-        let turn = self.large_bodies.turn(accounts.key()).await;
-        // In a place of its own: most requests have no large body, and should not carry the room for it.
-        Box::pin(turn.poll_first(reading)).await
     }
 }
 

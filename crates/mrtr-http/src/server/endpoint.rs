@@ -24,7 +24,7 @@ use super::config::{EndpointConfig, all_capabilities};
 use super::depth::is_deeper;
 use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
-use super::large_bodies::{LARGE_BODY, LargeBodies};
+use super::heavy_requests::HeavyRequests;
 use super::mirrored_headers;
 use super::origin::Allowed;
 use super::peer::Peer;
@@ -121,8 +121,8 @@ impl Endpoint {
                 subscriptions: FairPool::new(Self::DEFAULT_SUBSCRIPTIONS),
                 bodies: FairPool::new(Self::DEFAULT_BODY_BUDGET),
                 replies: FairPool::new(Self::DEFAULT_REPLY_BUDGET),
+                heavy_requests: HeavyRequests::new(),
             }),
-            large_bodies: LargeBodies::new(),
         };
         Self { server, config: Arc::new(config) }
     }
@@ -314,7 +314,7 @@ impl Endpoint {
         let permit = Permit::new(permit);
         // A round that goes on without its connection is a request that runs, and takes its permit along.
         let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
-        let is_large = body.len() > LARGE_BODY;
+        let is_heavy = accounts.count_heavy(body.len());
         let received = {
             let mut receiving = pin!(async {
                 if is_deeper(&body, config.json_depth) {
@@ -322,7 +322,7 @@ impl Endpoint {
                 }
                 Ok(self.server.receive(body, context).await)
             });
-            let early = if is_large { config.poll_aside(receiving.as_mut(), &accounts).await } else { None };
+            let early = if is_heavy { accounts.begin_aside(receiving.as_mut()).await } else { None };
             if let Some(received) = early { received? } else { receiving.await? }
         };
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
@@ -330,7 +330,7 @@ impl Endpoint {
             Received::Reply(reply) => reply,
             Received::Legacy(message) => {
                 let mut answering = Box::pin(self.answer_legacy(message, &head, charges));
-                let early = if is_large { config.poll_aside(answering.as_mut(), &accounts).await } else { None };
+                let early = if is_heavy { accounts.begin_aside(answering.as_mut()).await } else { None };
                 return if let Some(answered) = early { answered } else { answering.await };
             }
         };

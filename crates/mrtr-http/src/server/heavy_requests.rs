@@ -1,9 +1,11 @@
-//! Large bodies are read a few at a time, in turns over callers, beside the threads that serve everybody else.
+//! Requests that take long to read or to answer run a few at a time, in turns over callers, beside the threads that serve
+//! everybody else.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::thread::available_parallelism;
@@ -12,31 +14,81 @@ use mrtr_server::transport::CallerKey;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-/// A body above this takes milliseconds to read, in which a thread of the runtime serves no other request.
-pub(super) const LARGE_BODY: usize = 128 << 10;
+/// A message above this takes milliseconds to read or to write, in which a thread of the runtime serves no other request.
+const HEAVY: usize = 128 << 10;
+/// Requests of a caller that count as heavy once it was sent a large reply: it may ask for another.
+const FOLLOWING: usize = 32;
+/// Callers that were sent a large reply, and are remembered. It is a hint, so all are forgotten where there are more.
+const MOST_CALLERS: usize = 1024;
 
-/// The turns in which large bodies are read.
+/// The turns in which heavy requests begin: those with a large body, and those of a caller whose last replies were large.
 ///
-/// The system divides cores between threads, not between the tasks of one: reading happens where it takes time from other
-/// requests only as one thread among others does. Since threads that read would outnumber those that serve, there are few,
-/// and callers take turns at them: many bodies of one caller keep another's waiting for one of them.
+/// The system divides cores between threads, not between the tasks of one: a heavy request begins where it takes time from
+/// others only as one thread among others does. Since such threads would soon outnumber those that serve, there are few,
+/// and callers take turns at them: many requests of one caller keep another's waiting for one of them.
 #[derive(Clone)]
-pub(super) struct LargeBodies(Arc<Mutex<State>>);
+pub(super) struct HeavyRequests(Arc<Inner>);
+
+struct Inner {
+    /// The callers that are remembered: most requests look no further.
+    remembered: AtomicUsize,
+    state: Mutex<State>,
+}
 
 struct State {
     free: usize,
     /// Callers that wait, the next one first, each with what it waits with.
     waiting: VecDeque<(Arc<CallerKey>, VecDeque<oneshot::Sender<Turn>>)>,
+    /// Callers that were sent a large reply, with how many of their next requests count as heavy.
+    following: HashMap<Arc<CallerKey>, usize>,
 }
 
 /// A turn, which goes to the next who waits when it is dropped.
-pub(super) struct Turn(Option<LargeBodies>);
+pub(super) struct Turn(Option<HeavyRequests>);
 
-impl LargeBodies {
+impl HeavyRequests {
     pub(super) fn new() -> Self {
         // Half of the cores are left to other requests.
-        let free = (available_parallelism().map_or(1, NonZeroUsize::get) / 2).max(1);
-        Self(Arc::new(Mutex::new(State { free, waiting: VecDeque::new() })))
+        Self::at_once((available_parallelism().map_or(1, NonZeroUsize::get) / 2).max(1))
+    }
+
+    fn at_once(free: usize) -> Self {
+        let state = Mutex::new(State { free, waiting: VecDeque::new(), following: HashMap::new() });
+        Self(Arc::new(Inner { remembered: AtomicUsize::new(0), state }))
+    }
+
+    /// Counts a request of this caller, and says whether it is to wait for a turn.
+    pub(super) fn count(&self, body: usize, caller: &Arc<CallerKey>) -> bool {
+        body > HEAVY || (self.0.remembered.load(Ordering::Relaxed) > 0 && self.count_following(caller))
+    }
+
+    #[cold]
+    fn count_following(&self, caller: &Arc<CallerKey>) -> bool {
+        let mut state = self.state();
+        let Some(left) = state.following.get_mut(caller) else { return false };
+        *left -= 1;
+        if *left == 0 {
+            state.following.remove(caller);
+            self.0.remembered.store(state.following.len(), Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Takes note of the size of a reply to this caller.
+    pub(super) fn note_reply(&self, bytes: usize, caller: &Arc<CallerKey>) {
+        if bytes > HEAVY {
+            self.remember(caller);
+        }
+    }
+
+    #[cold]
+    fn remember(&self, caller: &Arc<CallerKey>) {
+        let mut state = self.state();
+        if state.following.len() >= MOST_CALLERS {
+            state.following.clear();
+        }
+        state.following.insert(Arc::clone(caller), FOLLOWING);
+        self.0.remembered.store(state.following.len(), Ordering::Relaxed);
     }
 
     /// Waits for a turn of this caller.
@@ -59,7 +111,7 @@ impl LargeBodies {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -76,7 +128,7 @@ impl State {
 }
 
 impl Turn {
-    /// Polls a future for the first time, where reading its body is in the way of nothing else. What is ready is given.
+    /// Polls a future for the first time, where what it does is in the way of nothing else. What is ready is given.
     pub(super) async fn poll_first<F: Future>(self, mut future: Pin<&mut F>) -> Option<F::Output> {
         let polled = std::future::poll_fn(|context| Poll::Ready(aside(|| future.as_mut().poll(context)))).await;
         match polled {
@@ -88,10 +140,10 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let Some(bodies) = self.0.take() else { return };
-        let mut turn = Self(Some(bodies.clone()));
+        let Some(requests) = self.0.take() else { return };
+        let mut turn = Self(Some(requests.clone()));
         loop {
-            let mut state = bodies.state();
+            let mut state = requests.state();
             let Some(next) = state.next() else {
                 state.free += 1;
                 turn.0 = None;
@@ -113,9 +165,9 @@ fn aside<T>(work: impl FnOnce() -> T) -> T {
     if can_move { tokio::task::block_in_place(work) } else { work() }
 }
 
-impl fmt::Debug for LargeBodies {
+impl fmt::Debug for HeavyRequests {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LargeBodies").finish_non_exhaustive()
+        f.debug_struct("HeavyRequests").finish_non_exhaustive()
     }
 }
 
@@ -132,16 +184,16 @@ mod tests {
         Arc::new(CallerKey::opaque([name]))
     }
 
-    fn one_at_a_time() -> LargeBodies {
-        LargeBodies(Arc::new(Mutex::new(State { free: 1, waiting: VecDeque::new() })))
+    fn one_at_a_time() -> HeavyRequests {
+        HeavyRequests::at_once(1)
     }
 
     #[tokio::test]
     async fn callers_take_turns_whatever_each_of_them_waits_with() {
-        let (bodies, ann, bob) = (one_at_a_time(), caller(1), caller(2));
-        let first = bodies.turn(&ann).await;
-        let (mut second, mut third) = (pin!(bodies.turn(&ann)), pin!(bodies.turn(&ann)));
-        let mut other = pin!(bodies.turn(&bob));
+        let (requests, ann, bob) = (one_at_a_time(), caller(1), caller(2));
+        let first = requests.turn(&ann).await;
+        let (mut second, mut third) = (pin!(requests.turn(&ann)), pin!(requests.turn(&ann)));
+        let mut other = pin!(requests.turn(&bob));
         for waiting in [second.as_mut().now_or_never(), third.as_mut().now_or_never(), other.as_mut().now_or_never()] {
             assert!(waiting.is_none(), "there is one turn");
         }
@@ -152,16 +204,16 @@ mod tests {
         assert!(third.as_mut().now_or_never().is_none(), "its caller had a turn");
         drop(other.now_or_never().expect("another caller has waited"));
         drop(third.now_or_never().expect("and now it is its turn"));
-        assert_eq!(bodies.state().free, 1);
+        assert_eq!(requests.state().free, 1);
     }
 
     #[tokio::test]
     async fn a_turn_that_is_not_wanted_any_more_goes_on() {
-        let (bodies, ann) = (one_at_a_time(), caller(1));
-        let first = bodies.turn(&ann).await;
-        let mut given_up = Box::pin(bodies.turn(&ann));
-        let mut given_up_late = Box::pin(bodies.turn(&ann));
-        let mut last = pin!(bodies.turn(&ann));
+        let (requests, ann) = (one_at_a_time(), caller(1));
+        let first = requests.turn(&ann).await;
+        let mut given_up = Box::pin(requests.turn(&ann));
+        let mut given_up_late = Box::pin(requests.turn(&ann));
+        let mut last = pin!(requests.turn(&ann));
         assert!(given_up.as_mut().now_or_never().is_none());
         assert!(given_up_late.as_mut().now_or_never().is_none());
         assert!(last.as_mut().now_or_never().is_none());
@@ -170,7 +222,24 @@ mod tests {
         assert!(last.as_mut().now_or_never().is_none(), "the one before it was given the turn");
         drop(given_up_late);
         drop(last.now_or_never().expect("it was not taken"));
-        assert_eq!(bodies.state().free, 1);
+        assert_eq!(requests.state().free, 1);
+    }
+
+    #[test]
+    fn requests_after_a_large_reply_count_as_heavy_for_a_while() {
+        let (requests, ann, bob) = (one_at_a_time(), caller(1), caller(2));
+        assert!(!requests.count(HEAVY, &ann));
+        assert!(requests.count(HEAVY + 1, &ann), "its body is large");
+        requests.note_reply(HEAVY, &ann);
+        assert!(!requests.count(0, &ann));
+        requests.note_reply(HEAVY + 1, &ann);
+        assert_eq!((0..2 * FOLLOWING).filter(|_| requests.count(0, &ann)).count(), FOLLOWING);
+        assert!(!requests.count(0, &bob), "another caller was sent none");
+        for name in 0..=MOST_CALLERS {
+            requests.note_reply(HEAVY + 1, &Arc::new(CallerKey::opaque(name.to_ne_bytes())));
+        }
+        assert!(requests.state().following.len() <= MOST_CALLERS);
+        assert_eq!(requests.0.remembered.load(Ordering::Relaxed), requests.state().following.len());
     }
 
     /// On a single thread, what is read aside does not hold up the timer of another task.

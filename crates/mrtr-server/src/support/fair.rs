@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::caller::Caller;
+use super::hex::all_hex;
 
 /// The part of a pool that is kept for callers below their share: one in this many.
 const RESERVED: usize = 4;
@@ -82,7 +83,7 @@ impl CallerKey {
                 let address = Ipv6Addr::from_bits(*bits);
                 Some(address.to_ipv4_mapped().map_or_else(|| format!("{address}/64"), |address| address.to_string()))
             }
-            Key::Opaque(name) => Some(name.iter().map(|byte| format!("{byte:02x}")).collect()),
+            Key::Opaque(name) => Some(all_hex(name)),
             Key::Unknown | Key::Caller { .. } => None,
         }
     }

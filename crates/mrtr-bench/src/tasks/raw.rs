@@ -149,9 +149,15 @@ impl Verbs<'_> {
                 "[]",
                 none,
                 none,
+                0,
+                none,
+                none,
+                none,
                 now,
+                none,
                 now + DAY,
                 none,
+                number,
             ],
         )?;
         self.run(sql::COUNT_OPEN, (number, 1))?;
@@ -161,9 +167,9 @@ impl Verbs<'_> {
     fn claim(&self, most: usize) -> Result<usize> {
         let now = now();
         // All tasks have one owner here, so that the turns over owners end with the first.
-        let mut owner = self.connection.prepare_cached(sql::NEXT_OWNER)?;
+        let mut owner = self.connection.prepare_cached(sql::NEXT_ACCOUNT)?;
         let owner: i64 = owner.query_row((self.tool, 0), |row| row.get(0)).optional()?.unwrap_or_default();
-        let mut due = self.connection.prepare_cached(sql::FIRST_OF_OWNER)?;
+        let mut due = self.connection.prepare_cached(sql::FIRST_OF_ACCOUNT)?;
         let due = due.query_map((self.tool, owner, i64::try_from(most)?), |row| row.get(1))?;
         let due: Vec<i64> = due.collect::<rusqlite::Result<_>>()?;
         for place in &due {

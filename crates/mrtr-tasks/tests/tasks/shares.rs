@@ -32,15 +32,15 @@ async fn calls_of_one_caller_that_hang_leave_workers_for_another() {
     });
     let site = Site::with(memory(), TaskOptions::default(), [waiting]);
     let client = site.client().calling_as(mallory());
-    for _ in 0..40 {
+    for _ in 0..80 {
         site.start_as(client.clone(), Revision::Published).await;
     }
-    outside.until("mallory", 12).await;
+    outside.until("mallory", 48).await;
     for _ in 0..20 {
         let task = site.start_as(site.client().calling_as(bob()), Revision::Published).await;
         assert_eq!(task.text().await, "done");
     }
-    assert_eq!(outside.count("mallory"), 12, "the last quarter of the workers is for others");
+    assert_eq!(outside.count("mallory"), 48, "the last quarter of the workers is for others");
 }
 
 #[tokio::test(start_paused = true)]

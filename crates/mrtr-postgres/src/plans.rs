@@ -58,6 +58,7 @@ mod tests {
             (&tasks.next_of_owners, "state_by_turn"),
             (&tasks.next, "state_by_attention"),
             (&tasks.expired_of, "state_by_owner_expiry"),
+            (&tasks.recount_open, "task_by_account"),
         ] {
             let plan = explain(&database, "EXPLAIN", statement).await;
             assert!(plan.contains(&format!("using {index}")), "{plan}");

@@ -88,8 +88,6 @@ impl TaskOptions {
     pub const DEFAULT_STORE_BYTES: u64 = 1024 * 1024 * 1024;
     /// How many bytes tasks in memory may keep before there is another: 256 MiB.
     pub const DEFAULT_MEMORY_BYTES: u64 = 256 * 1024 * 1024;
-    /// How many tasks one subscription may name: 1024. This cannot be set.
-    pub const SUBSCRIBED_TASKS: usize = 1024;
     /// How many results a caller may wait for at once: 16.
     pub const DEFAULT_MOST_BLOCKED: usize = 16;
 

@@ -1,7 +1,7 @@
 //! `notifications/tasks` on a subscription: what `tasks/get` would say, when it changes.
 
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::create::{declares_tasks, undeclared};
 use crate::hub::Following;
 use crate::store::{KeptTask, StoreError};
 use crate::tasks::{Inner, Tasks};
-use crate::{Owner, TaskId, TaskOptions, TaskRecord};
+use crate::{Owner, TaskId, TaskRecord};
 
 impl Tasks {
     /// Tells of the tasks that a client wants to hear of and that are its own. Ids of others are acknowledged like these,
@@ -36,15 +36,8 @@ impl Tasks {
         if !declares_tasks(request.capabilities) {
             return Err(undeclared());
         }
-        let most = TaskOptions::SUBSCRIBED_TASKS;
-        if ids.len() > most {
-            let text = format!("`taskIds` has more than {most} ids, which are the most of one subscription");
-            return Err(ProtocolError::invalid_params(text));
-        }
         self.start();
         let Some(attached) = self.0.attached() else { return Ok(None) };
-        let mut known = HashSet::new();
-        let ids: Vec<_> = ids.iter().filter(|id| known.insert(id.as_str())).cloned().collect();
         let subscription = Subscription {
             following: self.0.hub.follow(ids.iter().filter_map(|id| id.parse().ok()).collect()),
             inner: Arc::clone(&self.0),
@@ -59,7 +52,7 @@ impl Tasks {
             Some((notice, subscription))
         });
         let mut acknowledged = SubscriptionFilter::new();
-        acknowledged.task_ids = Some(ids);
+        acknowledged.task_ids = Some(ids.clone());
         // A subscription ends when its client wants it to.
         Ok(Some(ExtensionNotices { acknowledged, notices: notices.boxed() }))
     }

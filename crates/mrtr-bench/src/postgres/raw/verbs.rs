@@ -3,9 +3,10 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
-use futures_util::future::{join, join5};
+use futures_util::future::{join3, join5};
 use mrtr_postgres::Schema;
 use mrtr_schema::Revision;
+use mrtr_tasks::store::TASK_BYTES;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
@@ -28,6 +29,9 @@ struct Head {
     shard: i16,
     fence: i64,
     last_entry: i64,
+    /// What it keeps, and how much of that is in the sums.
+    bytes: i64,
+    counted: i64,
 }
 
 impl Head {
@@ -39,6 +43,8 @@ impl Head {
             shard: row.get(11),
             fence: row.get(14),
             last_entry: row.get(23),
+            bytes: row.get(28),
+            counted: row.get(29),
         }
     }
 }
@@ -52,6 +58,14 @@ struct Kept {
     open: Vec<&'static str>,
     ended: Option<i64>,
     added: i64,
+    added_bytes: usize,
+}
+
+impl Kept {
+    /// With one entry, and so many bytes beside it.
+    fn entry(beside: usize) -> Self {
+        Self { added: 1, added_bytes: ENTRY.len() + beside, ..Self::default() }
+    }
 }
 
 impl Verbs {
@@ -85,6 +99,11 @@ impl Verbs {
                     &i64::MAX,
                     &none,
                     &1_i64,
+                    &bytes(CALL.len()),
+                    &i64::MAX,
+                    &i64::MAX,
+                    &Id::of_owner(&owner),
+                    &None::<&str>,
                 ],
             )
             .await?;
@@ -105,7 +124,13 @@ impl Verbs {
         let (expires, removable) = if kept.ended.is_some() { (none, Some(expires)) } else { (Some(expires), none) };
         let last_entry = head.last_entry + kept.added;
         let ended_as = kept.ended.map(|_| "completed");
-        let record: [&(dyn ToSql + Sync); 18] = [
+        // What has ended keeps its result alone. The store counts what is little once more has come, or at the end.
+        let added_bytes = match kept.ended {
+            Some(_) => bytes(kept.added_bytes) - head.bytes,
+            None => i64::try_from(kept.added_bytes)?,
+        };
+        let counted_bytes = if kept.ended.is_some() { head.bytes + added_bytes - head.counted } else { 0 };
+        let record: [&(dyn ToSql + Sync); 25] = [
             &head.place,
             &head.version,
             &1_i64,
@@ -124,6 +149,13 @@ impl Verbs {
             &attention,
             &expires,
             &removable,
+            &0_i32,
+            &none,
+            &none,
+            &none,
+            &none,
+            &added_bytes,
+            &counted_bytes,
         ];
         let written = self.connection.execute(statement, &[&record, more].concat()).await?;
         ensure!(written > 0, "another write came first");
@@ -132,31 +164,45 @@ impl Verbs {
 
     pub(super) async fn step(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
-        let kept = Kept { leased_until: Some(now() + LEASE), progressed: true, added: 1, ..Kept::default() };
+        let kept = Kept { leased_until: Some(now() + LEASE), progressed: true, ..Kept::entry(0) };
         let none: [&str; 0] = [];
-        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &ENTRIES, &head.last_entry, &none.as_slice()];
+        let account = Id::of_owner(&owner());
+        let more: [&(dyn ToSql + Sync); 6] =
+            [&Id(id), &account, &head.shard, &ENTRIES, &head.last_entry, &none.as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
     pub(super) async fn ask(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
-        let kept = Kept { open: vec![KEY], added: 1, ..Kept::default() };
+        let kept = Kept { open: vec![KEY], ..Kept::entry(QUESTION.len()) };
         let none: [&str; 0] = [];
-        let more: [&(dyn ToSql + Sync); 7] =
-            [&Id(id), &ENTRIES, &head.last_entry, &none.as_slice(), &[KEY].as_slice(), &QUESTIONS, &None::<&[u8]>];
+        let account = Id::of_owner(&owner());
+        let more: [&(dyn ToSql + Sync); 9] = [
+            &Id(id),
+            &account,
+            &head.shard,
+            &ENTRIES,
+            &head.last_entry,
+            &none.as_slice(),
+            &[KEY].as_slice(),
+            &QUESTIONS,
+            &None::<&[u8]>,
+        ];
         self.write(&self.sql.record, &head, &kept, &more).await
     }
 
     pub(super) async fn answer(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
-        let kept = Kept { due: Some(now()), added: 1, ..Kept::default() };
-        let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &ENTRIES, &head.last_entry, &[KEY].as_slice()];
+        let kept = Kept { due: Some(now()), ..Kept::entry(0) };
+        let account = Id::of_owner(&owner());
+        let more: [&(dyn ToSql + Sync); 6] =
+            [&Id(id), &account, &head.shard, &ENTRIES, &head.last_entry, &[KEY].as_slice()];
         self.write(&self.sql.journal, &head, &kept, &more).await
     }
 
     pub(super) async fn complete(&self, id: [u8; 16]) -> Result<()> {
         let head = self.head(id).await?;
-        let kept = Kept { ended: Some(now()), ..Kept::default() };
+        let kept = Kept { ended: Some(now()), added_bytes: RESULT.len(), ..Kept::default() };
         let more: [&(dyn ToSql + Sync); 4] = [&Id(id), &Id::of_owner(&owner()), &head.shard, &Some(RESULT.as_slice())];
         self.write(&self.sql.end, &head, &kept, &more).await
     }
@@ -169,21 +215,27 @@ impl Verbs {
     /// Claims at most so many tasks in one transaction of two trips, and says how many.
     pub(super) async fn claim(&self, most: usize) -> Result<usize> {
         let (connection, sql, none) = (&self.connection, &self.sql, None::<i64>);
-        for statement in [&sql.due, &sql.keep_many, &sql.entries, &sql.questions, &sql.next] {
+        for statement in [&sql.due, &sql.trials, &sql.keep_many, &sql.entries, &sql.questions, &sql.next] {
             connection.prepared(statement).await?;
         }
         let tools = [TOOL].as_slice();
         let most = i64::try_from(most)?;
-        let due: [&(dyn ToSql + Sync); 3] = [&tools, &none, &most];
-        let (begun, rows) = join(connection.batch(BEGIN), connection.query(&sql.due, &due)).await;
+        let no_ids: Vec<Id> = Vec::new();
+        let due: [&(dyn ToSql + Sync); 6] = [&tools, &none, &most, &no_ids, &Id([0; 16]), &no_ids];
+        let trials: [&(dyn ToSql + Sync); 4] = [&tools, &none, &1_i64, &no_ids];
+        let (begun, rows, tried) =
+            join3(connection.batch(BEGIN), connection.query(&sql.due, &due), connection.query(&sql.trials, &trials))
+                .await;
         begun?;
-        let rows = rows?;
+        tried?;
+        // A row without a task says where the search ended.
+        let rows: Vec<Row> = rows?.into_iter().filter(|row| row.get::<_, Option<i64>>(0).is_some()).collect();
         let heads: Vec<Head> = rows.iter().map(Head::of).collect();
         let ids: Vec<Id> = rows.iter().map(|row| row.get(1)).collect();
         let (each, now) = (heads.len(), now());
         let places: Vec<i64> = heads.iter().map(|head| head.place).collect();
         let (lease, no, no_word) = (vec![Some(now + LEASE); each], vec![none; each], vec![None::<&str>; each]);
-        let keep: [&(dyn ToSql + Sync); 15] = [
+        let keep: [&(dyn ToSql + Sync); 20] = [
             &places,
             &vec![now; each],
             &heads.iter().map(|head| head.fence + 1).collect::<Vec<_>>(),
@@ -199,12 +251,17 @@ impl Verbs {
             &no,
             &1_i64,
             &ids,
+            &vec![0_i32; each],
+            &no,
+            &no,
+            &no,
+            &no,
         ];
         let (kept, entries, questions, next, committed) = join5(
             connection.execute(&sql.keep_many, &keep),
             connection.query(&sql.entries, &[&places]),
             connection.query(&sql.questions, &[&places]),
-            connection.query(&sql.next, &[&tools, &none]),
+            connection.query(&sql.next, &[&tools, &none, &no_ids]),
             connection.batch("COMMIT"),
         )
         .await;
@@ -215,6 +272,11 @@ impl Verbs {
         committed?;
         Ok(each)
     }
+}
+
+/// What a task keeps with so many bytes in it.
+fn bytes(of: usize) -> i64 {
+    i64::try_from(TASK_BYTES).unwrap_or(0) + i64::try_from(of).unwrap_or(0)
 }
 
 fn now() -> i64 {

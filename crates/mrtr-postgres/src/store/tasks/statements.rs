@@ -277,11 +277,11 @@ statements! { TaskStatements:
         ORDER BY state.turn, state.attention, state.place";
     count_expired(UUID, INT8) = "WITH ", time!("$2"), " SELECT count(*) FROM @state \
         WHERE owner_key = $1 AND expires <= (SELECT now FROM time)";
-    /// Tasks of these owners whose time is over, a few of each, and locks them.
-    /// How many tasks are open that count in an account with a name of its own.
+    /// Counts the open tasks of an account with a name of its own.
     recount_open(TEXT) = "SELECT count(*) FROM (SELECT place FROM @task WHERE account = $1) AS task \
         CROSS JOIN LATERAL (SELECT ended FROM @state AS state WHERE state.place = task.place OFFSET 0) AS state \
         WHERE state.ended IS NULL";
+    /// Reads tasks of these owners whose time is over, a few of each, and locks them.
     expired_of(UUID_ARRAY, INT8, INT8) = "WITH ", time!("$2"), " SELECT ", record!(), " FROM unnest($1) AS owner (key) \
         CROSS JOIN LATERAL (SELECT * FROM @state AS state WHERE state.owner_key = owner.key \
             AND state.expires <= (SELECT now FROM time) ORDER BY state.expires LIMIT $3 FOR UPDATE SKIP LOCKED) AS state \

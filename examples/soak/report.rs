@@ -26,6 +26,8 @@ pub(crate) struct Row {
 pub(crate) struct Report {
     /// By how much limits and large requests were smaller than in a long soak.
     pub(crate) scale: usize,
+    /// Below this a p99 is the machine's.
+    pub(crate) noise: Duration,
     /// Bytes that the settings allow for.
     pub(crate) stated: u64,
     pub(crate) baseline: Seen,
@@ -53,7 +55,7 @@ impl Report {
 
     /// The longest time that one of a hundred honest exchanges may take.
     fn slowest_p99(&self) -> Duration {
-        3 * self.baseline.p99.max(NOISE)
+        3 * self.baseline.p99.max(self.noise)
     }
 
     fn peak(&self) -> u64 {
@@ -198,6 +200,4 @@ fn milliseconds(time: Duration) -> String {
     format!("{:.1}", time.as_secs_f64() * 1e3)
 }
 
-/// Below this a p99 is the machine's.
-const NOISE: Duration = Duration::from_millis(5);
 const MOST_REASONS: usize = 10;

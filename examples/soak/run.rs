@@ -30,6 +30,9 @@ pub(crate) struct Options {
     /// By how much limits and requests are smaller than in a long soak
     #[arg(long, default_value_t = 1)]
     scale: usize,
+    /// Below how many milliseconds a p99 is the machine's
+    #[arg(long, default_value_t = 5)]
+    noise_ms: u64,
     /// Runs these attacks alone
     #[arg(long, value_delimiter = ',')]
     attacks: Vec<String>,
@@ -75,6 +78,7 @@ pub(crate) async fn run(options: &Options) -> Result<ExitCode> {
     }
     let report = Report {
         scale: options.scale.max(1),
+        noise: Duration::from_millis(options.noise_ms),
         stated: stated_budget(options.scale.max(1)),
         baseline: samples.within(quiet),
         rows,

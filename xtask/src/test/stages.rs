@@ -7,7 +7,7 @@ use crate::metadata::Metadata;
 use crate::workspace::cargo;
 use crate::{
     Outcome, chaos, compare_official, conformance, doc_examples, interop, postgres, public_api, readme_projects,
-    schema, tidy, validate_examples,
+    schema, soak, tidy, validate_examples,
 };
 
 /// A part of the run that can be chosen by its name.
@@ -30,7 +30,7 @@ pub(super) struct Run {
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 19] = [
+pub(super) const STAGES: [Stage; 20] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -48,6 +48,7 @@ pub(super) const STAGES: [Stage; 19] = [
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
     slow("chaos", |_| chaos::run_short(chaos::Store::Sqlite)),
     slow("chaos-postgres", |_| chaos::run_short(chaos::Store::Postgres)),
+    slow("soak", |_| soak::run_short()),
     INTEROP,
     CONFORMANCE,
 ];

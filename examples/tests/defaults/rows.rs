@@ -133,7 +133,6 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BYTES", bytes(TaskOptions::DEFAULT_MOST_BYTES), &[(TASKS, "before it gets another: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_STORE_BYTES", bytes(TaskOptions::DEFAULT_STORE_BYTES), &[(TASKS, "or a database may keep before there is another: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MEMORY_BYTES", bytes(TaskOptions::DEFAULT_MEMORY_BYTES), &[(TASKS, "in memory may keep before there is another: {}.")]),
-        row("mrtr_tasks::TaskOptions::SUBSCRIBED_TASKS", count(TaskOptions::SUBSCRIBED_TASKS), &[(TASKS, "one subscription may name: {}.")]),
         row("mrtr_tasks::TaskOptions::DEFAULT_MOST_BLOCKED", count(TaskOptions::DEFAULT_MOST_BLOCKED), &[(TASKS, "wait for at once: {}.")]),
         row("mrtr_postgres::PostgresOptions::DEFAULT_CONNECTIONS", count(PostgresOptions::DEFAULT_CONNECTIONS), &[(POSTGRES, "instance keeps, the listener apart: {}."), (POSTGRES, "keeps at most, the listener apart: {} by default")]),
         row("mrtr_postgres::PostgresOptions::DEFAULT_WAIT", time(PostgresOptions::DEFAULT_WAIT), &[(POSTGRES, "that the store is busy: {} by default")]),

@@ -14,7 +14,7 @@ pub(crate) fn root() -> &'static Path {
 }
 
 /// Crates that users do not name in their manifests.
-const PRIVATE: [&str; 4] = ["mrtr-bench", "mrtr-macros", "mrtr-schema-derive", "mrtr-validate"];
+const PRIVATE: [&str; 3] = ["mrtr-bench", "mrtr-macros", "mrtr-validate"];
 
 /// The folders below `crates`, each named as its crate, in order.
 pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {

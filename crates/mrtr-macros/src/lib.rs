@@ -1,6 +1,9 @@
-//! The attribute `#[data]`, which `mrtr` gives on.
+//! The macros of the workspace: the attribute `#[data]`, which `mrtr` gives on, and `#[derive(Wire)]` of `mrtr-schema`.
+
+mod wire;
 
 use proc_macro::TokenStream;
+use syn::{DeriveInput, parse_macro_input};
 
 /// Derives what a type needs to be asked for, taken as arguments or recorded: `Serialize`, `Deserialize` and
 /// `JsonSchema`, by way of `mrtr`, so that a program needs neither serde nor schemars among its dependencies.
@@ -22,4 +25,13 @@ pub fn data(arguments: TokenStream, item: TokenStream) -> TokenStream {
     .expect("it is Rust");
     output.extend(item);
     output
+}
+
+/// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published revision.
+///
+/// For use inside `mrtr-schema` only: the generated code names its modules.
+#[proc_macro_derive(Wire, attributes(wire))]
+pub fn derive_wire(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    wire::expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
 }

@@ -1,6 +1,6 @@
 //! JSON-RPC: requests, notifications and responses, of one method or of any.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::Serializer;
 use serde::ser::SerializeMap;

@@ -1,6 +1,6 @@
 //! Caching hints: for how long, and for whom, a result may be kept.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::revision::Feature;
 

@@ -1,7 +1,7 @@
 //! What a client and a server can do.
 
 use indexmap::IndexMap;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::{JsonObject, Members};
 use crate::revision::Feature;

@@ -1,7 +1,7 @@
 //! Completion: what may follow what a user is typing.
 
 use indexmap::IndexMap;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde_json::value::RawValue;

@@ -1,6 +1,6 @@
 //! Content blocks: what tools return and prompts hold.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::ser::Error;
 use serde::{Serialize, Serializer};

@@ -1,6 +1,6 @@
 //! How client and server get to know each other: `server/discover`, and in older revisions `initialize`.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

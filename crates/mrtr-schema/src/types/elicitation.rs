@@ -3,7 +3,7 @@
 mod primitive;
 
 use fluent_uri::Uri;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::Serializer;
 use serde::ser::{Error, SerializeMap};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde_json::value::RawValue;

@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::de::DeserializeOwned;
 use serde::ser::Error;

@@ -1,6 +1,6 @@
 //! Who speaks: the name, version and looks of a client or server.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

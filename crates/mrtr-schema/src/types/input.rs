@@ -3,7 +3,7 @@
 mod in_revision;
 
 use indexmap::IndexMap;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde::ser::{Error, SerializeMap};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde::ser::SerializeMap;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{JsonSchema, json_schema};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -1,6 +1,6 @@
 //! What servers and clients say without being asked: progress, log messages, cancellation.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::{Json, Members, Number};
 use crate::revision::Feature;

@@ -1,6 +1,6 @@
 //! Parameters that many methods share, and what it means to leave them out.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::Serializer;
 use serde::ser::SerializeMap;

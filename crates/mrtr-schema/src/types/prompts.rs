@@ -1,7 +1,7 @@
 //! Prompts: listed, described and filled in.
 
 use indexmap::IndexMap;
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

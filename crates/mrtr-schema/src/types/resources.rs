@@ -1,6 +1,6 @@
 //! Resources: listed, described, read and watched.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

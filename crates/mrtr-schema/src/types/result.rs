@@ -1,6 +1,6 @@
 //! Results: complete ones, interim ones that ask for input, and those that extensions define.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde::ser::{Error, SerializeMap};

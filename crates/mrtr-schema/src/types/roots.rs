@@ -1,6 +1,6 @@
 //! Roots: the folders and files that a client lets a server work on.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::Serializer;
 use serde::ser::Error;

@@ -1,6 +1,6 @@
 //! Subscriptions: which notifications a client wants to hear, and the stream that carries them.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 
 use crate::json::Members;
 use crate::revision::Feature;

@@ -1,6 +1,6 @@
 //! Tools: listed, described and called.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde::ser::Error;

@@ -1,6 +1,6 @@
 //! The fields of a form: strings, numbers, booleans, and selects of one or several options.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::Schema;
 use serde::Serializer;
 use serde_json::value::RawValue;

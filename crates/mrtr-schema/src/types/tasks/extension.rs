@@ -1,6 +1,6 @@
 //! The tasks extension of the published revision: `io.modelcontextprotocol/tasks`.
 
-use mrtr_schema_derive::Wire;
+use mrtr_macros::Wire;
 use schemars::{Schema, json_schema};
 use serde::Serializer;
 use serde::ser::SerializeMap;

@@ -4,12 +4,12 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, DeriveInput, Ident, Variant};
 
-use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
+use super::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
 
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
     let ident = &input.ident;
     let attributes = TypeAttributes::parse(&input.attrs)?;
-    let name = crate::object::name_constants(&attributes);
+    let name = super::object::name_constants(&attributes);
     let about = description(&input.attrs);
     let variants: Vec<_> = data.variants.iter().map(|variant| &variant.ident).collect();
     let words = data.variants.iter().map(word).collect::<syn::Result<Vec<_>>>()?;

@@ -4,7 +4,7 @@ use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DataEnum, DeriveInput, Fields, Ident, LitStr, Type, Variant};
 
-use crate::attributes::{MemberAttributes, TypeAttributes, description};
+use super::attributes::{MemberAttributes, TypeAttributes, description};
 
 pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenStream> {
     let attributes = TypeAttributes::parse(&input.attrs)?;
@@ -50,7 +50,7 @@ impl<'a> Choice<'a> {
 
 fn wire(input: &DeriveInput, attributes: &TypeAttributes, variants: &[Choice<'_>]) -> TokenStream {
     let ident = &input.ident;
-    let name = crate::object::name_constants(attributes);
+    let name = super::object::name_constants(attributes);
     let variant_idents = variants.iter().map(|variant| variant.ident);
     let schema = schema(&description(&input.attrs), variants);
     let any_value = any_value(variants);

@@ -33,17 +33,9 @@ mod choice;
 mod object;
 mod words;
 
-use proc_macro::TokenStream;
-use syn::{Data, DeriveInput, Fields, parse_macro_input};
+use syn::{Data, DeriveInput, Fields};
 
-/// Derives `Wire` (and `WireObject`, where it reads objects), with `Serialize` and `Deserialize` at the published revision.
-#[proc_macro_derive(Wire, attributes(wire))]
-pub fn derive_wire(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    expand(&input).unwrap_or_else(|error| error.to_compile_error()).into()
-}
-
-fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
+pub(crate) fn expand(input: &DeriveInput) -> syn::Result<proc_macro2::TokenStream> {
     match &input.data {
         Data::Struct(data) => match &data.fields {
             Fields::Named(fields) => object::expand(input, fields),

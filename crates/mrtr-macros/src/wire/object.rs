@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{DeriveInput, FieldsNamed, Ident, LitStr, Type};
 
-use crate::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
+use super::attributes::{MemberAttributes, TypeAttributes, camel_case, description};
 
 pub(crate) fn expand(input: &DeriveInput, fields: &FieldsNamed) -> syn::Result<TokenStream> {
     let ident = &input.ident;

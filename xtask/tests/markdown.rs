@@ -98,8 +98,16 @@ fn fences_of_all_kinds_are_found_and_other_languages_are_not() {
 
 #[test]
 fn the_indentation_of_a_fence_is_not_part_of_a_string() {
-    let text = format!("<details>\n  ```json\n  {}\n  ```\n</details>\n", CALL.replace(", ", ",\n  "));
-    assert_eq!(Document::new(&text, "sep-2322").rows(), [row(3, "CallToolRequest", "passed")]);
+    let text = format!("<details>\n\n  ```json\n  {}\n  ```\n\n</details>\n", CALL.replace(", ", ",\n  "));
+    assert_eq!(Document::new(&text, "sep-2322").rows(), [row(4, "CallToolRequest", "passed")]);
+}
+
+#[test]
+fn a_fence_that_markdown_takes_for_text_is_not_passed_over() {
+    for before in ["<details>\n  ", "Text:\n\n    "] {
+        let (passed, report) = Document::new(&format!("{before}```json\n{CALL}\n"), "sep-2322").validate(&[]);
+        assert!(!passed && report.contains("Markdown takes this fence for text"), "{report}");
+    }
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! The JSON of a document: its fenced blocks, and objects that stand in the text without a fence.
 
+use std::ops::Range;
+
 use anyhow::{Result, bail};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 use super::relaxed;
 
@@ -24,73 +27,103 @@ pub(crate) enum Notation {
     Relaxed,
 }
 
+impl Notation {
+    /// What the words behind a fence name; `None` if that is not JSON.
+    fn named(info: &str) -> Option<Self> {
+        match info.split_whitespace().next()?.to_lowercase().as_str() {
+            "json" => Some(Self::Json),
+            "jsonc" | "json5" => Some(Self::Relaxed),
+            _ => None,
+        }
+    }
+}
+
 /// All blocks of a document, in order.
 pub(crate) fn blocks(document: &str) -> Result<Vec<Block>> {
     let lines: Vec<&str> = document.lines().collect();
+    let mut fences = fences(document)?.into_iter().peekable();
     let mut blocks = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let found = if let Some(fence) = Fence::opening(lines[at]) {
-            let Some(length) = lines[at + 1..].iter().position(|line| fence.is_closed_by(line)) else {
-                bail!("line {}: this fence is never closed", at + 1);
-            };
-            let body = &lines[at + 1..=at + length];
-            let block = fence.notation().map(|notation| (at + 2, notation, fence.unindented(body)));
-            at += length + 1;
-            block
+        let (found, length) = if let Some(fence) = fences.next_if(|fence| fence.lines.start <= at) {
+            let length = fence.lines.end.saturating_sub(at);
+            (fence.notation.map(|notation| (at + 2, notation, fence.text)), length)
         } else if begins_object(lines[at]) {
             let length = object_length(&lines[at..]);
-            let text = lines[at..at + length].join("\n");
-            at += length - 1;
-            Some((at + 2 - length, Notation::Relaxed, text))
+            (Some((at + 1, Notation::Relaxed, lines[at..at + length].join("\n"))), length)
         } else {
-            None
+            (None, 1)
         };
         let number = blocks.len() + 1;
         blocks.extend(found.map(|(line, notation, text)| Block { number, line, notation, text }));
-        at += 1;
+        at += length;
     }
     Ok(blocks)
 }
 
-/// The line that opens a fenced block.
-struct Fence<'a> {
-    indentation: usize,
-    marker: &'a str,
-    info: &'a str,
+/// A fenced block of a document.
+struct Fence {
+    /// Those of its fences too, from 0.
+    lines: Range<usize>,
+    /// `None` if it does not hold JSON.
+    notation: Option<Notation>,
+    /// Without the indentation of the list that it stands in.
+    text: String,
 }
 
-impl<'a> Fence<'a> {
-    fn opening(line: &'a str) -> Option<Self> {
-        let text = line.trim_start();
-        let sign = text.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
-        let (marker, info) = text.split_at(text.len() - text.trim_start_matches(sign).len());
-        let is_inline_code = sign == '`' && info.contains('`');
-        (marker.len() >= 3 && !is_inline_code).then(|| Self { indentation: line.len() - text.len(), marker, info })
-    }
-
-    fn is_closed_by(&self, line: &str) -> bool {
-        let line = line.trim();
-        line.starts_with(self.marker) && line.trim_start_matches(&self.marker[..1]).is_empty()
-    }
-
-    /// `None` if it does not hold JSON.
-    fn notation(&self) -> Option<Notation> {
-        match self.info.split_whitespace().next()?.to_lowercase().as_str() {
-            "json" => Some(Notation::Json),
-            "jsonc" | "json5" => Some(Notation::Relaxed),
-            _ => None,
+/// The fenced blocks, in order.
+fn fences(document: &str) -> Result<Vec<Fence>> {
+    let mut fences: Vec<Fence> = Vec::new();
+    let mut is_inside = false;
+    for (event, range) in Parser::new(document).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                let line_of = |place: usize| document[..place].matches('\n').count();
+                let source = document[range.clone()].trim_end();
+                let lines = line_of(range.start)..line_of(range.start + source.len()) + 1;
+                if !is_closed(source) {
+                    bail!("line {}: this fence is never closed", lines.start + 1);
+                }
+                fences.push(Fence { lines, notation: Notation::named(&info), text: String::new() });
+                is_inside = true;
+            }
+            Event::End(TagEnd::CodeBlock) => is_inside = false,
+            Event::Text(text) if is_inside => {
+                if let Some(fence) = fences.last_mut() {
+                    fence.text.push_str(&text);
+                }
+            }
+            // In an element, or as indented code: it would not be looked at.
+            Event::Html(text) | Event::Text(text) if opens_json(&text) => {
+                let line = document[..range.start].matches('\n').count() + 1;
+                bail!(
+                    "line {line}: Markdown takes this fence for text; a blank line before it, or less indentation, helps"
+                );
+            }
+            _ => {}
         }
     }
+    Ok(fences)
+}
 
-    /// The block's text without the indentation of the list or element that the fence stands in.
-    fn unindented(&self, body: &[&str]) -> String {
-        let strip = |line: &&str| {
-            let blank = line.len() - line.trim_start().len();
-            line[blank.min(self.indentation)..].to_owned()
-        };
-        body.iter().map(strip).collect::<Vec<_>>().join("\n")
-    }
+/// Whether a line looks like the fence of a block with JSON.
+fn opens_json(line: &str) -> bool {
+    let line = line.trim_start();
+    let info = line.strip_prefix("```").or_else(|| line.strip_prefix("~~~"));
+    info.is_some_and(|info| !info.contains('`') && Notation::named(info).is_some())
+}
+
+/// Whether a fenced block ends with a fence. By the rules of Markdown one that does not goes on to the end of what it stands in, which
+/// is hardly what its author meant.
+fn is_closed(source: &str) -> bool {
+    let marker = |line: &str| {
+        let line = line.trim_start_matches([' ', '\t', '>']);
+        let sign = line.chars().next().unwrap_or_default();
+        (sign, line.len() - line.trim_start_matches(sign).len(), line.trim_start_matches(sign).trim().is_empty())
+    };
+    let (sign, length, _) = source.lines().next().map(marker).unwrap_or_default();
+    let last = source.lines().skip(1).last().map(marker);
+    last.is_some_and(|(closing, at_end, is_bare)| closing == sign && at_end >= length && is_bare)
 }
 
 /// Whether a line of text is the start of an object, and not prose that happens to begin with a brace.

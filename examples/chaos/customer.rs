@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mrtr_client::{CallError, Client, PendingCall, RoundOutcome};
+use mrtr_client::{CallError, CallErrorKind, Client, PendingCall, RoundOutcome};
 use mrtr_schema::{ErrorCode, Json};
 use serde_json::{Value, json};
 
@@ -128,9 +128,11 @@ impl<'a> Customer<'a> {
 
 /// Whether what went wrong may be the worker's death, or its trouble with the file, and no more.
 fn passes(error: &CallError) -> bool {
-    match error {
-        CallError::Transport { .. } => true,
-        CallError::Server { error, .. } => error.code == ErrorCode::INTERNAL_ERROR && error.message == "Internal error",
+    match &error.kind {
+        CallErrorKind::Transport { .. } => true,
+        CallErrorKind::Server { error, .. } => {
+            error.code == ErrorCode::INTERNAL_ERROR && error.message == "Internal error"
+        }
         _ => false,
     }
 }

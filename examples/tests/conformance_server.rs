@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use http::header::AUTHORIZATION;
-use mrtr_client::{Builder, CallError, Client, FormRequest, PendingCall, QuestionContext, RoundOutcome, UrlRequest};
+use mrtr_client::{
+    Builder, CallError, CallErrorKind, Client, FormRequest, PendingCall, QuestionContext, RoundOutcome, UrlRequest,
+};
 use mrtr_http::HttpTransport;
 use mrtr_schema::content::{Role, TextContent};
 use mrtr_schema::elicitation::ElicitResult;
@@ -56,7 +58,7 @@ fn confirm(pending: &mut PendingCall, ok: bool) {
 }
 
 fn code(error: &CallError) -> Option<ErrorCode> {
-    if let CallError::Server { error, .. } = error { Some(error.code) } else { None }
+    if let CallErrorKind::Server { error, .. } = &error.kind { Some(error.code) } else { None }
 }
 
 #[tokio::test]

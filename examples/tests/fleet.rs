@@ -29,7 +29,9 @@ async fn without_its_database_an_instance_serves_what_needs_none_and_tasks_when_
     cluster.stop().unwrap();
 
     assert_eq!(instance.survey().await.unwrap(), "one one one");
-    let CallError::Server { error, .. } = instance.create_task().await.unwrap_err() else { panic!("it is told") };
+    let CallErrorKind::Server { error, .. } = instance.create_task().await.unwrap_err().kind else {
+        panic!("it is told")
+    };
     assert_eq!(error.message, "Internal error");
 
     cluster.resume().unwrap();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use mrtr_client::{CallError, Client, EventKind, FormRequest};
+use mrtr_client::{CallError, CallErrorKind, Client, EventKind, FormRequest};
 use mrtr_stdio::{ChildServer, StdioTransport};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -116,7 +116,7 @@ async fn a_process_that_is_killed_fails_its_calls_with_its_status_and_is_started
     for failed in [first, second] {
         let error = failed.unwrap_err();
         assert!(
-            matches!(&error, CallError::Transport { source, .. }
+            matches!(&error.kind, CallErrorKind::Transport { source, .. }
             if source.to_string() == "the server has ended: signal: 9 (SIGKILL)"),
             "{error}"
         );

@@ -9,7 +9,7 @@ use anyhow::Result;
 use futures_util::StreamExt;
 use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
-use mrtr::{CallError, Client, PendingCall};
+use mrtr::{CallError, CallErrorKind, Client, PendingCall};
 
 pub(crate) use ending::explained;
 
@@ -76,7 +76,9 @@ impl Conversation {
         self.screen.idle();
         match ended {
             Ok(result) => self.print(&result).map(Ended::Done),
-            Err(CallError::Interrupted { pending }) => Ok(Ended::Failed(self.stopped(tool, *pending, save_to))),
+            Err(CallError { kind: CallErrorKind::Interrupted, pending: Some(pending), .. }) => {
+                Ok(Ended::Failed(self.stopped(tool, *pending, save_to)))
+            }
             Err(error) => Ok(Ended::Failed(self.failed(tool, error, save_to))),
         }
     }

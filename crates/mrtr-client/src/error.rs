@@ -3,6 +3,7 @@
 //! [`CallError`] carries the others. Each of those is defined where it arises, so that modules below this one need not
 //! import from it, and is exported from here.
 
+use std::error::Error;
 use std::fmt;
 
 use mrtr_schema::error_object::MissingCapabilityData;
@@ -17,11 +18,11 @@ use crate::pending::PendingCall;
 
 /// Why a call did not give its result.
 ///
-/// Where the call can be picked up again, it is here: nothing that was answered is lost.
+/// The call itself is here, to be picked up again: nothing that was answered is lost.
 ///
 /// ```
 /// use mrtr_client::testing::Script;
-/// use mrtr_client::{CallError, Client};
+/// use mrtr_client::{CallErrorKind, Client};
 /// use serde_json::json;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
@@ -29,31 +30,48 @@ use crate::pending::PendingCall;
 ///     "inputRequests": { "where": { "method": "roots/list" } } }));
 /// let client = Client::builder(server).build();
 /// let error = client.call_tool("report", json!({})).await.unwrap_err();
-/// assert!(matches!(&error, CallError::NoHandler { key, .. } if key == "where"));
+/// assert!(matches!(&error.kind, CallErrorKind::NoHandler { key, .. } if key == "where"));
 /// assert_eq!(error.pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
+/// # }
+/// ```
+#[non_exhaustive]
+pub struct CallError {
+    /// What went wrong.
+    pub kind: CallErrorKind,
+    /// The call, with what was answered by then. Nothing if its parameters could not be written, so that there is none.
+    pub pending: Option<Box<PendingCall>>,
+}
+
+/// What went wrong with a call, for programs that tell one failure from another.
+///
+/// ```
+/// use mrtr_client::testing::Script;
+/// use mrtr_client::{CallErrorKind, Client};
+/// use serde_json::json;
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let client = Client::builder(Script::new().result(json!({ "resultType": "complete", "content": 1 }))).build();
+/// let error = client.call_tool("report", json!({})).await.unwrap_err();
+/// assert!(matches!(error.kind, CallErrorKind::BadResult { .. }));
 /// # }
 /// ```
 #[derive(thiserror::Error)]
 #[non_exhaustive]
-pub enum CallError {
+pub enum CallErrorKind {
     /// The server answered with an error.
     #[error("the server answered: {} ({}){}", Printable::line(&.error.message), .error.code.as_i64(), missing(.error))]
     Server {
         /// The error, as it came: its message is the server's, and so is its data.
         error: Box<ErrorObject>,
-        /// The call, as it was: an error may be one that passes.
-        pending: Box<PendingCall>,
     },
     /// The server could not be reached, did not let this client in, did not answer in time, or answered what is no
     /// message: [`TransportError::failure`] tells which. Where [`TransportError::may_have_run`] says so, a caller that sends
     /// the call again may have it done twice.
-    #[error("{}{source}", failed(.source, .pending))]
+    #[error("{source}")]
     Transport {
         /// Why.
         #[source]
         source: TransportError,
-        /// The call, as it was.
-        pending: Box<PendingCall>,
     },
     /// The call stopped: at a limit, at a reply that makes no sense, or because nothing that was asked could be
     /// answered.
@@ -61,8 +79,6 @@ pub enum CallError {
     Stopped {
         /// Why.
         stop: Stop,
-        /// The call, as it was.
-        pending: Box<PendingCall>,
     },
     /// The server asks for something that it was not told this client does. Nothing was answered in its place.
     #[error("the server asks for `{}`, a `{}`, and this client has no `{handler}`", display_key(.key), display_key(.method))]
@@ -73,8 +89,6 @@ pub enum CallError {
         method: String,
         /// What gives a client a handler for it: a method of its [`Builder`](crate::Builder).
         handler: &'static str,
-        /// The call, as it was.
-        pending: Box<PendingCall>,
     },
     /// The server asks in a way that the protocol, or the owner of the input, does not allow.
     #[error("the server asks for `{}` in a way that is not allowed", display_key(.key))]
@@ -83,9 +97,7 @@ pub enum CallError {
         key: String,
         /// What is wrong with it.
         #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-        /// The call, as it was.
-        pending: Box<PendingCall>,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The handler could not or would not answer. Nothing was made up in its place.
     #[error("`{}` was not answered", display_key(.key))]
@@ -94,31 +106,21 @@ pub enum CallError {
         key: String,
         /// Why there is no answer.
         #[source]
-        source: Box<dyn std::error::Error + Send + Sync>,
-        /// The call, with what was answered by then.
-        pending: Box<PendingCall>,
+        source: Box<dyn Error + Send + Sync>,
     },
     /// The answer does not fit what was asked. It was not sent.
     #[error("{error}")]
     InvalidAnswer {
         /// What does not fit.
         error: AnswerError,
-        /// The call, with what was answered by then.
-        pending: Box<PendingCall>,
     },
     /// Answers took longer than they may.
     #[error("the answers took too long")]
-    GatheringTooLong {
-        /// The call, with what was answered by then.
-        pending: Box<PendingCall>,
-    },
+    GatheringTooLong,
     /// The caller stopped the call. A request that was under way is cancelled, and may have been done in part; a task goes on
     /// at its server.
     #[error("the call was interrupted")]
-    Interrupted {
-        /// The call, with what was answered by then.
-        pending: Box<PendingCall>,
-    },
+    Interrupted,
     /// The call began at another server than this client's. Nothing was sent: its state and its answers are not for
     /// other servers.
     #[error(
@@ -130,40 +132,22 @@ pub enum CallError {
         began_at: Option<String>,
         /// The server that this client talks to.
         here: String,
-        /// The call, as it was.
-        pending: Box<PendingCall>,
     },
     /// The call that was to be picked up is not a tool's. Nothing was sent.
-    #[error(
-        "the call is a `{}`, and not a tool's: `resume_as` picks it up", display_key(.pending.method())
-    )]
-    NotATool {
-        /// The call, as it was.
-        pending: Box<PendingCall>,
-    },
+    #[error("the call is not a tool's: `resume_as` picks it up")]
+    NotATool,
     /// The server asked in the middle of the call, in a session of the legacy era. There the server holds the call while
     /// it asks: it cannot be put down, nor answered by hand. [`Client::call_tool`](crate::Client::call_tool) and its kin
     /// answer with the client's handlers, as it goes on. What was sent is cancelled, and may have been done in part.
-    #[error(
-        "the server asked in the middle of the call, in a session of {}: there a call cannot be put down or answered by \
-         hand, and this one is over; call it anew with handlers", .pending.revision()
-    )]
-    HeldByServer {
-        /// The call, which cannot be picked up.
-        pending: Box<PendingCall>,
-    },
+    #[error("{}", held_by_server("the legacy era"))]
+    HeldByServer,
     /// The call was under way in a session of the legacy era, and what became of it is not known: its response did not
     /// come, or the server could not be given an answer. It may have had effects, so that it is not sent again, and cannot
     /// be picked up: find out what it has done before you make it anew.
-    #[error(
-        "the call was under way in a session of {} with {}, and what became of it is not known: {failure}; it may have \
-         had effects, and is not sent again", .pending.revision(), named(.pending.server())
-    )]
+    #[error("{}", in_doubt("the legacy era", .failure))]
     InDoubt {
         /// What went wrong: with the call itself, or with an answer to what the server asked.
         failure: TransportError,
-        /// The call, which cannot be picked up.
-        pending: Box<PendingCall>,
     },
     /// The result is not one of this method. What was asked for may have been done: a caller that sends the call again may
     /// have it done twice.
@@ -171,55 +155,40 @@ pub enum CallError {
     BadResult {
         /// What is wrong with it.
         source: ReadError,
-        /// The call, as it was sent.
-        pending: Box<PendingCall>,
     },
     /// The parameters cannot be written: there is no call that could be picked up.
     #[error("the parameters cannot be written: {0}")]
     BadParams(#[source] ReadError),
 }
 
+impl CallErrorKind {
+    /// With the call that it happened to.
+    pub(crate) fn of(self, pending: Box<PendingCall>) -> CallError {
+        CallError { kind: self, pending: Some(pending) }
+    }
+}
+
+/// Shows the message: a server's words may be long, and answers do not belong in a log.
+impl fmt::Debug for CallErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("CallErrorKind").field(&self.to_string()).finish()
+    }
+}
+
 impl CallError {
-    /// The call, if it can be picked up again.
+    /// Parameters that cannot be written.
+    pub(crate) fn bad_params(error: ReadError) -> Self {
+        Self { kind: CallErrorKind::BadParams(error), pending: None }
+    }
+
+    /// The call, if there is one.
     pub fn pending(&self) -> Option<&PendingCall> {
-        match self {
-            Self::Server { pending, .. }
-            | Self::Transport { pending, .. }
-            | Self::Stopped { pending, .. }
-            | Self::NoHandler { pending, .. }
-            | Self::BadQuestion { pending, .. }
-            | Self::NotAnswered { pending, .. }
-            | Self::InvalidAnswer { pending, .. }
-            | Self::GatheringTooLong { pending }
-            | Self::Interrupted { pending }
-            | Self::OtherServer { pending, .. }
-            | Self::NotATool { pending }
-            | Self::HeldByServer { pending }
-            | Self::InDoubt { pending, .. }
-            | Self::BadResult { pending, .. } => Some(pending),
-            Self::BadParams(_) => None,
-        }
+        self.pending.as_deref()
     }
 
     /// The call, to be saved or gone on with.
     pub fn into_pending(self) -> Option<PendingCall> {
-        match self {
-            Self::Server { pending, .. }
-            | Self::Transport { pending, .. }
-            | Self::Stopped { pending, .. }
-            | Self::NoHandler { pending, .. }
-            | Self::BadQuestion { pending, .. }
-            | Self::NotAnswered { pending, .. }
-            | Self::InvalidAnswer { pending, .. }
-            | Self::GatheringTooLong { pending }
-            | Self::Interrupted { pending }
-            | Self::OtherServer { pending, .. }
-            | Self::NotATool { pending }
-            | Self::HeldByServer { pending }
-            | Self::InDoubt { pending, .. }
-            | Self::BadResult { pending, .. } => Some(*pending),
-            Self::BadParams(_) => None,
-        }
+        self.pending.map(|pending| *pending)
     }
 
     /// What the server says, whole and as it came, if it says something. Show [`Printable`] forms of it only.
@@ -239,11 +208,40 @@ impl CallError {
     /// # }
     /// ```
     pub fn untrusted_message(&self) -> Option<&str> {
-        match self {
-            Self::Server { error, .. } => Some(&error.message),
-            Self::Stopped { stop: Stop::ForeignReply { untrusted_message, .. }, .. } => untrusted_message.as_deref(),
+        match &self.kind {
+            CallErrorKind::Server { error } => Some(&error.message),
+            CallErrorKind::Stopped { stop: Stop::ForeignReply { untrusted_message, .. } } => {
+                untrusted_message.as_deref()
+            }
             _ => None,
         }
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(pending) = self.pending() else { return self.kind.fmt(f) };
+        match &self.kind {
+            CallErrorKind::Transport { source } => write!(f, "{}{source}", failed(source, pending)),
+            CallErrorKind::NotATool => {
+                write!(
+                    f,
+                    "the call is a `{}`, and not a tool's: `resume_as` picks it up",
+                    display_key(pending.method())
+                )
+            }
+            CallErrorKind::HeldByServer => f.write_str(&held_by_server(pending.revision())),
+            CallErrorKind::InDoubt { failure } => {
+                f.write_str(&in_doubt(format_args!("{} with {}", pending.revision(), named(pending.server())), failure))
+            }
+            kind => kind.fmt(f),
+        }
+    }
+}
+
+impl Error for CallError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.kind.source()
     }
 }
 
@@ -268,6 +266,20 @@ fn failed(error: &TransportError, pending: &PendingCall) -> String {
         TransportFailure::LegacyServer => format!("{server} did not answer as its era has it: "),
         TransportFailure::Other => format!("the exchange with {server} failed: "),
     }
+}
+
+fn held_by_server(revision: impl fmt::Display) -> String {
+    format!(
+        "the server asked in the middle of the call, in a session of {revision}: there a call cannot be put down or \
+         answered by hand, and this one is over; call it anew with handlers"
+    )
+}
+
+fn in_doubt(session: impl fmt::Display, failure: &TransportError) -> String {
+    format!(
+        "the call was under way in a session of {session}, and what became of it is not known: {failure}; it may have had \
+         effects, and is not sent again"
+    )
 }
 
 fn named(server: Option<&str>) -> String {

@@ -19,7 +19,7 @@ mod transport;
 
 pub use call::{Action, Call, CallOutcome, Outgoing};
 pub use client::{Builder, Client, RoundOutcome, TraceContext};
-pub use error::{AnswerError, CallError, Stop, TransportError, TransportFailure};
+pub use error::{AnswerError, CallError, CallErrorKind, Stop, TransportError, TransportFailure};
 pub use events::{CallEvent, EventKind};
 pub use handlers::{FormRequest, IntoElicitResult, QuestionContext, UnsafeUrl, UrlRequest};
 pub use limits::Limits;

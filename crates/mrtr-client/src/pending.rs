@@ -150,7 +150,7 @@ impl PendingCall {
     ///
     /// ```
     /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{CallError, Client, PendingCall};
+    /// use mrtr_client::{CallErrorKind, Client, PendingCall};
     /// use serde_json::json;
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -160,7 +160,7 @@ impl PendingCall {
     /// let script = Script::new().result(json!({ "resultType": "complete", "content": [] }));
     /// let client = Client::builder(script).build();
     /// let error = client.resume(pending).await.unwrap_err();
-    /// assert!(matches!(error, CallError::OtherServer { .. }));
+    /// assert!(matches!(error.kind, CallErrorKind::OtherServer { .. }));
     /// let pending = error.into_pending().unwrap().trust_other_server(client.server());
     /// client.resume(pending).await?;
     /// # Ok(()) }

@@ -15,7 +15,9 @@ pub use mrtr_macros::data;
 pub use {mrtr_schema as schema, schemars, serde, serde_json};
 
 #[cfg(feature = "client")]
-pub use mrtr_client::{self as client, CallError, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest};
+pub use mrtr_client::{
+    self as client, CallError, CallErrorKind, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest,
+};
 #[cfg(feature = "http")]
 pub use mrtr_http as http;
 #[cfg(all(feature = "http", feature = "client"))]

@@ -21,7 +21,7 @@ pub use serde_json::{Value, json};
 pub use crate::HttpTransport;
 pub use crate::data;
 #[cfg(feature = "client")]
-pub use crate::{CallError, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest};
+pub use crate::{CallError, CallErrorKind, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest};
 #[cfg(all(feature = "http", feature = "server"))]
 pub use crate::{Endpoint, Serve};
 #[cfg(feature = "server")]

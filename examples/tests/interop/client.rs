@@ -44,7 +44,9 @@ async fn main() -> Result<()> {
     let outcome = play(&client, scenario).await;
     let (text, is_error, code) = match outcome {
         Ok((text, is_error)) => (text, is_error, Value::Null),
-        Err(CallError::Server { error, .. }) => (error.message.clone(), true, json!(error.code.as_i64())),
+        Err(CallError { kind: CallErrorKind::Server { error, .. }, .. }) => {
+            (error.message.clone(), true, json!(error.code.as_i64()))
+        }
         Err(error) => return Err(error.into()),
     };
     let version = client.revision().as_str();

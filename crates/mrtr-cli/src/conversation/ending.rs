@@ -3,7 +3,7 @@
 use mrtr::client::TransportFailure;
 use mrtr::schema::error_object::MissingCapabilityData;
 use mrtr::schema::{ClientCapabilities, ErrorObject, Printable};
-use mrtr::{CallError, PendingCall};
+use mrtr::{CallError, CallErrorKind, PendingCall};
 
 use super::Conversation;
 use crate::answering::NoAnswer;
@@ -73,12 +73,12 @@ fn answers_text(answers: &serde_json::Map<String, serde_json::Value>) -> String 
 
 /// What went wrong, and what to do about it.
 pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Failure {
-    match error {
-        CallError::NotAnswered { key, source, .. } => not_answered(key, source.as_ref()),
-        CallError::InvalidAnswer { error, .. } => Failure::new(error.to_string()).code(Code::Asked),
-        CallError::Transport { source, .. } => unreached(source.failure(), &error.to_string(), target),
-        CallError::Server { error: said, .. } => refused(said, error),
-        CallError::NoHandler { key, method, .. } => {
+    match &error.kind {
+        CallErrorKind::NotAnswered { key, source, .. } => not_answered(key, source.as_ref()),
+        CallErrorKind::InvalidAnswer { error, .. } => Failure::new(error.to_string()).code(Code::Asked),
+        CallErrorKind::Transport { source, .. } => unreached(source.failure(), &error.to_string(), target),
+        CallErrorKind::Server { error: said, .. } => refused(said, error),
+        CallErrorKind::NoHandler { key, method, .. } => {
             let what = format!("the server asks for `{}` ({})", Printable::line(key), Printable::line(method));
             match flag_for(method) {
                 Some(flag) => Failure::new(format!("{what}, and was not told that you have it")).next(flag),
@@ -86,10 +86,10 @@ pub(crate) fn explained(error: &CallError, target: &crate::server::Target) -> Fa
             }
             .code(Code::Asked)
         }
-        CallError::InDoubt { .. } => {
+        CallErrorKind::InDoubt { .. } => {
             Failure::new(error.to_string()).next("find out what it has done before you make it again")
         }
-        other => Failure::new(with_causes(other)),
+        _ => Failure::new(with_causes(error)),
     }
 }
 

@@ -12,7 +12,8 @@ use super::give_up::BecameTask;
 use super::methods::read;
 use super::reporter::EventReporter;
 use crate::{
-    Action, Call, CallError, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall, PendingTask,
+    Action, Call, CallError, CallErrorKind, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall,
+    PendingTask,
 };
 
 /// One round of a call that is driven by hand.
@@ -126,7 +127,7 @@ impl Client {
     pub async fn resume(&self, pending: PendingCall) -> Result<CallToolResult, CallError> {
         // A task that is followed by its id alone is a tool's, as far as this client can know.
         if !matches!(pending.method(), "tools/call" | "tasks/get") {
-            return Err(CallError::NotATool { pending: Box::new(pending) });
+            return Err(CallErrorKind::NotATool.of(Box::new(pending)));
         }
         self.resume_as(pending).await
     }
@@ -135,7 +136,7 @@ impl Client {
     /// method, or [`Json`] for what came as it came.
     ///
     /// ```
-    /// use mrtr_client::{CallError, Client};
+    /// use mrtr_client::{CallErrorKind, Client};
     /// use mrtr_client::testing::Script;
     /// use mrtr_schema::JsonObject;
     /// use mrtr_schema::prompts::GetPromptResult;
@@ -145,7 +146,7 @@ impl Client {
     /// let client = Client::builder(Script::new().result(json!({ "messages": [] }))).build();
     /// let pending = client.prepare("prompts/get", JsonObject::parse(r#"{"name": "review"}"#)?);
     /// let error = client.resume(pending).await.unwrap_err();
-    /// assert!(matches!(error, CallError::NotATool { .. }), "nothing was sent");
+    /// assert!(matches!(error.kind, CallErrorKind::NotATool), "nothing was sent");
     /// let prompt: GetPromptResult = client.resume_as(error.into_pending().unwrap()).await?;
     /// assert!(prompt.messages.is_empty());
     /// # Ok(()) }
@@ -158,14 +159,14 @@ impl Client {
     }
 
     /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the call is put
-    /// down as it is, with every answer that was given, in [`CallError::Interrupted`].
+    /// down as it is, with every answer that was given, in [`CallErrorKind::Interrupted`](crate::CallErrorKind::Interrupted).
     ///
     /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
     ///
     /// ```
     /// use std::sync::Arc;
     /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{CallError, Client};
+    /// use mrtr_client::{CallErrorKind, Client};
     /// use mrtr_schema::roots::Root;
     /// use mrtr_schema::{Json, JsonObject};
     /// use serde_json::json;
@@ -185,7 +186,7 @@ impl Client {
     ///     .build();
     /// let call = client.prepare("tools/call", JsonObject::parse(r#"{"name": "search"}"#)?);
     /// let error = client.resume_until::<Json>(call, stop.notified()).await.unwrap_err();
-    /// assert!(matches!(error, CallError::Interrupted { .. }));
+    /// assert!(matches!(error.kind, CallErrorKind::Interrupted));
     /// assert_eq!(error.into_pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
     /// # Ok(()) }
     /// ```
@@ -227,7 +228,7 @@ impl Client {
     /// The call, if it is for this client's server: its state and its answers are not for other servers.
     pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
         if pending.was_held() {
-            return Err(CallError::HeldByServer { pending: Box::new(pending) });
+            return Err(CallErrorKind::HeldByServer.of(Box::new(pending)));
         }
         let here = &*self.0.server;
         match &pending.server {
@@ -235,7 +236,7 @@ impl Client {
             None if !pending.has_begun() => pending.server = Some(here.to_owned()),
             _ => {
                 let (began_at, here) = (pending.server.clone(), here.to_owned());
-                return Err(CallError::OtherServer { began_at, here, pending: Box::new(pending) });
+                return Err(CallErrorKind::OtherServer { began_at, here }.of(Box::new(pending)));
             }
         }
         Ok(pending)
@@ -245,7 +246,7 @@ impl Client {
     ///
     /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
     /// nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the call: if it
-    /// asks there, that is [`CallError::HeldByServer`].
+    /// asks there, that is [`CallErrorKind::HeldByServer`](crate::CallErrorKind::HeldByServer).
     pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
         let pending = self.check_server(pending)?;
         let mut driver = CallDriver::new(self, pending);
@@ -315,7 +316,7 @@ impl Client {
             if driver.is_held {
                 driver.call.hold(1);
             }
-            Err(CallError::Interrupted { pending: driver.pending() })
+            Err(CallErrorKind::Interrupted.of(driver.pending()))
         });
         driver.end(ran)
     }
@@ -438,10 +439,10 @@ impl RoundOutcome {
 fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {
-        Some(CallOutcome::Failed(error)) => CallError::Server { error: Box::new(error), pending },
-        Some(CallOutcome::Stopped(stop)) => CallError::Stopped { stop, pending },
+        Some(CallOutcome::Failed(error)) => CallErrorKind::Server { error: Box::new(error) }.of(pending),
+        Some(CallOutcome::Stopped(stop)) => CallErrorKind::Stopped { stop }.of(pending),
         Some(CallOutcome::Complete(_)) | None => {
-            CallError::BadResult { source: ReadError::refused("there is no result"), pending }
+            CallErrorKind::BadResult { source: ReadError::refused("there is no result") }.of(pending)
         }
     }
 }

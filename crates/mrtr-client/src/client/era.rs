@@ -10,7 +10,7 @@ use super::Client;
 use super::evidence::Evidence;
 use super::session::Session;
 use crate::transport::{Detection, EraMemory, TransportRequest, TransportResponse};
-use crate::{CallError, PendingCall, Stop, TransportError};
+use crate::{CallError, CallErrorKind, PendingCall, Stop, TransportError};
 
 /// Which eras a client speaks.
 #[derive(Debug)]
@@ -43,9 +43,9 @@ pub(super) enum Refusal {
 impl Refusal {
     pub(super) fn into_error(self, pending: Box<PendingCall>) -> CallError {
         match self {
-            Self::Transport(source) => CallError::Transport { source, pending },
-            Self::Server(error) => CallError::Server { error: Box::new(error), pending },
-            Self::Stop(stop) => CallError::Stopped { stop, pending },
+            Self::Transport(source) => CallErrorKind::Transport { source }.of(pending),
+            Self::Server(error) => CallErrorKind::Server { error: Box::new(error) }.of(pending),
+            Self::Stop(stop) => CallErrorKind::Stopped { stop }.of(pending),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::evidence::{Evidence, is_unlike_modern, was_refused};
 use super::session::Session;
 use crate::raw::subject;
 use crate::transport::{EraMemory, ServerMessage, SessionId, TransportRequest, TransportResponse};
-use crate::{CallError, Outgoing, Stop, TransportError, TransportFailure};
+use crate::{CallError, CallErrorKind, Outgoing, Stop, TransportError, TransportFailure};
 
 impl CallDriver<'_> {
     /// Sends a request, and tells the call what came back. If the server turns out to speak the other era, and has not run
@@ -120,10 +120,10 @@ impl CallDriver<'_> {
     /// client or by a caller that would pick it up. What only reads can be.
     fn in_doubt(&mut self, failure: TransportError, method: &str) -> CallError {
         if MethodInfo::of(method).only_reads {
-            return CallError::Transport { source: failure, pending: self.pending() };
+            return CallErrorKind::Transport { source: failure }.of(self.pending());
         }
         self.call.hold(1);
-        CallError::InDoubt { failure, pending: self.pending() }
+        CallErrorKind::InDoubt { failure }.of(self.pending())
     }
 
     /// Whether the server has not run the request, since it does not know the session or has come to speak the modern era.
@@ -158,9 +158,9 @@ impl CallDriver<'_> {
                 Ok(())
             }
             Ended::Unanswered { key, method, unanswered } => Err(self.unanswered(key, method, unanswered)),
-            Ended::InvalidAnswer(error) => Err(CallError::InvalidAnswer { error, pending }),
-            Ended::GatheringTooLong => Err(CallError::GatheringTooLong { pending }),
-            Ended::ByHand => Err(CallError::HeldByServer { pending }),
+            Ended::InvalidAnswer(error) => Err(CallErrorKind::InvalidAnswer { error }.of(pending)),
+            Ended::GatheringTooLong => Err(CallErrorKind::GatheringTooLong.of(pending)),
+            Ended::ByHand => Err(CallErrorKind::HeldByServer.of(pending)),
         }
     }
 
@@ -174,7 +174,7 @@ impl CallDriver<'_> {
                     self.call.back_off(busy.retry_after);
                     return Ok(());
                 }
-                _ => return Err(CallError::Transport { source: error, pending: self.pending() }),
+                _ => return Err(CallErrorKind::Transport { source: error }.of(self.pending())),
             },
         };
         let longest = self.client.0.limits.reply_bytes;

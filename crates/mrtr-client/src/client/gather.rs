@@ -8,7 +8,7 @@ use mrtr_schema::InputRequest;
 
 use super::drive::CallDriver;
 use crate::handlers::{QuestionContext, Unanswered};
-use crate::{AnswerError, CallError, EventKind};
+use crate::{AnswerError, CallError, CallErrorKind, EventKind};
 
 impl CallDriver<'_> {
     /// Has all questions of a round answered. If one is not, the others are cancelled.
@@ -18,7 +18,7 @@ impl CallDriver<'_> {
             None => self.gather_all(questions).await,
             Some(limit) => {
                 let gathered = tokio::time::timeout(limit, self.gather_all(questions)).await;
-                gathered.unwrap_or_else(|_| Err(CallError::GatheringTooLong { pending: self.pending() }))
+                gathered.unwrap_or_else(|_| Err(CallErrorKind::GatheringTooLong.of(self.pending())))
             }
         }
     }
@@ -40,7 +40,7 @@ impl CallDriver<'_> {
                 Err(Unanswered::Unknown) => self.call.skipped(&key),
                 Err(unanswered) => return Err(self.unanswered(key, method, unanswered)),
             };
-            taken.map_err(|error| CallError::InvalidAnswer { error, pending: self.pending() })?;
+            taken.map_err(|error| CallErrorKind::InvalidAnswer { error }.of(self.pending()))?;
             if self.call.pending().answers.contains_key(&key) {
                 self.reporter.emit(EventKind::Answered(key));
             }
@@ -65,15 +65,15 @@ impl CallDriver<'_> {
     }
 
     pub(super) fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
-        let pending = self.pending();
-        match unanswered {
-            Unanswered::NoHandler(handler) => CallError::NoHandler { key, method, handler, pending },
-            Unanswered::Unknown => CallError::NoHandler { key, method, handler: "on_input", pending },
-            Unanswered::BadQuestion(source) => CallError::BadQuestion { key, source, pending },
+        let kind = match unanswered {
+            Unanswered::NoHandler(handler) => CallErrorKind::NoHandler { key, method, handler },
+            Unanswered::Unknown => CallErrorKind::NoHandler { key, method, handler: "on_input" },
+            Unanswered::BadQuestion(source) => CallErrorKind::BadQuestion { key, source },
             Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
-                Ok(error) => CallError::InvalidAnswer { error: *error, pending },
-                Err(source) => CallError::NotAnswered { key, source, pending },
+                Ok(error) => CallErrorKind::InvalidAnswer { error: *error },
+                Err(source) => CallErrorKind::NotAnswered { key, source },
             },
-        }
+        };
+        kind.of(self.pending())
     }
 }

@@ -9,7 +9,7 @@ use mrtr_schema::{ReadError, Tool, Wire};
 
 use super::Client;
 use crate::raw::text_members;
-use crate::{CallError, Stop};
+use crate::{CallError, CallErrorKind, Stop};
 
 /// One page of a list.
 trait Page: Wire {
@@ -84,13 +84,13 @@ impl Client {
             bytes += length + items.len() * size_of::<P::Item>();
             if bytes > self.0.limits.list_bytes {
                 let stop = Stop::ListTooLong(self.0.limits.list_bytes);
-                return Err(CallError::Stopped { stop, pending: pending() });
+                return Err(CallErrorKind::Stopped { stop }.of(pending()));
             }
             all.extend(items);
             let Some(next) = next else { return Ok(all) };
             if seen.len() == MAX_PAGES || !seen.insert(next.clone()) {
                 let source = ReadError::refused("the list does not end").in_member("nextCursor");
-                return Err(CallError::BadResult { source, pending: pending() });
+                return Err(CallErrorKind::BadResult { source }.of(pending()));
             }
             cursor = Some(next);
         }

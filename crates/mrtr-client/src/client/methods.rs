@@ -12,7 +12,7 @@ use super::cache::Audience;
 use super::drive::CompletedCall;
 use super::{Client, RoundOutcome};
 use crate::raw::text_members;
-use crate::{CallError, PendingCall, PendingTask};
+use crate::{CallError, CallErrorKind, PendingCall, PendingTask};
 
 impl Client {
     /// Calls a tool, and answers what it asks, until it is done.
@@ -112,8 +112,8 @@ impl Client {
     }
 
     fn prepare_named(&self, method: &str, name: &str, arguments: impl Serialize) -> Result<PendingCall, CallError> {
-        let arguments = JsonObject::of(&arguments).map_err(CallError::BadParams)?;
-        let params = JsonObject::of(&Named { name, arguments: arguments.as_raw() }).map_err(CallError::BadParams)?;
+        let arguments = JsonObject::of(&arguments).map_err(CallError::bad_params)?;
+        let params = JsonObject::of(&Named { name, arguments: arguments.as_raw() }).map_err(CallError::bad_params)?;
         Ok(self.prepare(method, params))
     }
 
@@ -164,8 +164,8 @@ impl Client {
             meta.protocol_version.get_or_insert_with(|| revision.to_string());
             meta.client_capabilities.get_or_insert_default();
         }
-        let text = params.to_json(revision).map_err(|error| CallError::BadParams(error.into()))?;
-        let params = JsonObject::parse(&text).map_err(CallError::BadParams)?;
+        let text = params.to_json(revision).map_err(|error| CallError::bad_params(error.into()))?;
+        let params = JsonObject::parse(&text).map_err(CallError::bad_params)?;
         self.run_to_completion(self.prepare("completion/complete", params)).await
     }
 
@@ -254,5 +254,5 @@ struct Named<'a> {
 /// The result as what this call gives.
 pub(super) fn read<R: Wire>(result: &Json, pending: PendingCall) -> Result<R, CallError> {
     R::read(result.as_raw(), pending.revision.lenient())
-        .map_err(|source| CallError::BadResult { source, pending: Box::new(pending) })
+        .map_err(|source| CallErrorKind::BadResult { source }.of(Box::new(pending)))
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    CallError, Client, EventKind, Limits, ServerMessage, ServerNotification, Stop, Transport, TransportError,
+    CallErrorKind, Client, EventKind, Limits, ServerMessage, ServerNotification, Stop, Transport, TransportError,
     TransportRequest, TransportResponse,
 };
 use mrtr_schema::Json;
@@ -130,7 +130,7 @@ async fn a_list_has_a_budget_over_all_its_pages() {
     let client = Client::builder(pages(40, 1 << 20, &sent)).build();
     let error = client.list_tools().await.unwrap_err();
     let most = Limits::default().list_bytes;
-    assert!(matches!(error, CallError::Stopped { stop: Stop::ListTooLong(n), .. } if n == most), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::ListTooLong(n), .. } if n == most), "{error}");
     assert_eq!(error.pending().unwrap().method(), "tools/list");
     assert_eq!(sent.load(Ordering::Relaxed), 16, "a mebibyte each");
 
@@ -144,7 +144,7 @@ async fn a_list_has_a_budget_over_all_its_pages() {
         json!({ "resultType": "complete", "prompts": prompts, "nextCursor": page.to_string() })
     });
     let error = Client::builder(tiny).build().list_prompts().await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::ListTooLong(_), .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::ListTooLong(_), .. }), "{error}");
     let by_its_items = most / (10_000 * size_of::<mrtr_schema::prompts::Prompt>()) + 1;
     assert!(sent.load(Ordering::Relaxed) <= by_its_items, "{} pages", sent.load(Ordering::Relaxed));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    CallError, Client, ServerMessage, ServerNotification, Transport, TransportError, TransportRequest,
+    CallErrorKind, Client, ServerMessage, ServerNotification, Transport, TransportError, TransportRequest,
     TransportResponse,
 };
 use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
@@ -73,14 +73,14 @@ async fn a_list_without_an_end_is_an_error() {
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
     let error = rooted(turning).list_tools().await.unwrap_err();
-    assert!(matches!(error, CallError::BadResult { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::BadResult { .. }), "{error}");
 
     let growing = results(|request| {
         let next = format!("{}x", request["params"]["cursor"].as_str().unwrap_or_default());
         json!({ "resultType": "complete", "tools": [], "nextCursor": next })
     });
     let error = rooted(growing).list_tools().await.unwrap_err();
-    assert!(matches!(error, CallError::BadResult { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::BadResult { .. }), "{error}");
     assert_eq!(error.pending().unwrap().method(), "tools/list", "the page that it ended at can be asked for");
 }
 

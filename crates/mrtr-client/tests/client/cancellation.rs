@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use mrtr_client::testing::Script;
 use mrtr_client::{
-    CallError, Client, FormRequest, Limits, ServerMessage, Transport, TransportError, TransportRequest,
+    CallErrorKind, Client, FormRequest, Limits, ServerMessage, Transport, TransportError, TransportRequest,
     TransportResponse,
 };
 use mrtr_schema::Json;
@@ -88,7 +88,7 @@ async fn a_call_that_is_stopped_during_a_retry_keeps_its_answers() {
     let mut call = client.prepare_tool("pay", json!({})).unwrap();
     for _ in 0..2 {
         let error = client.resume_until::<Json>(call, retried.notified()).await.unwrap_err();
-        assert!(matches!(error, CallError::Interrupted { .. }), "{error}");
+        assert!(matches!(error.kind, CallErrorKind::Interrupted), "{error}");
         let saved = serde_json::to_string(&error.into_pending().unwrap()).unwrap();
         assert!(saved.contains("0000"), "{saved}");
         call = serde_json::from_str(&saved).unwrap();
@@ -114,7 +114,7 @@ async fn a_deadline_drops_what_the_server_does_for_it() {
     let limits = Limits { exchange: Duration::from_secs(3), ..Limits::default() };
     let client = Client::builder(transport).limits(limits).build();
     let error = client.call_tool("work", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Transport { .. }), "{error}");
     assert_eq!(work.dropped.load(Ordering::Relaxed), 1);
 }
 
@@ -163,7 +163,7 @@ async fn if_one_answer_fails_the_other_dialogs_are_taken_away() {
         })
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::NotAnswered { key, .. } if key == "fails"), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::NotAnswered { key, .. } if key == "fails"), "{error}");
     assert_eq!(work.dropped.load(Ordering::Relaxed), 3);
     assert_eq!(script.sent().len(), 1);
     let open: Vec<_> = error.pending().unwrap().unanswered().map(str::to_owned).collect();

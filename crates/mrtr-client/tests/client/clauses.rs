@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, StreamExt};
 use mrtr_client::testing::Script;
-use mrtr_client::{Action, AnswerError, Call, CallError, Client, EventKind, Limits, RoundOutcome, Stop};
+use mrtr_client::{Action, AnswerError, Call, CallErrorKind, Client, EventKind, Limits, RoundOutcome, Stop};
 use mrtr_schema::completion::{CompleteParams, CompletionArgument, PromptReference};
 use mrtr_schema::content::{Role, TextContent};
 use mrtr_schema::elicitation::ElicitResult;
@@ -248,7 +248,7 @@ async fn el_5_an_answer_is_checked_before_it_is_sent() {
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(
-        matches!(&error, CallError::InvalidAnswer { error: AnswerError::Invalid { key, .. }, .. } if key == "who"),
+        matches!(&error.kind, CallErrorKind::InvalidAnswer { error: AnswerError::Invalid { key, .. }, .. } if key == "who"),
         "{error}"
     );
     assert_eq!(script.sent().len(), 1);
@@ -314,7 +314,7 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
     let script = Script::new().result(asks_model(&with_tools)).result(complete("done"));
     let client = Client::builder(script).on_sample(model).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::NoHandler { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::NoHandler { .. }), "{error}");
     assert!(!client.capabilities().samples_with_tools());
 
     let script = Script::new().result(asks_model(&with_tools)).result(complete("done"));
@@ -332,7 +332,7 @@ async fn sa_1_tools_are_taken_only_where_they_were_offered() {
         })
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::InvalidAnswer { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::InvalidAnswer { .. }), "{error}");
 }
 
 #[tokio::test]
@@ -346,7 +346,7 @@ async fn sa_1_a_choice_of_tools_is_taken_only_where_tools_were_offered() {
         let asked = script();
         let error =
             Client::builder(asked.clone()).on_sample(model).build().call_tool("t", json!({})).await.unwrap_err();
-        assert!(matches!(&error, CallError::NoHandler { key, .. } if key == "m"), "{error}");
+        assert!(matches!(&error.kind, CallErrorKind::NoHandler { key, .. } if key == "m"), "{error}");
         assert_eq!(asked.sent().len(), 1, "nothing is answered");
 
         Client::builder(script()).on_sample_with_tools(model).build().call_tool("t", json!({})).await.unwrap();
@@ -365,7 +365,7 @@ async fn sa_1_a_conversation_whose_tool_uses_have_no_results_reaches_no_model() 
             .on_sample_with_tools(|_, _| async { Err::<CreateMessageResult, _>("the model was asked") })
             .build();
         let error = client.call_tool("t", json!({})).await.unwrap_err();
-        assert!(matches!(&error, CallError::BadQuestion { key, .. } if key == "m"), "{error}");
+        assert!(matches!(&error.kind, CallErrorKind::BadQuestion { key, .. } if key == "m"), "{error}");
     }
 }
 
@@ -377,7 +377,7 @@ async fn sa_3_a_refused_sampling_ends_the_call_and_nothing_is_invented() {
         .on_sample(|_, _| async { Err::<CreateMessageResult, _>("the user said no") })
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    let CallError::NotAnswered { source, .. } = &error else { panic!("{error}") };
+    let CallErrorKind::NotAnswered { source, .. } = &error.kind else { panic!("{error}") };
     assert_eq!(source.to_string(), "the user said no");
     assert_eq!(script.sent().len(), 1);
 }
@@ -421,7 +421,8 @@ async fn ns_3_where_nothing_can_be_answered_the_error_names_it_and_carries_the_c
         "inputRequests": { "sign_off": asks_approval() } });
     let script = Script::new().result(asks);
     let error = rooted(script).call_tool("deploy", json!({})).await.unwrap_err();
-    let CallError::Stopped { stop: Stop::Unanswerable(keys), pending } = error else { panic!("{error}") };
+    let CallErrorKind::Stopped { stop: Stop::Unanswerable(keys) } = error.kind else { panic!("{error}") };
+    let pending = error.pending.unwrap();
     assert_eq!(keys, ["sign_off"]);
     let pending_approval = pending.input::<Approval>("sign_off").unwrap().unwrap();
     assert_eq!(pending_approval.approver, "Ada", "it can be shown who is waited for");
@@ -467,7 +468,7 @@ async fn sv_1_a_question_where_none_may_be_asked_is_no_reply() {
         "createdAt": "2026-08-01T12:00:00Z", "lastUpdatedAt": "2026-08-01T12:00:00Z", "ttlMs": null }),
     ] {
         let error = rooted(Script::new().result(asks)).list_tools().await.unwrap_err();
-        assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{error}");
+        assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::BadReply(_), .. }), "{error}");
     }
 }
 
@@ -483,7 +484,10 @@ async fn sv_1_a_completion_that_asks_is_no_reply() {
                 .on_roots(|_| async { Ok::<_, String>(Vec::new()) })
                 .build();
             let error = client.complete(&params).await.unwrap_err();
-            assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{revision}: {error}");
+            assert!(
+                matches!(error.kind, CallErrorKind::Stopped { stop: Stop::BadReply(_), .. }),
+                "{revision}: {error}"
+            );
             assert_eq!(script.sent().len(), 1, "nothing is answered");
         }
     }
@@ -492,5 +496,5 @@ async fn sv_1_a_completion_that_asks_is_no_reply() {
 #[tokio::test]
 async fn ty_4_a_result_of_a_kind_that_nobody_declared_is_no_reply() {
     let error = rooted(Script::new().result(json!({ "resultType": "surprise" }))).call_tool("t", json!({})).await;
-    assert!(matches!(error.unwrap_err(), CallError::Stopped { stop: Stop::BadReply(_), .. }));
+    assert!(matches!(error.unwrap_err().kind, CallErrorKind::Stopped { stop: Stop::BadReply(_), .. }));
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Limits, Stop};
+use mrtr_client::{CallErrorKind, Client, Limits, Stop};
 use mrtr_schema::Revision;
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_server::extend::{Load, Shedder};
@@ -35,7 +35,7 @@ async fn one_round_more_is_an_error_that_carries_the_call() {
         Script::new().result(asks_roots("a", None)).result(asks_roots("b", None)).result(asks_roots("c", Some("s3")));
     let client = with_rounds(&script, 3);
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyRounds(3), .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::TooManyRounds(3), .. }), "{error}");
     assert_eq!(script.sent().len(), 3);
     let pending = error.into_pending().unwrap();
     assert_eq!(pending.unanswered().collect::<Vec<_>>(), ["c"], "nobody was asked for nothing");
@@ -140,13 +140,13 @@ async fn no_decline_is_invented_when_no_human_saw_the_question() {
         .on_elicit(|_| async { Err::<ElicitResult, _>("there is no screen") })
         .build();
     let error = client.call_tool("greet", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::NotAnswered { key, .. } if key == "login"), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::NotAnswered { key, .. } if key == "login"), "{error}");
     assert_eq!(transport.sent().len(), 1, "nothing was said in the person's place");
 
     let form = json!({ "type": "object", "properties": {} });
     let script = Script::new().result(asks_form("login", &form));
     let error = Client::builder(script.clone()).build().call_tool("greet", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::NoHandler { key, .. } if key == "login"), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::NoHandler { key, .. } if key == "login"), "{error}");
     assert_eq!(error.pending().unwrap().unanswered().count(), 1);
     assert_eq!(script.sent().len(), 1);
 }
@@ -171,7 +171,7 @@ async fn a_server_that_says_nothing_is_not_waited_for() {
     let client = Client::builder(Script::new().silence()).limits(limits).build();
     let begun = Instant::now();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Transport { .. }), "{error}");
     assert_eq!(begun.elapsed(), Duration::from_secs(5));
 }
 

@@ -1,7 +1,7 @@
 //! Handlers: each kind of question reaches its own, and the capabilities follow from them.
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, QuestionContext};
+use mrtr_client::{CallErrorKind, Client, QuestionContext};
 use mrtr_schema::content::{Role, TextContent};
 use mrtr_schema::roots::Root;
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
@@ -105,6 +105,7 @@ async fn a_question_says_which_call_and_round_it_belongs_to() {
         })
         .build();
     client.call_tool("t", json!({})).await.unwrap();
-    let CallError::NotAnswered { source, .. } = client.call_tool("t", json!({})).await.unwrap_err() else { panic!() };
+    let error = client.call_tool("t", json!({})).await.unwrap_err();
+    let CallErrorKind::NotAnswered { source, .. } = error.kind else { panic!() };
     assert_eq!(source.to_string(), "call 2 round 1");
 }

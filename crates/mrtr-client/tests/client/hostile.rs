@@ -1,14 +1,14 @@
 //! Replies that mean harm: the call ends with an error, and nothing worse.
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Stop};
+use mrtr_client::{CallError, CallErrorKind, Client, Stop};
 use mrtr_schema::RequestId;
 use serde_json::{Value, json};
 
 use super::common::{Function, complete, rooted};
 
 fn is_bad_reply(error: &CallError) -> bool {
-    matches!(error, CallError::Stopped { stop: Stop::BadReply(_) | Stop::ForeignReply { .. }, .. })
+    matches!(error.kind, CallErrorKind::Stopped { stop: Stop::BadReply(_) | Stop::ForeignReply { .. }, .. })
 }
 
 #[tokio::test]
@@ -79,7 +79,7 @@ async fn keys_of_a_mebibyte_are_answered_and_not_repeated_in_messages() {
     let limits = mrtr_client::Limits { reply_bytes: 1 << 28, ..Default::default() };
     let client = Client::builder(Script::new().result(asks)).limits(limits).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::Stopped { stop: Stop::Unanswerable(keys), .. } if keys.len() == 20));
+    assert!(matches!(&error.kind, CallErrorKind::Stopped { stop: Stop::Unanswerable(keys), .. } if keys.len() == 20));
     assert!(error.to_string().len() < 2000);
 }
 
@@ -113,5 +113,5 @@ async fn params_of_an_input_that_its_owner_does_not_know_reach_no_handler() {
         .on_input::<Count, _, _, _>(|_, _| async { Ok::<_, String>(3) })
         .build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::BadQuestion { key, .. } if key == "n"), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::BadQuestion { key, .. } if key == "n"), "{error}");
 }

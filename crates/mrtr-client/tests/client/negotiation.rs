@@ -1,7 +1,7 @@
 //! Versions: another that both know is tried, once, and kept to from then on.
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client};
+use mrtr_client::{CallError, CallErrorKind, Client};
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::{ErrorCode, ErrorObject, Json, Revision};
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ async fn a_version_that_this_client_does_not_know_is_the_servers_error() {
         let script = Script::new().error(supports(versions)).result(complete("never"));
         let client = rooted(script.clone());
         let error = client.call_tool("t", json!({})).await.unwrap_err();
-        let CallError::Server { error, .. } = error else { panic!("{error}") };
+        let CallErrorKind::Server { error, .. } = error.kind else { panic!("{error}") };
         assert_eq!(error.code, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         assert_eq!(script.sent().len(), 1, "{versions:?}");
         assert_eq!(client.revision(), Revision::Published);
@@ -67,7 +67,10 @@ async fn a_server_that_names_the_version_it_refused_is_tried_with_it_once_more()
     client.call_tool("t", json!({})).await.unwrap();
     assert_eq!(script.sent().len(), 2);
     let stubborn = Script::new().error(supports(&["2026-07-28"])).error(supports(&["2026-07-28"]));
-    assert!(matches!(rooted(stubborn).call_tool("t", json!({})).await, Err(CallError::Server { .. })));
+    assert!(matches!(
+        rooted(stubborn).call_tool("t", json!({})).await,
+        Err(CallError { kind: CallErrorKind::Server { .. }, .. })
+    ));
 }
 
 #[tokio::test]
@@ -79,7 +82,7 @@ async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
     }
     let client = rooted(script.clone());
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Server { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Server { .. }), "{error}");
     assert_eq!(script.sent().len(), 4, "each version once, and the last one named once more");
     assert_eq!(client.revision(), Revision::Published, "nothing was agreed on");
 }
@@ -88,7 +91,7 @@ async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
 async fn a_call_that_has_begun_stays_in_its_version() {
     let script = Script::new().result(asks_roots("r", Some("s"))).error(supports(&["sep-2322"]));
     let error = rooted(script.clone()).call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Server { .. }), "its state belongs to it: {error}");
+    assert!(matches!(error.kind, CallErrorKind::Server { .. }), "its state belongs to it: {error}");
     assert_eq!(script.sent().len(), 2);
 }
 
@@ -98,7 +101,7 @@ async fn data_that_makes_no_sense_is_the_servers_error() {
         let mut error = ErrorObject::new(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION, "no");
         error.data = Some(data.into());
         let script = Script::new().error(error);
-        assert!(matches!(rooted(script).list_tools().await, Err(CallError::Server { .. })));
+        assert!(matches!(rooted(script).list_tools().await, Err(CallError { kind: CallErrorKind::Server { .. }, .. })));
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, ObservedTransport, PendingCall, PendingTask, RoundOutcome, WireMessage};
+use mrtr_client::{
+    CallError, CallErrorKind, Client, ObservedTransport, PendingCall, PendingTask, RoundOutcome, WireMessage,
+};
 use mrtr_schema::{JsonObject, Revision};
 use serde_json::{Value, json};
 
@@ -23,7 +25,7 @@ async fn saved_elsewhere() -> String {
 
 fn is_refused(error: &CallError, script: &Script) -> bool {
     let text = error.to_string();
-    matches!(error, CallError::OtherServer { began_at: Some(began_at), here, .. }
+    matches!(&error.kind, CallErrorKind::OtherServer { began_at: Some(began_at), here, .. }
         if began_at == "a function" && here == "a script" && text.contains(&**began_at) && text.contains(&**here))
         && script.sent().is_empty()
 }
@@ -64,7 +66,7 @@ async fn a_call_that_has_begun_and_names_no_server_is_not_sent() {
     let script = Script::new().result(complete("paid"));
     let client = rooted(script.clone());
     let error = client.resume(serde_json::from_value(saved).unwrap()).await.unwrap_err();
-    assert!(matches!(&error, CallError::OtherServer { began_at: None, .. }), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::OtherServer { began_at: None, .. }), "{error}");
     assert_eq!(script.sent().len(), 0);
 
     // One that was never sent belongs to nobody yet, and to this server from then on.

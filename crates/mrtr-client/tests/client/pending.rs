@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{AnswerError, CallError, Client, PendingCall, RoundOutcome, Stop};
+use mrtr_client::{AnswerError, CallErrorKind, Client, PendingCall, RoundOutcome, Stop};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{JsonObject, Revision};
 use mrtr_server::{Failure, Flow, Server, Tool};
@@ -217,7 +217,7 @@ async fn what_was_saved_is_no_larger_than_what_this_client_takes() {
         let client =
             Client::builder(script.clone()).limits(limits).on_roots(|_| async { Ok::<_, String>(Vec::new()) }).build();
         let error = client.resume(saved(&more)).await.unwrap_err();
-        assert!(matches!(&error, CallError::Stopped { stop, .. } if *stop == stopped), "{error}");
+        assert!(matches!(&error.kind, CallErrorKind::Stopped { stop, .. } if *stop == stopped), "{error}");
         assert_eq!(script.sent().len(), 0);
     }
 }
@@ -295,7 +295,7 @@ async fn a_server_s_error_leaves_the_call_as_it_was() {
         .result(complete("done"));
     let client = rooted(script.clone());
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Server { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Server { .. }), "{error}");
     client.resume(error.into_pending().unwrap()).await.unwrap();
     assert_eq!(calls(&script)[1], calls(&script)[2]);
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::{
-    CallError, Client, Limits, ServerMessage, Stop, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, CallErrorKind, Client, Limits, ServerMessage, Stop, Transport, TransportError, TransportRequest,
+    TransportResponse,
 };
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::{JsonObject, Revision};
@@ -265,8 +266,8 @@ proptest! {
                 let saved = serde_json::to_string(pending).unwrap();
                 prop_assert!(serde_json::from_str::<mrtr_client::PendingCall>(&saved).is_ok());
             }
-            let stop = match &error {
-                CallError::Stopped { stop, .. } => Some(stop),
+            let stop = match &error.kind {
+                CallErrorKind::Stopped { stop, .. } => Some(stop),
                 _ => None,
             };
             let within = match stop {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use mrtr_client::{
-    CallError, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest,
-    SessionId, Stop, Transport, TransportError, TransportRequest, TransportResponse,
+    CallError, CallErrorKind, Client, EraMemory, EventKind, Limits, OneWayMessage, ServerMessage, ServerNotification,
+    ServerRequest, SessionId, Stop, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{RequestId, Revision};
@@ -165,7 +165,7 @@ async fn called(server: &Asking, limits: Limits) -> Result<(), Stop> {
     let call = tokio::time::timeout(Duration::from_mins(5), client.call_tool("t", json!({})));
     match call.await.expect("the call ends") {
         Ok(_) => Ok(()),
-        Err(CallError::Stopped { stop, .. }) => Err(stop),
+        Err(CallError { kind: CallErrorKind::Stopped { stop, .. }, .. }) => Err(stop),
         Err(other) => panic!("{other}"),
     }
 }

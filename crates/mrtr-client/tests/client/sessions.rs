@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use mrtr_client::{
-    CallError, Client, EraMemory, Limits, OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId,
-    Transport, TransportError, TransportFailure, TransportRequest, TransportResponse,
+    CallError, CallErrorKind, Client, EraMemory, Limits, OneWayMessage, ServerMessage, ServerNotification,
+    ServerRequest, SessionId, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse,
 };
 use mrtr_schema::roots::Root;
 use mrtr_schema::{CallToolResult, Era, Json, Revision};
@@ -446,9 +446,9 @@ async fn a_call_that_is_interrupted_in_a_session_is_not_sent_again() {
     let call = client.prepare_tool("pay", json!({})).unwrap();
     let stop = tokio::time::sleep(Duration::from_secs(1));
     let error = client.resume_until::<Json>(call, stop).await.unwrap_err();
-    assert!(matches!(error, CallError::Interrupted { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Interrupted), "{error}");
     let again = client.resume(error.into_pending().unwrap()).await.unwrap_err();
-    assert!(matches!(again, CallError::HeldByServer { .. }), "{again}");
+    assert!(matches!(again.kind, CallErrorKind::HeldByServer), "{again}");
     assert_eq!(server.0.state.lock().unwrap().sent, 1);
 }
 
@@ -469,19 +469,19 @@ proptest! {
         prop_assert!(state.sent_after == 0 && state.begun <= 1, "sent {} times, {called:?}", state.sent);
         let is_known = matches!(state.last, None | Some(End::Result | End::Error | End::BusyError | End::OtherVersion));
         match &called {
-            Err(error @ CallError::InDoubt { .. }) => {
+            Err(error @ CallError { kind: CallErrorKind::InDoubt { .. }, .. }) => {
                 prop_assert!(state.is_in_session && error.to_string().contains("may have had effects"), "{error}");
             }
             // A call of the modern era can be picked up, and its caller decides.
-            Err(error @ CallError::Transport { .. }) => prop_assert!(!state.is_in_session, "{error}"),
+            Err(error @ CallError { kind: CallErrorKind::Transport { .. }, .. }) => prop_assert!(!state.is_in_session, "{error}"),
             Ok(_) => prop_assert!(is_known),
             Err(_) => {}
         }
         drop(state);
         // Nor does a caller that picks it up send it again, in a session.
-        if let Err(error @ CallError::InDoubt { .. }) = called {
+        if let Err(error @ CallError { kind: CallErrorKind::InDoubt { .. }, .. }) = called {
             let again = runtime.block_on(client.resume(error.into_pending().unwrap())).unwrap_err();
-            prop_assert!(matches!(again, CallError::HeldByServer { .. }), "{again}");
+            prop_assert!(matches!(again.kind, CallErrorKind::HeldByServer), "{again}");
             prop_assert_eq!(server.0.state.lock().unwrap().sent_after, 0);
         }
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::sync::{Arc, Mutex};
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, RoundOutcome, Stop, TransportError, TransportFailure};
+use mrtr_client::{CallError, CallErrorKind, Client, RoundOutcome, Stop, TransportError, TransportFailure};
 use mrtr_schema::{ErrorCode, ErrorObject, RequestId};
 use serde_json::{Value, json};
 
@@ -52,7 +52,9 @@ async fn a_reply_to_another_request_shows_what_the_server_says() {
     let script = Script::new().text(refusal("Bad Request: no session").to_string()).text(refusal(&nasty()).to_string());
     let client = rooted(script);
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::Stopped { stop: Stop::ForeignReply { id, .. }, .. } if id == "server-error"));
+    assert!(
+        matches!(&error.kind, CallErrorKind::Stopped { stop: Stop::ForeignReply { id, .. }, .. } if id == "server-error")
+    );
     let text = error.to_string();
     assert!(text.contains("server-error") && text.contains("Bad Request: no session"), "{text}");
     assert!(error.pending().is_some());
@@ -148,12 +150,12 @@ async fn the_handler_that_is_not_there_is_named() {
         let asks =
             json!({ "resultType": "input_required", "inputRequests": { "a": { "method": method, "params": params } } });
         let error = Client::builder(Script::new().result(asks)).build().call_tool("t", json!({})).await.unwrap_err();
-        assert!(matches!(error, CallError::NoHandler { .. }), "{error}");
+        assert!(matches!(error.kind, CallErrorKind::NoHandler { .. }), "{error}");
         assert!(error.to_string().contains(builder), "{error}");
     }
     // A server that knows what this client declared refuses by itself.
     let error = Client::builder(InMemory::new(greeter())).build().call_tool("greet", json!({})).await.unwrap_err();
-    assert!(matches!(&error, CallError::Server { error, .. } if error.code.as_i64() == -32021), "{error}");
+    assert!(matches!(&error.kind, CallErrorKind::Server { error, .. } if error.code.as_i64() == -32021), "{error}");
     assert!(error.to_string().contains("`on_elicit`"), "{error}");
 }
 
@@ -203,7 +205,7 @@ async fn what_failed_in_transport_is_said_with_the_server_and_the_cause() {
     assert_eq!(silent.to_string(), "a script did not answer in time: nothing came within 120s");
     let gone = rooted(Script::new().unreachable()).call_tool("t", json!({})).await.unwrap_err();
     assert_eq!(gone.to_string(), "the exchange with a script failed: it cannot be reached");
-    let CallError::Transport { source, .. } = silent else { panic!("{silent}") };
+    let CallErrorKind::Transport { source, .. } = silent.kind else { panic!("{silent}") };
     assert_eq!(source.failure(), TransportFailure::TimedOut);
 }
 
@@ -211,13 +213,13 @@ async fn what_failed_in_transport_is_said_with_the_server_and_the_cause() {
 async fn every_error_of_a_call_that_was_made_carries_it() {
     let client = rooted(Script::new().result(json!({ "resultType": "complete", "content": 7 })));
     let error = client.call_tool("t", json!({ "a": 1 })).await.unwrap_err();
-    assert!(matches!(error, CallError::BadResult { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::BadResult { .. }), "{error}");
     assert!(error.to_string().contains("$.content"), "{error}");
     assert_eq!(error.into_pending().unwrap().params().as_str(), r#"{"name":"t","arguments":{"a":1}}"#);
 
     // Arguments that cannot be written make no call, and none is made up that could be sent without them.
     let error = client.call_tool("t", [1]).await.unwrap_err();
-    assert!(matches!(error, CallError::BadParams(_)) && error.pending().is_none(), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::BadParams(_)) && error.pending().is_none(), "{error}");
 }
 
 #[tokio::test]

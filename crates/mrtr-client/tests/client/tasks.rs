@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mrtr_client::testing::Script;
-use mrtr_client::{CallError, Client, Limits, PendingTask, RoundOutcome, Stop};
+use mrtr_client::{CallErrorKind, Client, Limits, PendingTask, RoundOutcome, Stop};
 use mrtr_schema::{ErrorCode, ErrorObject, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -110,11 +110,11 @@ async fn a_task_that_failed_or_was_cancelled_says_so() {
     let error = ErrorObject::new(ErrorCode::INTERNAL_ERROR, "it broke");
     let script = Script::new().result(created()).result(task("failed", json!({ "error": error })));
     let failed = rooted(script).call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(&failed, CallError::Server { error, .. } if error.message == "it broke"), "{failed}");
+    assert!(matches!(&failed.kind, CallErrorKind::Server { error, .. } if error.message == "it broke"), "{failed}");
 
     let script = Script::new().result(created()).result(task("cancelled", json!({})));
     let cancelled = rooted(script).call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(cancelled, CallError::Stopped { stop: Stop::TaskCancelled, .. }), "{cancelled}");
+    assert!(matches!(cancelled.kind, CallErrorKind::Stopped { stop: Stop::TaskCancelled, .. }), "{cancelled}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,7 +187,7 @@ async fn looks_and_rounds_of_a_task_have_an_end_and_can_go_on() {
     let script = Script::new().result(created()).result(task("working", json!({}))).result(task("working", json!({})));
     let client = Client::builder(script.clone()).limits(limits).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyPolls(2), .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::TooManyPolls(2), .. }), "{error}");
     assert_eq!(script.sent().len(), 3, "no look is made whose answer is thrown away");
     let pending = error.into_pending().unwrap();
     let client = Client::builder(Script::new().result(completed("done"))).limits(limits).build();
@@ -204,7 +204,7 @@ async fn looks_and_rounds_of_a_task_have_an_end_and_can_go_on() {
         .result(completed("done"));
     let client = Client::builder(script).limits(limits).on_roots(|_| async { Ok::<_, String>(Vec::new()) }).build();
     let error = client.call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::TooManyRounds(2), .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::TooManyRounds(2), .. }), "{error}");
     assert!(client.resume(error.into_pending().unwrap()).await.is_ok(), "one more round");
 }
 
@@ -255,11 +255,14 @@ async fn tk_8_a_caller_that_gives_up_cancels_its_task_and_one_that_put_it_down_d
 async fn a_look_that_shows_another_task_is_no_reply() {
     let script = Script::new().result(created()).result(task("completed", json!({ "taskId": "t-2", "result": {} })));
     let error = rooted(script).call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::BadReply(_), .. }), "{error}");
 
     let script = Script::new().result(created()).result(task("completed", json!({ "result": asks_roots("a", None) })));
     let error = rooted(script).call_tool("t", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::BadReply(_), .. }), "never back to asking: {error}");
+    assert!(
+        matches!(error.kind, CallErrorKind::Stopped { stop: Stop::BadReply(_), .. }),
+        "never back to asking: {error}"
+    );
 }
 
 /// A task of the older revisions.
@@ -317,5 +320,8 @@ async fn a_task_of_the_older_revisions_is_cancelled_in_its_own_family() {
     client.cancel_task(&task).await.unwrap();
     assert!(sent(&script)[0]["params"].get("_meta").is_none(), "the revision is the task's, not the client's");
     let error = client.cancel_task(&task).await.unwrap_err();
-    assert!(matches!(&error, CallError::Server { error, .. } if error.code == ErrorCode::INVALID_PARAMS), "{error}");
+    assert!(
+        matches!(&error.kind, CallErrorKind::Server { error, .. } if error.code == ErrorCode::INVALID_PARAMS),
+        "{error}"
+    );
 }

@@ -10,7 +10,7 @@ mod support;
 
 use std::sync::Arc;
 
-use mrtr_client::{CallError, Client, FormRequest};
+use mrtr_client::{CallError, CallErrorKind, Client, FormRequest};
 use mrtr_schema::CallToolResult;
 use mrtr_schema::elicitation::ElicitResult;
 use serde_json::json;
@@ -42,9 +42,9 @@ async fn give(form: FormRequest) -> ElicitResult {
 /// Whether a call has failed, and its error says that it may have had effects and is over.
 async fn is_in_doubt(client: &Client, error: CallError) -> bool {
     let said = error.to_string();
-    let is_said = matches!(error, CallError::InDoubt { .. }) && said.contains("may have had effects");
+    let is_said = matches!(error.kind, CallErrorKind::InDoubt { .. }) && said.contains("may have had effects");
     let again = client.resume(error.into_pending().unwrap()).await.unwrap_err();
-    is_said && matches!(again, CallError::HeldByServer { .. })
+    is_said && matches!(again.kind, CallErrorKind::HeldByServer)
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn what_else_a_session_sends_does_not_touch_a_call_that_is_under_way() {
         go_on.notify_one();
         let paid = within("the end of the call", call).await.unwrap();
         match (fault, &paid) {
-            (Some(_), Ok(_)) | (None, Err(CallError::InDoubt { .. })) => {}
+            (Some(_), Ok(_)) | (None, Err(CallError { kind: CallErrorKind::InDoubt { .. }, .. })) => {}
             (fault, paid) => panic!("{fault:?}: {paid:?}"),
         }
         assert_eq!(fleet.charges(&order), 1, "{fault:?}");

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use mrtr_client::{CallError, Client, TransportFailure};
+use mrtr_client::{CallError, CallErrorKind, Client, TransportFailure};
 use mrtr_http::HttpTransport;
 use serde_json::json;
 use socket2::{Domain, Socket, Type};
@@ -16,7 +16,7 @@ async fn error_of(url: &str) -> CallError {
 
 fn failure(error: &CallError) -> Option<TransportFailure> {
     assert!(error.pending().is_some(), "the call can be picked up");
-    if let CallError::Transport { source, .. } = error { Some(source.failure()) } else { None }
+    if let CallErrorKind::Transport { source, .. } = &error.kind { Some(source.failure()) } else { None }
 }
 
 const JSON: &str = "Content-Type: application/json\r\n";
@@ -88,7 +88,10 @@ async fn an_error_may_come_with_any_status() {
         })
         .await;
         let error = error_of(&scripted.url()).await;
-        assert!(matches!(&error, CallError::Server { error, .. } if error.message == "No such method"), "{error}");
+        assert!(
+            matches!(&error.kind, CallErrorKind::Server { error, .. } if error.message == "No such method"),
+            "{error}"
+        );
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
-use mrtr_client::{CallError, Client};
+use mrtr_client::{CallErrorKind, Client};
 use mrtr_http::HttpTransport;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -100,7 +100,7 @@ async fn ht_3_a_key_that_stands_twice_is_refused_wherever_it_stands() {
     for list in [format!("[{wrong},{twice}]"), format!("[{both}]"), format!("[{twice}]")] {
         let error = client(&listing(list.clone()).await).list_tools().await.unwrap_err();
         assert!(error.to_string().contains("twice"), "{list}: {error}");
-        assert!(matches!(error, CallError::Stopped { .. }), "{error:?}");
+        assert!(matches!(error.kind, CallErrorKind::Stopped { .. }), "{error:?}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use futures_util::StreamExt;
-use mrtr_client::{CallError, Client, EventKind, Limits, Stop};
+use mrtr_client::{CallError, CallErrorKind, Client, EventKind, Limits, Stop};
 use mrtr_http::HttpTransport;
 use mrtr_schema::Revision;
 use serde_json::json;
@@ -124,7 +124,7 @@ async fn ht_5_a_server_has_nothing_to_ask_on_a_stream() {
     let error = call(&client).await.unwrap_err();
     assert!(causes(&error).contains("roots/list"), "{}", causes(&error));
     for _ in 0..2 {
-        assert!(matches!(call(&client).await, Err(CallError::Transport { .. })));
+        assert!(matches!(call(&client).await, Err(CallError { kind: CallErrorKind::Transport { .. }, .. })));
     }
 }
 
@@ -169,7 +169,9 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
     .await;
     let transport = HttpTransport::new(&scripted.url()).unwrap();
     let client = Client::builder(transport).revision(Revision::Published).build();
-    assert!(matches!(call(&client).await, Err(CallError::Server { error, .. }) if error.message == "No such tool"));
+    assert!(
+        matches!(call(&client).await, Err(CallError { kind: CallErrorKind::Server { error, .. }, .. }) if error.message == "No such tool")
+    );
     for status in ["502", "307", "202"] {
         let error = call(&client).await.unwrap_err();
         assert!(causes(&error).contains(&format!("status {status}")), "{}", causes(&error));
@@ -180,5 +182,5 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
 async fn a_reply_to_somebody_else_is_none() {
     let scripted = Scripted::start(|_, _| Answer::json(r#"{"jsonrpc":"2.0","id":"other","result":{}}"#)).await;
     let error = call(&client(&scripted)).await.unwrap_err();
-    assert!(matches!(error, CallError::Stopped { stop: Stop::ForeignReply { .. }, .. }), "{error:?}");
+    assert!(matches!(error.kind, CallErrorKind::Stopped { stop: Stop::ForeignReply { .. }, .. }), "{error:?}");
 }

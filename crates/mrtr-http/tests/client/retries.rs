@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use mrtr_client::{CallError, Client, RoundOutcome};
+use mrtr_client::{CallErrorKind, Client, RoundOutcome};
 use mrtr_http::HttpTransport;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use serde_json::json;
@@ -54,7 +54,7 @@ async fn a_connection_that_is_refused_is_tried_again() {
 async fn nobody_there_is_an_error_in_the_end() {
     let (_kept, dead) = nobody();
     let error = client(&format!("http://{dead}/mcp")).call_tool("tool", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Transport { .. }), "{error}");
     assert!(error.pending().is_some());
 }
 
@@ -63,7 +63,7 @@ async fn a_call_that_may_have_arrived_is_never_sent_again() {
     let scripted = Scripted::start(|_, _| Answer::Nothing).await;
     let client = client(&scripted.url());
     let error = client.call_tool("tool", json!({})).await.unwrap_err();
-    assert!(matches!(error, CallError::Transport { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::Transport { .. }), "{error}");
     assert!(client.get_prompt("prompt", json!({})).await.is_err());
     assert!(client.read_resource("test://x").await.is_err());
     assert_eq!(scripted.asked().len(), 3);

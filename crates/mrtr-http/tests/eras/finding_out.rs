@@ -1,6 +1,6 @@
 //! Which era a server speaks is found out: once, at no cost where it is the modern one, and never by one code.
 
-use mrtr_client::{CallError, Client, ObservedTransport, WireMessage};
+use mrtr_client::{CallError, CallErrorKind, Client, ObservedTransport, WireMessage};
 use mrtr_schema::{Era, Revision};
 use mrtr_server::Legacy;
 use serde_json::json;
@@ -81,7 +81,7 @@ async fn er_4_an_error_of_a_modern_server_moves_no_client_into_a_session() {
     let client = front.client();
     for _ in 0..2 {
         let error = client.call_tool("no_such_tool", json!({})).await.unwrap_err();
-        assert!(matches!(&error, CallError::Server { error, .. } if error.code.as_i64() == -32602), "{error}");
+        assert!(matches!(&error.kind, CallErrorKind::Server { error, .. } if error.code.as_i64() == -32602), "{error}");
     }
     assert_eq!(client.era(), Some(Era::Modern));
     assert_eq!(front.kinds(), ["tools/call", "server/discover", "tools/call"], "it is found out once");
@@ -100,7 +100,10 @@ async fn er_4_no_fallback_after_a_recognised_modern_error() {
         })
         .await;
         let client = Client::builder(mrtr_http::HttpTransport::new(&scripted.url()).unwrap()).build();
-        assert!(matches!(client.get_prompt("p", json!({})).await, Err(CallError::Server { .. })));
+        assert!(matches!(
+            client.get_prompt("p", json!({})).await,
+            Err(CallError { kind: CallErrorKind::Server { .. }, .. })
+        ));
         assert_eq!((client.era(), scripted.asked().len()), (Some(Era::Modern), 1), "{error}");
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_client::{Builder, CallError, Client, Limits, Stop};
+use mrtr_client::{Builder, CallErrorKind, Client, Limits, Stop};
 use mrtr_http::HttpTransport;
 use mrtr_schema::Revision;
 use serde_json::{Value, json};
@@ -54,8 +54,8 @@ fn answers(scripted: &Scripted) -> Vec<Value> {
 }
 
 async fn stopped(client: &Client) -> Stop {
-    match within("an end", client.call_tool("t", json!({}))).await.unwrap_err() {
-        CallError::Stopped { stop, .. } => stop,
+    match within("an end", client.call_tool("t", json!({}))).await.unwrap_err().kind {
+        CallErrorKind::Stopped { stop, .. } => stop,
         other => panic!("{other}"),
     }
 }
@@ -173,7 +173,7 @@ async fn an_answer_that_does_not_fit_is_not_sent() {
     };
     let error =
         within("an end", client(&scripted).on_elicit(wrong).build().call_tool("t", json!({}))).await.unwrap_err();
-    assert!(matches!(error, CallError::InvalidAnswer { .. }), "{error}");
+    assert!(matches!(error.kind, CallErrorKind::InvalidAnswer { .. }), "{error}");
     assert!(answers(&scripted).is_empty());
 }
 

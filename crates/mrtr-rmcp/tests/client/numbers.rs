@@ -1,6 +1,6 @@
 //! Numbers in parameters: what the server reads on the wire is what the caller gave, or nothing was sent.
 
-use mrtr_client::{CallError, Client};
+use mrtr_client::{CallError, CallErrorKind, Client};
 use mrtr_rmcp::RmcpTransport;
 use mrtr_schema::{Json, Number, RawMembers};
 use proptest::prelude::*;
@@ -47,7 +47,7 @@ async fn sent(arguments: &str) -> Result<String, String> {
             let params = RawMembers::of(message.get("params").expect("it has some")).expect("they are an object");
             Ok(params.get("arguments").expect("they are there").get().to_owned())
         }
-        Err(CallError::Transport { source, .. }) => {
+        Err(CallError { kind: CallErrorKind::Transport { source, .. }, .. }) => {
             assert_eq!(heard.recv().await, None, "it was sent all the same");
             Err(source.to_string())
         }

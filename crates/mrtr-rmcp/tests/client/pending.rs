@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-use mrtr_client::{CallError, Client, PendingCall, RoundOutcome};
+use mrtr_client::{CallErrorKind, Client, PendingCall, RoundOutcome};
 use mrtr_rmcp::RmcpTransport;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn a_call_that_was_put_down_is_resumed_in_another_process() {
     let elsewhere = visit(&server).await;
     let client = Client::builder(RmcpTransport::new("https://other.example.com", elsewhere.peer().clone())).build();
     let error = client.resume(pending).await.expect_err("it is another server");
-    assert!(matches!(error, CallError::OtherServer { .. }), "{error:?}");
+    assert!(matches!(error.kind, CallErrorKind::OtherServer { .. }), "{error:?}");
 }
 
 /// Does nothing unless the test above has started it.

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mrtr_client::{CallError, Client, FormRequest, RoundOutcome, TransportFailure};
+use mrtr_client::{CallErrorKind, Client, FormRequest, RoundOutcome, TransportFailure};
 use mrtr_rmcp::{Flows, RmcpTransport};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_server::{Failure, Flow, Tool};
@@ -56,7 +56,7 @@ async fn what_our_client_can_do_is_declared_and_not_what_rmcps_can() {
 
     let deaf = Client::builder(transport()).build();
     let error = deaf.call_tool("ask", json!({})).await.expect_err("it cannot be asked");
-    let CallError::Server { error, .. } = error else { panic!("{error:?}") };
+    let CallErrorKind::Server { error, .. } = error.kind else { panic!("{error:?}") };
     assert_eq!(error.code.as_i64(), -32021, "rmcp has handed the server's error on");
     let able =
         Client::builder(transport()).on_elicit(async |form: FormRequest| form.accept(&json!({ "word": "hi" }))).build();
@@ -105,7 +105,7 @@ async fn a_server_that_is_gone_is_an_error_that_says_so() {
     rmcp.cancel().await.expect("it ends");
     assert!(peer.is_transport_closed());
     let error = client.call_tool("book", json!({})).await.expect_err("there is no server");
-    let CallError::Transport { source, .. } = error else { panic!("{error:?}") };
+    let CallErrorKind::Transport { source, .. } = error.kind else { panic!("{error:?}") };
     assert_eq!(source.failure(), TransportFailure::Unreachable, "{source}");
 }
 

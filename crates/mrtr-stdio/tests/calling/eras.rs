@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use mrtr_client::{CallError, Client, EventKind, FormRequest, Limits, QuestionContext};
+use mrtr_client::{CallError, CallErrorKind, Client, EventKind, FormRequest, Limits, QuestionContext};
 use mrtr_schema::roots::Root;
 use mrtr_schema::{Era, Revision};
 use mrtr_server::{Failure, Flow, Legacy, Server, Tool};
@@ -317,7 +317,9 @@ async fn er_4_a_process_that_ends_at_the_probe_is_started_again_for_a_session() 
                 match client.call_tool("t", json!({})).await {
                     Ok(result) => return result,
                     // It ends after its answer, and the next call may meet its end.
-                    Err(CallError::Transport { .. } | CallError::InDoubt { .. }) => {}
+                    Err(CallError {
+                        kind: CallErrorKind::Transport { .. } | CallErrorKind::InDoubt { .. }, ..
+                    }) => {}
                     Err(other) => panic!("{other}"),
                 }
             }

@@ -1,6 +1,6 @@
 //! What goes wrong: calls that are given up, servers that end, and servers that say what they must not.
 
-use mrtr_client::{CallError, Limits};
+use mrtr_client::{CallErrorKind, Limits};
 use mrtr_stdio::StdioTransport;
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ async fn a_server_that_closes_its_output_fails_every_call() {
     for failed in [a, b] {
         let error = failed.unwrap_err();
         assert!(
-            matches!(&error, CallError::Transport { source, .. }
+            matches!(&error.kind, CallErrorKind::Transport { source, .. }
             if source.to_string() == "the server has closed its output"),
             "{error}"
         );
@@ -115,7 +115,7 @@ async fn a_message_that_is_too_long_fails_the_calls_that_wait_and_the_next_one_i
     for failed in [a, b] {
         let error = failed.unwrap_err();
         assert!(
-            matches!(&error, CallError::Transport { source, .. }
+            matches!(&error.kind, CallErrorKind::Transport { source, .. }
             if source.to_string() == "the server sent a message that is too long"),
             "{error}"
         );

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mrtr_client::{CallError, Client, PendingCall, RoundOutcome};
+use mrtr_client::{CallError, CallErrorKind, Client, PendingCall, RoundOutcome};
 use mrtr_schema::Revision;
 use mrtr_stdio::{ChildServer, StdioTransport};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn resumed(saved: &str, at: &Client) -> Result<String, CallError> {
 #[track_caller]
 fn assert_refused(resumed: Result<String, CallError>) {
     match resumed {
-        Err(error @ CallError::OtherServer { .. }) => {
+        Err(error @ CallError { kind: CallErrorKind::OtherServer { .. }, .. }) => {
             let text = error.to_string();
             assert!(text.contains("`trust_other_server` lets it go on there"), "{text}");
         }

@@ -21,7 +21,7 @@ use crate::answer::AnswerError;
 use crate::limits::Limits;
 use crate::pending::{PendingCall, Questions};
 use crate::raw::RawObject;
-use backoff::Backoff;
+use backoff::Pauses;
 use reply::ReplyKind;
 
 /// A call on its way: ask it what to do, and tell it what came of that.
@@ -55,7 +55,7 @@ pub struct Call {
     pending: PendingCall,
     limits: Limits,
     phase: Phase,
-    backoff: Backoff,
+    pauses: Pauses,
     /// Revisions that the server does not have.
     refused: Vec<Revision>,
     /// The one that it has, if it is not the first.
@@ -112,7 +112,7 @@ impl Call {
             (None, Some(_)) => Phase::Sending(Sending::GetTask),
             (None, None) => Phase::Sending(Sending::Call),
         };
-        let mut call = Self { pending, limits, phase, backoff: Backoff::new(seed), refused: Vec::new(), agreed: None };
+        let mut call = Self { pending, limits, phase, pauses: Pauses::new(seed), refused: Vec::new(), agreed: None };
         // What was saved may be larger than what this client takes, as a reply may.
         if let Err(stop) = call.check_size(call.pending.asked.as_ref(), call.pending.state.as_ref()) {
             call.phase = Phase::stopped(stop);
@@ -306,7 +306,7 @@ impl Call {
         let phase = self.ask();
         self.pending.same_url_rounds = times.saturating_add(1);
         match phase {
-            Phase::Gathering => Phase::AskingLater(self.backoff.next(self.limits.url_pause, times, None)),
+            Phase::Gathering => Phase::AskingLater(self.pauses.next(self.limits.url_pause, times, None)),
             over => over,
         }
     }
@@ -319,7 +319,7 @@ impl Call {
         if times >= self.limits.state_only_rounds {
             return Phase::stopped(Stop::TooManyStateOnlyRounds(times));
         }
-        Phase::Waiting(self.backoff.next(self.limits.backoff, times, retry_after), then)
+        Phase::Waiting(self.pauses.next(self.limits.backoff, times, retry_after), then)
     }
 
     fn outgoing(&self, sending: Sending) -> Outgoing {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::{Object, Pool};
+use mrtr_schema::Backoff;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
@@ -139,31 +140,30 @@ pub(crate) fn typed<'a>(statement: &Statement, params: &Params<'a>) -> Vec<(&'a 
 /// Attempts at one thing, within bounds: a database that restarts is back in a few seconds.
 pub(crate) struct Attempts {
     until: Instant,
-    pause: Duration,
+    paused: u32,
 }
 
 impl Attempts {
     pub(crate) fn new() -> Self {
-        Self { until: Instant::now() + LONGEST_TRY, pause: FIRST_PAUSE }
+        Self { until: Instant::now() + LONGEST_TRY, paused: 0 }
     }
 
     /// Waits before another attempt; gives the failure back if none makes sense.
     pub(crate) async fn after(&mut self, failure: Failure) -> Result<(), Failure> {
-        if !failure.may_pass() || Instant::now() + self.pause > self.until {
+        let pause = PAUSES.pause(self.paused);
+        if !failure.may_pass() || Instant::now() + pause > self.until {
             return Err(failure);
         }
-        sleep(jittered(self.pause)).await;
-        self.pause = (2 * self.pause).min(LONGEST_PAUSE);
+        sleep(varied(pause)).await;
+        self.paused += 1;
         Ok(())
     }
 }
 
-/// A pause between three quarters of this and five, so that many who pause do not come back together.
-pub(crate) fn jittered(pause: Duration) -> Duration {
-    let share = RandomState::new().hash_one(()) % 512;
-    pause * 3 / 4 + pause * u32::try_from(share).unwrap_or(0) / 1024
+/// Between half of a pause and all of it.
+pub(crate) fn varied(pause: Duration) -> Duration {
+    Backoff::varied(pause, (RandomState::new().hash_one(()) >> 32) as u32)
 }
 
 const LONGEST_TRY: Duration = Duration::from_secs(5);
-const FIRST_PAUSE: Duration = Duration::from_millis(10);
-const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(10), Duration::from_millis(500));

@@ -2,6 +2,7 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod backoff;
 pub mod error;
 mod heap;
 mod json;
@@ -17,6 +18,7 @@ pub mod registry;
 #[cfg(feature = "validate")]
 pub mod validate;
 
+pub use backoff::Backoff;
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
 pub use error::{FormError, NotInRevision, ReadError};

@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use mrtr_schema::Backoff;
+
 /// The pauses of one call. Time and randomness are the driver's: it gives a seed, and waits.
 #[derive(Debug, Clone)]
-pub(super) struct Backoff {
+pub(super) struct Pauses {
     seed: u64,
 }
 
-impl Backoff {
+impl Pauses {
     pub(super) fn new(seed: u64) -> Self {
         Self { seed }
     }
@@ -17,16 +19,14 @@ impl Backoff {
     ///
     /// What the server wants is not varied: a client that came sooner would be sent away again.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
-        let doubled = first.saturating_mul(1 << times.min(MAX_DOUBLINGS)).min(MAX_PAUSE);
-        self.varied(doubled).max(wanted.unwrap_or_default().min(MAX_WANTED))
+        let doubled = Backoff::new(first, MAX_PAUSE).pause(times);
+        Backoff::varied(doubled, self.bits()).max(wanted.unwrap_or_default().min(MAX_WANTED))
     }
 
-    /// Between half and all of this, so that clients that were sent away together do not come back together.
-    fn varied(&mut self, pause: Duration) -> Duration {
-        // Knuth's generator: good enough to spread clients, and the same for the same seed.
+    /// From Knuth's generator: good enough to spread clients, and the same for the same seed.
+    fn bits(&mut self) -> u32 {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let half = pause / 2;
-        half + half.mul_f64(f64::from((self.seed >> 32) as u32) / f64::from(u32::MAX))
+        (self.seed >> 32) as u32
     }
 }
 
@@ -35,8 +35,6 @@ impl Backoff {
 pub(super) fn poll_delay(wanted: Option<u64>, otherwise: Duration, least: Duration) -> Duration {
     wanted.map_or(otherwise, |wanted| Duration::from_millis(wanted).min(MAX_WANTED)).max(least)
 }
-
-const MAX_DOUBLINGS: u32 = 16;
 
 /// The longest pause that this client chooses by itself.
 const MAX_PAUSE: Duration = Duration::from_secs(30);

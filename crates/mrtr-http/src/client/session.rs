@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use mrtr_client::{OneWayMessage, ServerMessage, SessionId, TransportError, TransportFailure, TransportRequest};
-use mrtr_schema::{Envelope, RequestId, Revision};
+use mrtr_schema::{Backoff, Envelope, RequestId, Revision};
 use reqwest::Response;
 use serde_json::json;
 use tokio::runtime::Handle;
@@ -150,10 +150,10 @@ impl Cursor {
     /// stream that ended empty. For how long the last one was open counts: a server that holds a stream before it ends it
     /// is not asked too often.
     fn pause(&self, failures: u32, open_for: Duration) -> Duration {
-        let least = RETRY_PAUSE * 2_u32.saturating_pow(failures.saturating_add(self.empty_streams));
+        let least = Backoff::new(RETRY_PAUSE, MAX_PAUSE).pause(failures.saturating_add(self.empty_streams));
         // A server that cannot be reached is not tried more often because its last stream was long.
         let open_for = if failures == 0 { open_for } else { Duration::ZERO };
-        let least = least.min(MAX_PAUSE).saturating_sub(open_for).max(RETRY_PAUSE);
+        let least = least.saturating_sub(open_for).max(RETRY_PAUSE);
         self.retry.map_or(least, |retry| retry.max(least)).min(MAX_PAUSE)
     }
 }

@@ -7,11 +7,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_schema::Backoff;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::Config;
 
 use super::Inner;
-use crate::database::jittered;
+use crate::database::varied;
 use crate::failure::Failure;
 use crate::tls::Listening;
 
@@ -42,7 +43,7 @@ pub(super) async fn tell(inner: Arc<Inner>) {
 pub(super) async fn look(inner: Arc<Inner>, poll: Duration) {
     loop {
         // Without a hint when the time is over.
-        drop(timeout(jittered(poll), inner.look.notified()).await);
+        drop(timeout(varied(poll), inner.look.notified()).await);
         if inner.tail.is_watched()
             && let Err(error) = inner.tail.look(&inner.database, &inner.tasks).await
         {
@@ -75,7 +76,7 @@ pub(super) async fn listen(inner: Arc<Inner>, address: Config, first: Listening)
 }
 
 async fn reconnect(inner: &Inner, address: &Config) -> Listening {
-    let mut pause = FIRST_PAUSE;
+    let mut paused = 0;
     loop {
         match connect(inner, address).await {
             Ok(listening) => return listening,
@@ -83,12 +84,11 @@ async fn reconnect(inner: &Inner, address: &Config) -> Listening {
                 tracing::warn!(error = &error as &dyn std::error::Error, "other instances cannot be heard; looking on");
             }
         }
-        sleep(jittered(pause)).await;
-        pause = (2 * pause).min(LONGEST_PAUSE);
+        sleep(varied(PAUSES.pause(paused))).await;
+        paused = paused.saturating_add(1);
     }
 }
 
 const BETWEEN_HINTS: Duration = Duration::from_millis(5);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const PAUSES: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(5));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::{InputRequest, RequestId};
+use mrtr_schema::{Backoff, InputRequest, RequestId};
 use mrtr_state::Timestamp;
 use tokio::sync::Notify;
 
@@ -192,7 +192,7 @@ impl Call {
     fn longer(&self, first: Duration, now: Timestamp) -> Duration {
         let mut kept = self.kept();
         let (_, looks) = kept.pause.get_or_insert((now, 0));
-        let pause = first.saturating_mul(2_u32.saturating_pow(*looks)).min(LONGEST_PAUSE.max(first));
+        let pause = Backoff::new(first, LONGEST_PAUSE.max(first)).pause(*looks);
         *looks += 1;
         pause
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mrtr_schema::Backoff;
 use mrtr_state::Timestamp;
 
 use super::{End, TaskRecord};
@@ -166,8 +167,7 @@ pub enum Refusal {
 const MOST_COUNTED_LOSSES: u32 = 5;
 /// After so many lost runs in a row of any kind it is set aside too: they may have had company each time.
 const MOST_LOST_RUNS: u32 = 20;
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_mins(5);
+const PAUSES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_mins(5));
 /// From so many lost runs in a row on a task runs alone. Not from the first, which a process that dies deals to all
 /// that run in it: they would go on one after the other.
 const TRIAL_FROM: u32 = 2;
@@ -385,6 +385,6 @@ impl TaskRecord {
 fn pause_after(lost_runs: u32) -> Duration {
     match lost_runs.checked_sub(1) {
         None => Duration::ZERO,
-        Some(doublings) => FIRST_PAUSE.saturating_mul(1 << doublings.min(16)).min(LONGEST_PAUSE),
+        Some(pauses_before) => PAUSES.pause(pauses_before),
     }
 }

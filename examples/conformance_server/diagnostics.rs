@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use anyhow::Result;
 use mrtr_schema::LoggingLevel;
 use mrtr_schema::tools::InputSchema;
+use mrtr_server::flow::FlowChanges;
 use mrtr_server::{Builder, Failure, Flow, Tool};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -9,8 +9,9 @@ use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
 /// The crates of which every public item must have one.
-const COMPLETE: [&str; 9] = [
+const COMPLETE: [&str; 10] = [
     "mrtr",
+    "mrtr-flow",
     "mrtr-http",
     "mrtr-postgres",
     "mrtr-rmcp",

@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// from the commit before where nothing was branched
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Changes these files whole, such as 'crates/mrtr-server/src/engine/**'; with --base, only what differs in them
+    /// Changes these files whole, such as 'crates/mrtr-flow/src/engine/**'; with --base, only what differs in them
     #[arg(long, value_name = "GLOB")]
     files: Vec<String>,
     /// Takes the K-th of N parts, counted from 0

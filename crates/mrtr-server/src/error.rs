@@ -1,354 +1,112 @@
-//! How a handler fails, by who is to read about it; and the other errors of this crate.
+//! Why a server cannot be put together, and errors that several layers answer with.
 
-mod build;
-mod wire;
-
-use std::any::Any;
-use std::error::Error;
 use std::fmt;
 
-use mrtr_schema::{ErrorCode, ErrorObject};
+use mrtr_flow::Failure;
+use mrtr_flow::for_server::{echo, with_causes};
+use mrtr_schema::{ErrorCode, ErrorObject, ReadError, SchemaError};
 
-use crate::support::panics::{Panicked, contain};
-
-pub use build::{BuildError, TemplateError};
-pub(crate) use wire::{internal_error, invalid_params};
-
-/// Why a flow did not get what it wanted: what `?` on a question or a step gives.
-///
-/// Declining is not a fault; a handler may go on without the answer. Mistakes in the handler itself (a name used
-/// twice, a question inside a step) never come as an error: they end the run, so that no handler can pass over them.
+/// Why a server cannot be put together. The author of the server is to blame.
 ///
 /// ```
-/// # use mrtr_server::{Failure, Flow, FlowError};
-/// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Login { name: String }
-/// async fn greet(flow: Flow) -> Result<String, Failure> {
-///     match flow.elicit::<Login>("login", "Who are you?").await {
-///         Ok(login) => Ok(format!("Hello, {}", login.name)),
-///         Err(FlowError::Declined { .. }) => Ok("Hello, stranger".into()),
-///         Err(error) => Err(error.into()),
-///     }
-/// }
+/// use mrtr_server::{BuildError, Failure, Flow, Server, Tool};
+///
+/// let greet = || Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello"));
+/// let built = Server::builder("greeter", "1.0.0").tool(greet()).tool(greet()).build();
+/// assert_eq!(built.unwrap_err().to_string(), "two tools are named `greet`: give each a name of its own");
+/// ```
+#[derive(thiserror::Error)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// Two of one name.
+    #[error("two {what} are named `{name}`: give each a name of its own")]
+    Duplicate {
+        /// Of what.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A template is none that URIs can be matched against.
+    #[error("`{template}` cannot be matched against")]
+    UriTemplate {
+        /// The template.
+        template: String,
+        /// Why not.
+        source: TemplateError,
+    },
+    /// The type of a handler's arguments or output has no schema that the protocol allows.
+    #[error("the schema of `{name}` is not allowed")]
+    Schema {
+        /// The tool, prompt or template.
+        name: String,
+        /// Why not.
+        source: ReadError,
+    },
+    /// The answers to an application's own input cannot be checked.
+    #[error("the answers to the input `{method}` cannot be checked against the schema of its `Response`")]
+    Input {
+        /// The input's method.
+        method: String,
+        /// Why not.
+        source: SchemaError,
+    },
+    /// What a handler takes can never be had from where its arguments come.
+    #[error("`{name}` can never be called: {reason}")]
+    Arguments {
+        /// The prompt, resource or template.
+        name: String,
+        /// What it takes and does not get, and what to do.
+        reason: String,
+    },
+    /// Arguments cannot be checked against a tool's schema.
+    #[error("the input schema of tool `{tool}` cannot be checked against")]
+    Check {
+        /// The tool.
+        tool: String,
+        /// Why not.
+        source: SchemaError,
+    },
+}
+
+/// In words, with causes: a `main` that returns the error, or an `unwrap`, shows this.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&with_causes(self))
+    }
+}
+
+/// Why a text is not a template that URIs can be matched against.
+///
+/// ```
+/// use mrtr_server::{BuildError, Failure, Flow, ResourceTemplate, Server, TemplateError};
+///
+/// let template = ResourceTemplate::new("bugs://{id", "bug", async |_: Flow| Ok::<_, Failure>("a bug"));
+/// let built = Server::builder("bugs", "1.0.0").resource_template(template).build();
+/// assert!(matches!(built, Err(BuildError::UriTemplate { source: TemplateError::Unbalanced, .. })));
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum FlowError {
-    /// The person said no.
-    #[error("`{key}` was declined")]
-    Declined {
-        /// The question.
-        key: String,
-    },
-    /// The person went away without an answer.
-    #[error("`{key}` was cancelled")]
-    Cancelled {
-        /// The question.
-        key: String,
-    },
-    /// The step failed.
-    #[error("{0}")]
-    Step(StepError),
-    /// The step was started in an earlier run, and how it ended is not known. It is not started again.
-    #[error("`{step}` was started and interrupted; whether it took effect is not known, so it is not started again")]
-    Interrupted {
-        /// The step.
-        step: String,
-    },
-    /// The step took longer than its [`timeout`](crate::flow::Step::timeout) allows.
-    #[error("`{step}` took longer than it may; whether it took effect is not known")]
-    TimedOut {
-        /// The step.
-        step: String,
-    },
-    /// The run of this flow has ended, or the call does not come from its handler: nothing is asked or done any more.
-    #[error("the flow is closed: its run has ended, or it was used outside its handler")]
-    Closed,
-    /// The model was still calling tools when it had been given as many turns as the flow allows.
-    #[error("the model was still calling tools after {turns} turns of `{key}`")]
-    TooManyTurns {
-        /// The question.
-        key: String,
-        /// How many turns it was given.
-        turns: u32,
-    },
+pub enum TemplateError {
+    /// A brace is not closed, or not opened.
+    #[error("a brace stands alone")]
+    Unbalanced,
+    /// A variable is of a kind that cannot be matched.
+    #[error("`{{{0}}}` cannot be matched: a variable is a name, or a plus and a name")]
+    Variable(String),
+    /// Nothing stands between two variables, so that it cannot be told where one ends.
+    #[error("`{0}` follows another variable at once")]
+    Adjacent(String),
+    /// Two variables of one name.
+    #[error("there are two variables `{0}`")]
+    Duplicate(String),
 }
 
-/// How a step failed, as it was recorded: the same in the run in which it happened and in every later one.
-///
-/// ```
-/// # use mrtr_server::{Failure, Flow, FlowError};
-/// # async fn charge() -> Result<u64, std::io::Error> { Ok(7) }
-/// async fn pay(flow: Flow) -> Result<String, Failure> {
-///     match flow.step("charge", charge()).await {
-///         Ok(receipt) => Ok(format!("receipt {receipt}")),
-///         Err(FlowError::Step(error)) => Ok(format!("not paid: {}", error.message())),
-///         Err(error) => Err(error.into()),
-///     }
-/// }
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct StepError {
-    #[serde(rename = "m")]
-    pub(crate) message: String,
-    #[serde(rename = "d")]
-    pub(crate) visibility: Visibility,
+#[expect(clippy::needless_pass_by_value, reason = "used as a function that maps errors")]
+pub(crate) fn invalid_params(error: ReadError) -> ErrorObject {
+    ErrorObject::new(ErrorCode::INVALID_PARAMS, echo::sentence(&error.to_string()))
 }
 
-impl StepError {
-    /// What went wrong, with its causes.
-    pub fn message(&self) -> &str {
-        &self.message
-    }
-}
-
-impl fmt::Display for StepError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl Error for StepError {}
-
-/// Who is to read about a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) enum Visibility {
-    /// The operator.
-    #[serde(rename = "i")]
-    Internal,
-    /// The model.
-    #[serde(rename = "t")]
-    Tool,
-}
-
-/// A failure that the model is to read, and may act upon.
-///
-/// ```
-/// use mrtr_server::ToolError;
-///
-/// async fn close(id: u64) -> Result<String, ToolError> {
-///     Err(ToolError::new(format!("Bug #{id} is already closed")))
-/// }
-/// ```
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ToolError(String);
-
-impl ToolError {
-    /// A failure with this text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-}
-
-/// A failure of the request itself: a JSON-RPC error.
-///
-/// ```
-/// use mrtr_schema::ErrorCode;
-/// use mrtr_server::ProtocolError;
-///
-/// let error = ProtocolError::new(ErrorCode::INVALID_PARAMS, "No such work item");
-/// assert_eq!(error.object().code, ErrorCode::INVALID_PARAMS);
-/// ```
-#[derive(Debug, Clone, PartialEq)]
-pub struct ProtocolError(Box<ErrorObject>);
-
-impl ProtocolError {
-    /// An error of this code.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        ErrorObject::new(code, message).into()
-    }
-
-    /// The parameters are wrong.
-    pub fn invalid_params(message: impl Into<String>) -> Self {
-        Self::new(ErrorCode::INVALID_PARAMS, message)
-    }
-
-    /// There is no such resource: what the handler of a template says of a URI that leads nowhere. It goes out with the
-    /// URI, under the code that the revision has for it.
-    ///
-    /// ```
-    /// # use mrtr_server::{Failure, Flow, ProtocolError};
-    /// # #[derive(serde::Deserialize, schemars::JsonSchema)] struct Bug { id: u64 }
-    /// async fn read(_: Flow, bug: Bug) -> Result<String, Failure> {
-    ///     if bug.id > 1000 {
-    ///         return Err(ProtocolError::resource_not_found("no such bug").into());
-    ///     }
-    ///     Ok(format!("Bug #{}", bug.id))
-    /// }
-    /// ```
-    pub fn resource_not_found(message: impl Into<String>) -> Self {
-        Self::new(ErrorCode::RESOURCE_NOT_FOUND, message)
-    }
-
-    /// The server has more to do than it can, and has not begun with the request: over HTTP, 503 with `Retry-After`.
-    ///
-    /// ```
-    /// use mrtr_schema::ErrorCode;
-    /// use mrtr_server::ProtocolError;
-    ///
-    /// assert_eq!(ProtocolError::busy().object().code, ErrorCode::BUSY);
-    /// ```
-    pub fn busy() -> Self {
-        Self::new(ErrorCode::BUSY, "The server is busy; try again later")
-    }
-
-    /// What goes over the wire.
-    pub fn object(&self) -> &ErrorObject {
-        &self.0
-    }
-
-    pub(crate) fn into_object(self) -> ErrorObject {
-        *self.0
-    }
-}
-
-impl From<ErrorObject> for ProtocolError {
-    fn from(object: ErrorObject) -> Self {
-        Self(Box::new(object))
-    }
-}
-
-impl fmt::Display for ProtocolError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.0.message, self.0.code.as_i64())
-    }
-}
-
-impl Error for ProtocolError {}
-
-/// How a handler failed. Every error becomes one with `?`, anyhow's and strings included.
-///
-/// - [`ToolError`] is for the model: the caller gets its text as a tool result with `isError`.
-/// - [`ProtocolError`] is for the caller: a JSON-RPC error.
-/// - Every other error is for the operator: it goes to the log under a reference, and the caller gets the
-///   reference alone.
-///
-/// A [`ToolError`] or [`ProtocolError`] among the causes of another error counts as that one. So does a [`FlowError`]
-/// such as a refusal: a tool's caller gets its text with `isError`, that of a prompt or resource the error -1, which is
-/// [`ErrorCode::USER_DECLINED`], with the question's key. An error with `#[error(transparent)]` hides its cause, and is for the log: give it a text.
-///
-/// ```
-/// use mrtr_server::{Failure, ToolError};
-///
-/// fn parse(text: &str) -> Result<u8, Failure> {
-///     if text.is_empty() {
-///         return Err(ToolError::new("say a number").into());
-///     }
-///     let number: u8 = text.parse()?;
-///     if number == 0 { Err("zero")? }
-///     Ok(number)
-/// }
-/// assert!(parse("x").is_err());
-/// ```
-pub struct Failure(pub(crate) FailureKind);
-
-/// As a person reads it, with its causes: a program whose `main` returns a failure ends with this.
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            FailureKind::Tool(text) => f.write_str(text),
-            FailureKind::Unanswered(error) => write!(f, "{error}"),
-            FailureKind::Protocol(error) => write!(f, "{error}"),
-            FailureKind::Internal(error) => f.write_str(&with_causes(&**error)),
-        }
-    }
-}
-
-#[derive(Debug)]
-pub(crate) enum FailureKind {
-    Tool(String),
-    /// The person declined or cancelled: a decision, and no fault.
-    Unanswered(FlowError),
-    Protocol(ProtocolError),
-    Internal(Box<dyn Error + Send + Sync>),
-}
-
-impl Failure {
-    /// A mistake of the handler's author, who reads about it in the log.
-    pub(crate) fn misuse(text: impl Into<String>) -> Self {
-        Self(FailureKind::Internal(text.into().into()))
-    }
-
-    /// The client sent more than a state can carry: this is the answer with which it became too much.
-    pub(crate) fn too_much(key: &str, limit: usize) -> Self {
-        let message = format!(
-            "`inputResponses`: the answer to `{key}` is too much: what a call goes on with may take {limit} bytes in all"
-        );
-        let mut error = ErrorObject::new(ErrorCode::INVALID_PARAMS, message);
-        error.data = Some(serde_json::json!({ "key": key }).into());
-        ProtocolError::from(error).into()
-    }
-
-    /// As the entry of a step. A protocol error is for the caller of the tool, not of the step: it counts as internal.
-    pub(crate) fn into_step_error(self) -> StepError {
-        match self.0 {
-            FailureKind::Tool(message) => StepError { message, visibility: Visibility::Tool },
-            FailureKind::Unanswered(error) => StepError { message: error.to_string(), visibility: Visibility::Tool },
-            FailureKind::Protocol(error) => StepError { message: error.to_string(), visibility: Visibility::Internal },
-            FailureKind::Internal(error) => match into_words(error) {
-                Ok(message) => StepError { message, visibility: Visibility::Internal },
-                // The step panicked, and nothing is left to be dropped on the way.
-                Err(Panicked(text)) => std::panic::resume_unwind(Box::new(text)),
-            },
-        }
-    }
-}
-
-impl<E: Into<Box<dyn Error + Send + Sync>> + 'static> From<E> for Failure {
-    fn from(error: E) -> Self {
-        let mut error = Some(error);
-        // anyhow hides the type of what it wraps from `dyn Error`, so it is asked itself.
-        let as_any: &mut dyn Any = &mut error;
-        if let Some(wrapped) = as_any.downcast_mut::<Option<anyhow::Error>>().and_then(Option::take) {
-            // A context may say for whom it is; only anyhow itself finds those.
-            let context = wrapped.downcast_ref().map(|ToolError(text)| FailureKind::Tool(text.clone()));
-            let context = context.or_else(|| wrapped.downcast_ref().cloned().map(FailureKind::Protocol));
-            let known = context.or_else(|| wrapped.chain().find_map(known_visibility));
-            return Self(known.unwrap_or_else(|| FailureKind::Internal(wrapped.into())));
-        }
-        let error: Box<dyn Error + Send + Sync> = error.expect("only anyhow's is taken out").into();
-        Self(visibility_of(&*error).unwrap_or(FailureKind::Internal(error)))
-    }
-}
-
-/// The first error among the causes that says for whom it is.
-fn visibility_of(error: &(dyn Error + 'static)) -> Option<FailureKind> {
-    std::iter::successors(Some(error), |error| (*error).source()).find_map(known_visibility)
-}
-
-fn known_visibility(error: &(dyn Error + 'static)) -> Option<FailureKind> {
-    if let Some(ToolError(text)) = error.downcast_ref() {
-        return Some(FailureKind::Tool(text.clone()));
-    }
-    if let Some(error) = error.downcast_ref::<ProtocolError>() {
-        return Some(FailureKind::Protocol(error.clone()));
-    }
-    match error.downcast_ref::<FlowError>()? {
-        FlowError::Step(StepError { message, visibility: Visibility::Internal }) => {
-            Some(FailureKind::Internal(message.clone().into()))
-        }
-        refusal @ (FlowError::Declined { .. } | FlowError::Cancelled { .. }) => {
-            Some(FailureKind::Unanswered(refusal.clone()))
-        }
-        other => Some(FailureKind::Tool(other.to_string())),
-    }
-}
-
-/// An error of a handler's in words, with its causes, once it is gone: both are code of others, and either may panic. Each
-/// is contained apart, since a panic in a drop that another panic caused ends the process.
-pub(crate) fn into_words(error: Box<dyn Error + Send + Sync>) -> Result<String, Panicked> {
-    let text = contain(|| with_causes(&*error));
-    let dropped = contain(|| drop(error));
-    text.and_then(|text| dropped.map(|()| text))
-}
-
-pub(crate) fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
+/// A mistake of the handler's author, who reads about it in the log.
+pub(crate) fn misuse(text: impl Into<String>) -> Failure {
+    text.into().into()
 }

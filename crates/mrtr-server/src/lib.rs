@@ -2,7 +2,6 @@
 //!
 #![doc = include_str!("../README.md")]
 
-mod engine;
 mod error;
 pub mod extend;
 pub mod flow;
@@ -17,8 +16,8 @@ mod support;
 pub mod testing;
 pub mod transport;
 
-pub use error::{BuildError, Failure, FlowError, ProtocolError, StepError, TemplateError, ToolError};
-pub use flow::Flow;
+pub use error::{BuildError, TemplateError};
+pub use mrtr_flow::{Caller, Failure, Flow, FlowError, ProtocolError, StepError, ToolError};
 pub use mrtr_state::Sealer;
 pub use protocol::reply::Reply;
 pub use register::context::Context;
@@ -29,4 +28,3 @@ pub use register::settings::{Guard, StatePolicy, TaskPolicy};
 pub use register::tool::Tool;
 pub use server::{Builder, Server};
 pub use session::{Legacy, SessionLimits};
-pub use support::caller::Caller;

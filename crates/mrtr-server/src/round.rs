@@ -14,27 +14,30 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use mrtr_flow::for_server::{
+    LazyFlow, RoundJournal, UnsealedAnswers, echo, internal_error, resolve_manual_questions, too_much, with_causes,
+};
+use mrtr_flow::{
+    Caller, Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
+    RunReport, StopSignal, check_capabilities, run,
+};
 use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RequestState, Revision};
 use mrtr_state::single_use::StepRecord;
 use mrtr_state::{Binding, FlowProgress, Opened, Refusal, SealError, SealOptions, Sealer, Timestamp};
 use serde_json::value::RawValue;
 use tracing::{Instrument, Span, field, info_span};
 
-use crate::engine::context::RunContext;
-use crate::engine::journal::{Journal, Pending, StepEntry, UnsealedAnswers};
-use crate::engine::lazy_flow::LazyFlow;
-use crate::engine::shared::Shared;
-use crate::engine::{JournalSink, Outcome, Question, RunReport, StopSignal, gate};
-use crate::error::{Failure, FailureKind, ProtocolError, internal_error, invalid_params, with_causes};
-use crate::flow::run::run;
+use crate::error::invalid_params;
+use crate::error::misuse;
 use crate::register::context::Arrival;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::handler::Handler;
+use crate::register::output::Output;
 use crate::register::parts::{Identity, Parts};
 use crate::register::settings::{FlowSettings, StatePolicy, TaskPolicy};
-use crate::support::caller::Caller;
+use crate::register::shared::Shared;
+use crate::support::metrics;
 use crate::support::shed::LoadGuard;
-use crate::support::{echo, metrics};
 use request::Request;
 
 /// A request whose handler is a flow, taken apart.
@@ -140,7 +143,7 @@ impl<'a> Round<'a> {
         let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
         match concluded {
             RoundEnd::Result(result) => Ok(result),
-            RoundEnd::IntoTask(_) => self.failed::<R>(Failure::misuse("only a tool can become a task")),
+            RoundEnd::IntoTask(_) => self.failed::<R>(misuse("only a tool can become a task")),
         }
     }
 
@@ -160,7 +163,7 @@ impl<'a> Round<'a> {
             for StepRecord { name, outcome, .. } in &replayed {
                 match outcome {
                     Some(entry) => journal.replay(entry).map_err(|_| internal_error())?,
-                    None => drop(journal.put_step(name, &StepEntry::Started)),
+                    None => journal.put_step_started(name),
                 }
             }
             context.sink = Some(sink);
@@ -173,13 +176,14 @@ impl<'a> Round<'a> {
     #[expect(clippy::inline_always, reason = "what it makes is large: it is made where it is kept")]
     #[inline(always)]
     fn run_context(&self, lazy_flow: &LazyFlow, now: Timestamp) -> RunContext {
+        let environment = Arc::clone(&self.shared.environment);
         let capabilities = Arc::clone(&self.request.capabilities);
-        let mut context = RunContext::new(Arc::clone(self.shared), self.revision(), lazy_flow.clone(), capabilities);
+        let mut context = RunContext::new(environment, self.revision(), lazy_flow.clone(), capabilities);
         context.caller.clone_from(&self.request.context.caller);
-        context.notifier.clone_from(&self.request.notifier);
+        context.notifications.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
-        context.load = self.shared.load.measured(self.request.context.received.map(|Arrival(moment)| moment), now);
+        context.sheds = self.shared.sheds(self.request.context.received.map(|Arrival(moment)| moment), now);
         context
     }
 
@@ -221,7 +225,7 @@ impl<'a> Round<'a> {
     fn span(&self, lazy_flow: &LazyFlow) -> Span {
         let span = info_span!(
             "round",
-            flow = %lazy_flow.flow_progress(self.shared).flow(),
+            flow = %lazy_flow.flow_progress(&self.shared.environment).flow(),
             round = lazy_flow.round(),
             method = &*self.request.method,
             name = self.name,
@@ -286,7 +290,8 @@ impl<'a> Round<'a> {
         let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
         let (binding, lazy_flow, pending) = (&prepared.binding, &prepared.lazy_flow, &prepared.pending);
         drop(running);
-        let RunReport { outcome, journal, must_carry, seen, .. } = ran.resolve_manual_questions(&self.shared.inputs);
+        let RunReport { outcome, journal, must_carry, seen, .. } =
+            resolve_manual_questions(ran, &self.shared.environment, Output::into_manual);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
@@ -331,15 +336,12 @@ impl<'a> Round<'a> {
     ) -> Result<String, ErrorObject> {
         if !self.request.may_ask() {
             let (method, revision) = (&self.request.method, self.revision());
-            return self.failed::<R>(Failure::misuse(format!("{revision} lets nobody ask on `{method}`")));
+            return self.failed::<R>(misuse(format!("{revision} lets nobody ask on `{method}`")));
         }
         self.note("asked", field::debug(Keys(&questions)));
-        let gate = gate::check(
-            questions.iter().map(|question| &question.request),
-            &self.request.capabilities,
-            self.revision(),
-        );
-        gate.inspect_err(|_| self.concluded("missing_capability"))?;
+        let requests = questions.iter().map(|question| &question.request);
+        let gate = check_capabilities(requests, &self.request.capabilities, self.revision());
+        gate.inspect_err(|_| self.concluded("missing_capability")).map_err(ProtocolError::into_object)?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
         let state = match carries.then(|| self.seal(journal, &questions, binding, lazy_flow)).transpose() {
             Ok(state) => state,
@@ -355,7 +357,7 @@ impl<'a> Round<'a> {
                 self.concluded(outcome);
                 interim
             }
-            None => self.failed::<R>(Failure::misuse("a reply would neither ask nor carry anything")),
+            None => self.failed::<R>(misuse("a reply would neither ask nor carry anything")),
         }
     }
 
@@ -390,20 +392,20 @@ impl<'a> Round<'a> {
                 self.complete(ended.inspect_err(|_| self.concluded("too_long"))?, "too_long")
             }
             SealError::TooLong { .. } => {
-                let limit = self.shared.journal_limit();
+                let limit = self.shared.environment.limit();
                 if let Some(key) = journal.excess_beside_carried(limit.total()) {
-                    return self.failed::<R>(Failure::too_much(key, limit.usable()));
+                    return self.failed::<R>(too_much(key, limit.usable()));
                 }
                 let largest = journal.largest().unwrap_or_default();
-                self.failed::<R>(Failure::misuse(format!("{error}; {largest}")))
+                self.failed::<R>(misuse(format!("{error}; {largest}")))
             }
-            error => self.failed::<R>(Failure::misuse(with_causes(error))),
+            error => self.failed::<R>(misuse(with_causes(error))),
         }
     }
 
     /// By who is to read about it: the model of some failures, the caller of others, the operator of the rest.
-    fn failed<R: FlowOutput>(&self, Failure(kind): Failure) -> Result<String, ErrorObject> {
-        match kind {
+    fn failed<R: FlowOutput>(&self, failure: Failure) -> Result<String, ErrorObject> {
+        match failure.into_kind() {
             FailureKind::Tool(text) => {
                 let failed = R::failed(text).inspect_err(|_| self.concluded("failed"))?;
                 self.complete(failed, "failed")

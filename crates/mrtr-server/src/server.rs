@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use mrtr_flow::for_server::{ByName, Extensions, Inputs};
+use mrtr_flow::{Clock, DEFAULT_RUN_DEADLINE, Environment, SystemClock};
 use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaCheck};
 use mrtr_state::Sealer;
 use serde_json::Value;
 
-use crate::engine::context::DEFAULT_RUN_DEADLINE;
-use crate::engine::registered_inputs::Inputs;
-use crate::engine::shared::{Shared, States};
 use crate::error::BuildError;
 use crate::protocol::dispatch;
 use crate::protocol::offers::Offers;
@@ -25,11 +24,12 @@ use crate::register::parts::{Identity, Lists, Parts};
 use crate::register::prompt::Prompt;
 use crate::register::reservations;
 use crate::register::resource::{Resource, ResourceTemplate};
+use crate::register::shared::Shared;
 use crate::register::tool::Tool;
 use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
-use crate::support::by_name::ByName;
 use crate::support::changes::Changes;
-use crate::support::clock::{Clock, SystemClock};
+use crate::support::changes::ServerChanges;
+use crate::support::shed::Gauge;
 use crate::support::shed::Shedder;
 
 /// A server. Cheap to clone; clones are the same server.
@@ -72,7 +72,7 @@ impl Server {
             instructions: None,
             sealer: None,
             clock: Arc::new(SystemClock::default()),
-            states: States::default(),
+            states: Extensions::default(),
             inputs: Inputs::default(),
             shedder: None,
             run_deadline: DEFAULT_RUN_DEADLINE,
@@ -247,7 +247,7 @@ pub struct Builder {
     instructions: Option<String>,
     sealer: Option<Sealer>,
     clock: Arc<dyn Clock>,
-    states: States,
+    states: Extensions,
     inputs: Inputs,
     shedder: Option<Arc<dyn Shedder>>,
     run_deadline: Duration,
@@ -474,13 +474,21 @@ impl Builder {
                  take `explain_failures` out of the builder before others call this server"
             );
         }
+        let (changes, mut states) = (Changes::new(), self.states);
+        states.insert(ServerChanges(changes.clone()));
+        let environment = Environment::sealed_by(sealer.clone()).clock(Arc::clone(&self.clock));
+        let environment = environment.with(states, self.inputs).run_deadline(self.run_deadline);
         let shared = Shared {
-            states: self.states,
+            sealer,
+            clock: self.clock,
+            environment: Arc::new(environment),
+            load: Gauge::default(),
+            detached: Gauge::default(),
             shedder: self.shedder,
-            inputs: self.inputs,
-            deadline: self.run_deadline,
+            changes,
             explains_failures: self.explains_failures,
-            ..Shared::new(sealer, self.clock)
+            #[cfg(feature = "testing")]
+            causes: crate::support::causes::Causes::default(),
         };
         let parts = Parts {
             reservations: reservations::thread(&shared.clock),

@@ -31,6 +31,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use mrtr_flow::Caller;
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
 use mrtr_schema::meta::{ProgressToken, RequestMeta};
 use mrtr_schema::subscriptions::SubscriptionFilter;
@@ -45,7 +46,6 @@ pub use listening::Listening;
 use crate::protocol::reply::Reply;
 use crate::register::context::Context;
 use crate::server::Server;
-use crate::support::caller::Caller;
 
 /// A client in memory.
 ///

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mrtr_schema::meta::ProgressToken;
 use mrtr_server::extend::{Journal, StopSignal, ToolCall};
 use tokio::time::Instant;
 use tracing::Instrument;
@@ -116,11 +115,8 @@ async fn run_acquired(
     let lasts = inner.options.run_deadline;
     let limit = inner.options.journal_limit;
     let running = call.run(journal, |context| {
-        context.as_task(limit).deadline(lasts).stop(signal.clone()).sink(Arc::clone(&sink) as _).notifications(
-            Arc::new(progress.clone()),
-            Some(ProgressToken(0.into())),
-            None,
-        )
+        let context = context.as_task(limit).deadline(lasts).stop(signal.clone());
+        context.sink(Arc::clone(&sink) as _).notifications(Arc::new(progress.clone()))
     });
     let ran = tokio::select! {
         ran = running => Some(ran),

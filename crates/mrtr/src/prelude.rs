@@ -20,6 +20,8 @@ pub use serde_json::{Value, json};
 #[cfg(all(feature = "http", feature = "client"))]
 pub use crate::HttpTransport;
 pub use crate::data;
+#[cfg(feature = "server")]
+pub use crate::server::flow::FlowChanges;
 #[cfg(feature = "client")]
 pub use crate::{CallError, CallErrorKind, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest};
 #[cfg(all(feature = "http", feature = "server"))]

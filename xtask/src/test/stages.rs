@@ -97,7 +97,7 @@ fn portable_cipher() -> Result<Outcome> {
     passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
 }
 
-const FEATURES: [&[&str]; 24] = [
+const FEATURES: [&[&str]; 25] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
@@ -107,6 +107,7 @@ const FEATURES: [&[&str]; 24] = [
     &["mrtr-state", "--features", "ring"],
     &["mrtr-state", "--features", "single-use"],
     &["mrtr-state", "--features", "sqlite"],
+    &["mrtr-flow"],
     &["mrtr-server"],
     &["mrtr-tasks"],
     &["mrtr-tasks", "--features", "sqlite"],

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use mrtr_flow::for_server::echo;
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::meta::{ProgressToken, RequestMeta};
 use mrtr_schema::{
@@ -18,7 +19,6 @@ use crate::error::invalid_params;
 use crate::register::context::{Context, HeaderClaim, Headers};
 use crate::register::parts::Parts;
 use crate::round::request::{OwnedRequest, Request};
-use crate::support::echo;
 use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
@@ -58,12 +58,12 @@ impl OwnedAdmitted {
     /// Has the client hear what it asked to hear.
     pub(super) fn notify(&mut self, sender: mpsc::Sender<String>, revision: Revision) {
         let (progress, log) = (self.client.progress.take(), self.client.log);
-        self.request.notifier = Some(Notifier { progress, log, to: Receiver::Stream(sender), revision });
+        self.request.notifier = Some(Arc::new(Notifier { progress, log, to: Receiver::Stream(sender), revision }));
     }
 
     /// Has the client hear what it asked to hear, by a notifier for its token.
     pub(crate) fn hear(&mut self, notifier: impl FnOnce(Option<ProgressToken>) -> Notifier) {
-        self.request.notifier = Some(notifier(self.client.progress.take()));
+        self.request.notifier = Some(Arc::new(notifier(self.client.progress.take())));
     }
 
     pub(crate) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {

@@ -1,5 +1,6 @@
 //! What a server has: its lists, page by page, and what it says of itself.
 
+use mrtr_flow::ProtocolError;
 use mrtr_schema::capabilities::{ListChangedCapability, ResourcesCapability};
 use mrtr_schema::discovery::{DiscoverResult, InitializeParams, InitializeResult};
 use mrtr_schema::prompts::ListPromptsResult;
@@ -8,7 +9,7 @@ use mrtr_schema::result::AnyResult;
 use mrtr_schema::tools::ListToolsResult;
 use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities};
 
-use crate::error::{ProtocolError, invalid_params};
+use crate::error::invalid_params;
 use crate::register::parts::Parts;
 use crate::register::tool::PreparedTool;
 use crate::round::request::Request;

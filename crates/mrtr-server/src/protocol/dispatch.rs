@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use mrtr_flow::ProtocolError;
+use mrtr_flow::for_server::{Contained, internal_error};
 use mrtr_schema::{ErrorObject, RequestId};
 use tokio::sync::mpsc;
 
@@ -13,8 +15,6 @@ use super::reply::{Reply, ReplyStream};
 use super::route::Route;
 use super::versionless::Versionless;
 use super::{catalog, extension, subscription};
-use crate::engine::Contained;
-use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::{contained, panicked_in};
 use crate::register::context::Context;
 use crate::register::middleware::{Middleware, RequestInfo};

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use mrtr_flow::ProtocolError;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::reply::{Reply, ReplyStream};
-use crate::error::{ProtocolError, internal_error};
 use crate::register::contained::{ContainedStream, contained};
 use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
 use crate::register::parts::Parts;

@@ -5,6 +5,8 @@ use std::fmt;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
+use mrtr_flow::ProtocolError;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::jsonrpc::Notification;
 use mrtr_schema::meta::NotificationMeta;
 use mrtr_schema::methods::{
@@ -23,7 +25,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::uris::Uris;
-use crate::error::{ProtocolError, internal_error, invalid_params};
+use crate::error::invalid_params;
 use crate::protocol::reply::{Reply, ReplyStream};
 use crate::register::contained::ContainedStream;
 use crate::register::notices::ExtensionNotice;

@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mrtr_flow::{Failure, Flow};
 use mrtr_schema::completion::{CompleteParams, CompleteResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Failure;
-use crate::flow::Flow;
 use crate::register::handler::{Handler, IntoHandler};
 
 /// An argument that is being typed.

@@ -5,13 +5,10 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::stream::BoxStream;
+use mrtr_flow::for_server::{Contained, Panicked, contain, echo, internal_error};
 use mrtr_schema::ErrorObject;
 
-use crate::engine::{Contained, Panicked};
-use crate::error::internal_error;
 use crate::support::cooperative::poll_cooperatively;
-use crate::support::echo;
-use crate::support::panics::contain;
 
 /// Runs code that was added to the server. If it panics, the caller gets an internal error, and the log the rest. It
 /// stands in a box, so that nothing large is moved.

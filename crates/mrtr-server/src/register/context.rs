@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use mrtr_flow::Caller;
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::Timestamp;
 
 use crate::register::live::{KnownClient, LiveClient};
-use crate::support::caller::Caller;
 use crate::support::fair::CallerKey;
 use crate::support::permit::{Held, Permit};
 

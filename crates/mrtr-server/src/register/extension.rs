@@ -4,24 +4,22 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use mrtr_flow::for_server::{LazyFlow, RoundJournal, internal_error, resolve_manual_questions};
+use mrtr_flow::{Caller, Failure, FailureKind, Journal, ProtocolError, RunContext, RunReport};
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParams, Revision, ServerCapabilities};
 use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
-use crate::engine::RunReport;
-use crate::engine::context::RunContext;
-use crate::engine::journal::Journal;
-use crate::engine::lazy_flow::LazyFlow;
-use crate::engine::shared::Shared;
-use crate::error::{Failure, FailureKind, ProtocolError, internal_error};
+use crate::error::misuse;
 use crate::register::extension_reply::ExtensionReply;
 use crate::register::flow_output::{FlowOutput, internal_failure};
 use crate::register::notices::ExtensionNotices;
+use crate::register::output::Output;
 use crate::register::parts::Parts;
 use crate::register::settings::TaskPolicy;
+use crate::register::shared::Shared;
 use crate::register::tool::PreparedTool;
-use crate::support::caller::Caller;
 use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.
@@ -241,14 +239,14 @@ impl<'a> OfferedCall<'a> {
     pub fn to_call(&self) -> ToolCall {
         let mut journal = self.journal.clone();
         // As much of what came before it was asked for as a state would carry.
-        journal.carry_unsealed(self.parts.shared.journal_limit().total() / 2, |_| false);
+        journal.carry_unsealed(self.parts.shared.environment.limit().total() / 2, |_| false);
         ToolCall {
             host: Host::of(self.parts),
             tool: self.tool().to_owned(),
             arguments: self.arguments.clone(),
             task: self.task.and_then(|task| Json::from_raw(task).ok()),
             journal,
-            flow_progress: self.flow.flow_progress(&self.parts.shared),
+            flow_progress: self.flow.flow_progress(&self.parts.shared.environment),
             revision: self.revision,
             capabilities: self.capabilities.clone(),
             caller: self.caller.cloned(),
@@ -309,20 +307,22 @@ impl ToolCall {
         adjust: impl FnOnce(RunContext) -> RunContext,
     ) -> Result<RunReport<CallToolResult>, Failure> {
         let server = self.host.server()?;
-        let tool = server.tools.get(&self.tool).ok_or_else(|| Failure::misuse("the tool is gone"))?;
-        let (flow, capabilities) = (self.flow_progress.into(), Arc::new(self.capabilities.clone()));
-        let mut context = RunContext::new(Arc::clone(&server.shared), self.revision, flow, capabilities);
+        let tool = server.tools.get(&self.tool).ok_or_else(|| misuse("the tool is gone"))?;
+        let environment = Arc::clone(&server.shared.environment);
+        let capabilities = Arc::new(self.capabilities.clone());
+        let mut context = RunContext::new(environment, self.revision, self.flow_progress, capabilities);
         context.caller = self.caller.clone();
         context.strict = tool.settings.strict;
         let mut context = adjust(context);
         // What the author says of one tool counts more than what is said of all.
         context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
-        Ok(tool.run(&self.arguments, journal, context).await.resolve_manual_questions(&server.shared.inputs))
+        let ran = tool.run(&self.arguments, journal, context).await;
+        Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))
     }
 
     /// What the caller gets of a failure: a result for the model, or an error. The rest goes to the log.
-    pub fn failed(&self, Failure(kind): Failure) -> Result<CallToolResult, ProtocolError> {
-        let failed = match kind {
+    pub fn failed(&self, failure: Failure) -> Result<CallToolResult, ProtocolError> {
+        let failed = match failure.into_kind() {
             FailureKind::Tool(text) => CallToolResult::failed(text),
             FailureKind::Unanswered(error) => CallToolResult::unanswered(&error),
             FailureKind::Protocol(error) => return Err(error),
@@ -381,7 +381,7 @@ impl Host {
     }
 
     fn server(&self) -> Result<Arc<Parts>, Failure> {
-        self.0.upgrade().ok_or_else(|| Failure::misuse("the server is gone"))
+        self.0.upgrade().ok_or_else(|| misuse("the server is gone"))
     }
 
     /// The tools that the server has, while there is a server, and whether their calls run as tasks.

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use futures_util::stream::BoxStream;
+use mrtr_flow::ProtocolError;
 use mrtr_schema::Json;
 
 use super::notices::ExtensionNotice;
-use crate::error::ProtocolError;
 
 /// What an extension answers one of its own methods with: a result, or a stream that ends with one.
 ///

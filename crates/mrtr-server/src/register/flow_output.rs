@@ -2,6 +2,8 @@
 
 use std::error::Error;
 
+use mrtr_flow::for_server::{Panicked, echo, internal_error, into_words};
+use mrtr_flow::{FlowError, ProtocolError};
 use mrtr_schema::completion::CompleteResult;
 use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::prompts::GetPromptResult;
@@ -9,10 +11,7 @@ use mrtr_schema::resources::ReadResourceResult;
 use mrtr_schema::{CallToolResult, ContentBlock, ErrorCode, ErrorObject, Wire};
 use serde_json::json;
 
-use crate::engine::shared::Shared;
-use crate::error::{FlowError, ProtocolError, internal_error, into_words};
-use crate::support::echo;
-use crate::support::panics::Panicked;
+use crate::register::shared::Shared;
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///

@@ -9,12 +9,11 @@ use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use mrtr_flow::{Failure, Flow};
 use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, JsonObject, ReadError};
 use serde_json::value::RawValue;
 
-use crate::error::Failure;
-use crate::flow::Flow;
 use crate::register::flow_output::FlowOutput;
 use crate::register::output::{IntoOutput, Output};
 
@@ -203,6 +202,6 @@ impl<R: FlowOutput> Handler<R> {
 fn unfit<R: FlowOutput>(reason: &str) -> Result<Output<R>, Failure> {
     match R::invalid_arguments(reason) {
         Ok(result) => Ok(Output::Complete(result)),
-        Err(error) => Err(crate::error::ProtocolError::from(error).into()),
+        Err(error) => Err(mrtr_flow::ProtocolError::from(error).into()),
     }
 }

@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::{Failure, Journal, Question, StopSignal};
 use mrtr_schema::ClientCapabilities;
-
-use crate::engine::journal::Journal;
-use crate::engine::{Question, StopSignal};
-use crate::error::Failure;
 
 /// What is known of a client that does not say it in each request.
 #[derive(Debug, Clone, Default)]

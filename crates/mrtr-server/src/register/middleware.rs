@@ -3,10 +3,8 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use mrtr_flow::{Caller, ProtocolError};
 use mrtr_schema::{ErrorObject, Revision};
-
-use crate::error::ProtocolError;
-use crate::support::caller::Caller;
 
 /// Something that goes around every request: it may refuse it before it runs, and hears how it ended.
 ///

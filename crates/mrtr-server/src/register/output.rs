@@ -2,6 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use mrtr_flow::Failure;
+use mrtr_flow::for_server::Manual;
 use mrtr_schema::completion::{CompleteResult, Completion, CompletionValues};
 use mrtr_schema::content::{
     AudioContent, BlobResourceContents, EmbeddedResource, ImageContent, ResourceContents, ResourceLink, Role,
@@ -13,8 +15,6 @@ use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, ContentBlock, InputRequest, InputRequests, Json, JsonObject, ReadError};
 use schemars::JsonSchema;
 use serde::Serialize;
-
-use crate::error::Failure;
 
 /// What a handler may return, where the call ends in `R`.
 ///
@@ -69,6 +69,16 @@ pub enum Output<R = CallToolResult> {
     Complete(R),
     /// A question by hand.
     InputRequired(InputRequired),
+}
+
+impl<R> Output<R> {
+    /// As the engine takes it.
+    pub(crate) fn into_manual(self) -> Manual<R> {
+        match self {
+            Self::Complete(result) => Manual::Complete(result),
+            Self::InputRequired(InputRequired { requests, state }) => Manual::InputRequired(requests, state),
+        }
+    }
 }
 
 impl<R> IntoOutput<R> for Output<R> {

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
+use mrtr_flow::for_server::ByName;
 use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::{CachingHints, Implementation};
 
@@ -12,8 +13,7 @@ use super::prompt::PreparedPrompt;
 use super::reservations::Held;
 use super::resource::{PreparedResource, PreparedTemplate};
 use super::tool::PreparedTool;
-use crate::engine::shared::Shared;
-use crate::support::by_name::ByName;
+use crate::register::shared::Shared;
 use crate::support::lease_thread::LeaseThread;
 
 /// What a server was built of. It does not change while the server lives.

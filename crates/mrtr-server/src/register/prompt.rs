@@ -3,13 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use mrtr_flow::{Failure, Flow};
 use mrtr_schema::prompts::GetPromptResult;
 use mrtr_schema::{Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use super::text_members::TextMembers;
-use crate::error::{BuildError, Failure};
-use crate::flow::Flow;
+use crate::error::BuildError;
 use crate::register::completion::{Completer, Completers, Completing};
 use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::settings::{FlowSettings, StatePolicy};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_state::single_use::{LeaseKeeper, Reservation, SingleUse, SingleUseError};
 
-use crate::support::clock::Clock;
 use crate::support::lease_thread::{LeaseThread, Renewal};
 
 /// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
@@ -56,7 +56,7 @@ fn renewal(renewed: &Result<(), SingleUseError>) -> Renewal {
         Ok(()) => Renewal::Renewed,
         Err(SingleUseError::Lost) => Renewal::Lost,
         Err(error) => {
-            let error = crate::error::with_causes(error);
+            let error = mrtr_flow::for_server::with_causes(error);
             tracing::error!(error, "a reservation could not be renewed; it lapses unless the next renewal succeeds");
             Renewal::Failed
         }

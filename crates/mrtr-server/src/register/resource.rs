@@ -5,13 +5,13 @@ mod template;
 use std::fmt;
 use std::time::Duration;
 
+use mrtr_flow::{Failure, Flow};
 use mrtr_schema::content::{Annotations, ResourceContents};
 use mrtr_schema::resources::ReadResourceResult;
 use mrtr_schema::{CachingHints, Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
-use crate::error::{BuildError, Failure};
-use crate::flow::Flow;
+use crate::error::BuildError;
 use crate::register::completion::{Completer, Completers, Completing};
 use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::settings::{FlowSettings, StatePolicy};

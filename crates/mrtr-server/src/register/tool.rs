@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
+use mrtr_flow::{Journal, RunContext, RunReport, run};
 use mrtr_schema::tools::{InputSchema, ToolAnnotations};
 use mrtr_schema::{CallToolResult, ErrorObject, Icon, Json, JsonObject};
 use mrtr_state::Lifetimes;
@@ -15,11 +16,7 @@ use arguments::ArgumentCheck;
 use mirrored::Mirrored;
 
 use super::settings::{FlowSettings, Guard, StatePolicy, TaskPolicy};
-use crate::engine::RunReport;
-use crate::engine::context::RunContext;
-use crate::engine::journal::Journal;
 use crate::error::BuildError;
-use crate::flow::run::run;
 use crate::register::context::HeaderClaim;
 use crate::register::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::register::output::Output;

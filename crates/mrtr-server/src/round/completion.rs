@@ -1,11 +1,13 @@
 //! `completion/complete`: a round of a completer.
 
+use mrtr_flow::ProtocolError;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::completion::{CompleteParams, CompleteResult, Completion, CompletionReference, CompletionValues};
 use mrtr_schema::{ErrorObject, Json};
 
 use super::Round;
 use super::request::Request;
-use crate::error::{ProtocolError, internal_error, invalid_params};
+use crate::error::invalid_params;
 use crate::register::completion::{Completer, Completers, Completing};
 use crate::register::parts::Parts;
 use crate::register::settings::FlowSettings;

@@ -1,15 +1,14 @@
 //! A call whose client waits: its handler runs again and again over a journal that stays here, until it is done.
 
+use mrtr_flow::for_server::{JournalLimit, Runner, internal_error, resolve_manual_questions};
+use mrtr_flow::{Failure, Outcome, ProtocolError, Question, RunReport, ToolError, check_capabilities, run};
 use mrtr_schema::{ErrorCode, ErrorObject, Json};
 
 use super::{Prepared, Round, RoundEnd};
-use crate::engine::context::{JournalLimit, Runner};
-use crate::engine::{Outcome, Question, RunReport, gate};
-use crate::error::{Failure, ToolError, internal_error};
-use crate::flow::run::run;
 use crate::register::flow_output::FlowOutput;
 use crate::register::handler::{Handler, RunningHandler};
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::register::output::Output;
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 
@@ -44,7 +43,7 @@ impl Round<'_> {
             let ran = Box::pin(run(started, journal, context)).await;
             drop(running);
             let RunReport { outcome, journal: left, look_again, .. } =
-                ran.resolve_manual_questions(&self.shared.inputs);
+                resolve_manual_questions(ran, &self.shared.environment, Output::into_manual);
             journal = left;
             let ended = live.run_ended(&journal).await;
             let waited = match outcome {
@@ -90,7 +89,7 @@ impl Round<'_> {
             return Err(ErrorObject::new(ErrorCode::INTERNAL_ERROR, format!("Nothing can be asked on `{method}`")));
         }
         let requests = || questions.iter().map(|question| &question.request);
-        gate::check(requests(), &self.request.capabilities, revision)?;
+        check_capabilities(requests(), &self.request.capabilities, revision).map_err(ProtocolError::into_object)?;
         let unsayable = requests().find_map(|request| request.check_in(revision).err());
         match unsayable {
             Some(reason) => Err(ErrorObject::new(ErrorCode::INVALID_PARAMS, format!("This cannot be asked: {reason}"))),

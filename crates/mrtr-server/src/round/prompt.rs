@@ -1,14 +1,15 @@
 //! `prompts/get`: a round of a prompt's handler.
 
 use indexmap::IndexMap;
+use mrtr_flow::ProtocolError;
+use mrtr_flow::for_server::echo;
 use mrtr_schema::prompts::GetPromptResult;
 use mrtr_schema::{ErrorObject, RawMembers};
 
 use super::Round;
 use super::request::Request;
-use crate::error::{ProtocolError, invalid_params};
+use crate::error::invalid_params;
 use crate::register::parts::Parts;
-use crate::support::echo;
 
 pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;

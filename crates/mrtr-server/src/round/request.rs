@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
+use mrtr_flow::NotificationSink;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError};
 use serde_json::value::RawValue;
 
-use crate::error::{internal_error, invalid_params};
+use crate::error::invalid_params;
 use crate::register::context::Context;
 use crate::register::extension::ExtensionRequest;
-use crate::support::notify::Notifier;
 
 /// A request that was admitted: its parameters are still raw.
 pub(crate) struct Request<'a> {
@@ -25,7 +26,7 @@ pub(crate) struct Request<'a> {
     pub(crate) context: &'a Context<'a>,
     /// What the client declared.
     pub(crate) capabilities: Arc<ClientCapabilities>,
-    pub(crate) notifier: Option<Notifier>,
+    pub(crate) notifier: Option<Arc<dyn NotificationSink>>,
 }
 
 impl<'a> Request<'a> {
@@ -110,7 +111,7 @@ pub(crate) struct OwnedRequest {
     name: Option<Box<str>>,
     params: OwnedParams<Bytes>,
     capabilities: Arc<ClientCapabilities>,
-    pub(crate) notifier: Option<Notifier>,
+    pub(crate) notifier: Option<Arc<dyn NotificationSink>>,
 }
 
 impl OwnedRequest {

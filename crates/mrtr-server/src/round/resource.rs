@@ -1,5 +1,6 @@
 //! `resources/read`: a round of the handler that a URI leads to.
 
+use mrtr_flow::for_server::echo;
 use mrtr_schema::error_object::ResourceNotFoundData;
 use mrtr_schema::{ErrorCode, ErrorObject, Feature, JsonObject, Revision};
 
@@ -7,7 +8,6 @@ use super::Round;
 use super::request::Request;
 use crate::register::parts::Parts;
 use crate::register::resource::{PreparedResource, Reader};
-use crate::support::echo;
 
 pub(crate) async fn read(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let uri = request.required_name()?;

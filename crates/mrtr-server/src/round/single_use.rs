@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use mrtr_flow::for_server::internal_error;
+use mrtr_flow::{Clock, Entries, EntryKind, JournalSink, ProtocolError, SinkError, StopReason, StopSignal};
 use mrtr_schema::{ErrorObject, RawMembers};
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
 use mrtr_state::{AnswersDigest, Refusal, TokenUse};
@@ -11,14 +13,11 @@ use mrtr_state::{AnswersDigest, Refusal, TokenUse};
 use super::request::{OwnedRequest, Request};
 use super::tool::ToolRound;
 use super::{Opening, ReservationContext};
-use crate::engine::journal::{Entries, EntryKind};
-use crate::engine::{JournalSink, SinkError, StopReason, StopSignal};
-use crate::error::{ProtocolError, internal_error, invalid_params};
+use crate::error::invalid_params;
 use crate::register::context::Context;
 use crate::register::parts::Parts;
 use crate::register::reservations::{Held, LEASE};
 use crate::register::settings::Guard;
-use crate::support::clock::Clock;
 use crate::support::lease_thread::{HeldLease, LeaseThread};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
@@ -164,11 +163,11 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
             ProtocolError::new(mrtr_schema::ErrorCode::INTERNAL_ERROR, message).into_object()
         }
         SingleUseError::Busy(_) => {
-            tracing::warn!(error = crate::error::with_causes(error), "a request was turned away");
+            tracing::warn!(error = mrtr_flow::for_server::with_causes(error), "a request was turned away");
             ProtocolError::busy().into_object()
         }
         error => {
-            tracing::error!(error = crate::error::with_causes(error), "the store for single use failed");
+            tracing::error!(error = mrtr_flow::for_server::with_causes(error), "the store for single use failed");
             internal_error()
         }
     }
@@ -203,7 +202,7 @@ impl ToolRound<'_> {
             let mut round = std::pin::pin!(self.run(opening, Some(watch)));
             let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone, lease));
             // The run has a deadline of its own; this one is for what is around it, such as extensions.
-            let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.deadline);
+            let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.environment.usual_deadline());
             let mut limit = clock.sleep(deadline.saturating_add(LEASE));
             loop {
                 tokio::select! {
@@ -251,7 +250,7 @@ async fn renew(
                 return std::future::pending().await;
             }
             Err(error) => {
-                let error = crate::error::with_causes(&error);
+                let error = mrtr_flow::for_server::with_causes(&error);
                 tracing::error!(
                     error,
                     "a reservation could not be renewed; it lapses unless the next renewal succeeds"
@@ -318,9 +317,9 @@ mod tests {
     use mrtr_state::{Binding, Sealer, Timestamp};
 
     use super::*;
-    use crate::engine::journal::Journal;
     use crate::support::lease_thread::Renewal;
     use crate::testing::FixedClock;
+    use mrtr_flow::Journal;
 
     /// A reservation that no store knows: a renewal finds it lost.
     fn unknown_reservation(now: Timestamp) -> Reservation {

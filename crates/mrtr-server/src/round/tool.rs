@@ -2,21 +2,21 @@
 
 use std::sync::Arc;
 
+use mrtr_flow::for_server::{LazyFlow, echo};
+use mrtr_flow::{Journal, ProtocolError};
 use mrtr_schema::{CallToolResult, ErrorObject, Json, JsonObject};
 use tracing::Instrument;
 
 use super::request::Request;
 use super::{Opening, ReservationContext, Round, RoundEnd, single_use};
-use crate::engine::journal::Journal;
-use crate::engine::lazy_flow::LazyFlow;
-use crate::error::{Failure, ProtocolError, invalid_params};
+use crate::error::invalid_params;
+use crate::error::misuse;
 use crate::register::contained::contained;
 use crate::register::extension::OfferedCall;
 use crate::register::flow_output::FlowOutput;
 use crate::register::parts::Parts;
 use crate::register::settings::TaskPolicy;
 use crate::register::tool::PreparedTool;
-use crate::support::echo;
 
 pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;
@@ -131,9 +131,7 @@ impl<'a> ToolRound<'a> {
                 return self.parts.identity.adopt(&taken, round.revision());
             }
         }
-        round.failed::<CallToolResult>(Failure::misuse(
-            "the handler wants to become a task, and nothing here runs tasks",
-        ))
+        round.failed::<CallToolResult>(misuse("the handler wants to become a task, and nothing here runs tasks"))
     }
 
     fn offered<'c>(&'c self, journal: &'c Journal, flow: &'c LazyFlow) -> OfferedCall<'c> {

@@ -1,8 +1,9 @@
 //! What a flow that is not the same in every run leaves behind: answers without a question, and questions that went.
 
+use mrtr_flow::for_server::SeenQuestions;
+use mrtr_flow::{Outcome, Pending};
+
 use super::Answers;
-use crate::engine::journal::Pending;
-use crate::engine::{Outcome, SeenQuestions};
 
 /// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
 /// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.

@@ -69,7 +69,7 @@ impl Identity {
         if !revision.has(Feature::ServerInfoInResults) {
             return Ok(written.to_owned());
         }
-        let unreadable = |_| crate::error::internal_error();
+        let unreadable = |_| mrtr_flow::for_server::internal_error();
         let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
             serde_json::from_str(written).map_err(unreadable)?;
         let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
@@ -89,7 +89,7 @@ fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObjec
         Ok(()) => Ok(String::from_utf8(text).expect("JSON is text")),
         Err(error) => {
             tracing::error!(%error, "a result cannot be written in this revision");
-            Err(crate::error::internal_error())
+            Err(mrtr_flow::for_server::internal_error())
         }
     }
 }

@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::for_server::RoundJournal;
+use mrtr_flow::{Failure, Journal, Question, StopReason, StopSignal, ToolError};
 use mrtr_schema::{Backoff, InputRequest, RequestId};
 use mrtr_state::Timestamp;
 use tokio::sync::Notify;
@@ -14,13 +16,11 @@ use super::notices;
 use super::one::Session;
 use super::open_questions::{Answer, Delivered, Difference, OpenQuestions, Standing};
 use super::stream::CallStream;
-use crate::engine::journal::Journal;
-use crate::engine::{Question, StopReason, StopSignal};
-use crate::error::{Failure, ToolError};
+use crate::error::misuse;
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
 use crate::support::changes::Changes;
 use crate::support::fair::Full;
-use crate::support::notify::NotificationSink;
+use crate::support::notify::MessageSink;
 use crate::support::permit::Held;
 
 /// A call that is open.
@@ -124,7 +124,7 @@ impl Call {
         let id = self.session.question_id(&self.id);
         let text = request.to_request(id, self.session.revision).map_err(|error| {
             self.session.forget_question(id);
-            Failure::misuse(format!("the question `{key}` cannot be asked: {error}"))
+            misuse(format!("the question `{key}` cannot be asked: {error}"))
         })?;
         self.stream.ask(id, text).map_err(|_| {
             self.session.forget_question(id);
@@ -269,9 +269,7 @@ impl LiveClient for Call {
         }
         if first.is_zero() {
             if looks > MOST_YIELDS {
-                return Err(NotAnswered::Failed(Failure::misuse(
-                    "the handler gives way again and again, and asks nothing",
-                )));
+                return Err(NotAnswered::Failed(misuse("the handler gives way again and again, and asks nothing")));
             }
             tokio::task::yield_now().await;
             return self.stop.raised().map_or(Ok(()), |_| Err(NotAnswered::Stopped));
@@ -285,7 +283,7 @@ impl LiveClient for Call {
 }
 
 #[async_trait]
-impl NotificationSink for Call {
+impl MessageSink for Call {
     async fn notify(&self, message: String) {
         self.stream.notify(message).await;
     }

@@ -4,9 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use mrtr_flow::for_server::short_hex;
 use mrtr_state::Random;
-
-use crate::support::hex::short_hex;
 
 /// The id of a session: 128 random bits as text. It names the session and grants nothing: the session belongs to its
 /// principal.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use mrtr_flow::{Caller, Clock, StopReason};
 use mrtr_schema::{ClientCapabilities, LoggingLevel, RequestId, Revision};
 use mrtr_state::Timestamp;
 use tokio::sync::watch;
@@ -15,11 +16,8 @@ use super::limits::SessionLimits;
 use super::memory::{Memory, Share};
 use super::open_questions::Answer;
 use super::stream::CallStream;
-use crate::engine::StopReason;
 use crate::register::context::Context;
-use crate::support::caller::Caller;
 use crate::support::changes::Changes;
-use crate::support::clock::Clock;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
 

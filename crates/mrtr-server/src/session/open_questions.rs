@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use mrtr_flow::for_server::{RoundJournal, echo};
+use mrtr_flow::{Failure, FlowError, Journal, Question, ToolError, check_answer};
 use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
 use mrtr_schema::{HeapSize, InputRequest, JsonObject, Revision, Wire};
 use mrtr_state::Timestamp;
 use serde_json::value::RawValue;
 
-use crate::engine::Question;
-use crate::engine::answer::check_answer;
-use crate::engine::journal::Journal;
-use crate::error::{Failure, FlowError, ToolError};
-use crate::support::{echo, metrics};
+use crate::support::metrics;
 
 /// The questions of a call.
 #[derive(Debug, Default)]
@@ -232,7 +230,7 @@ impl OpenQuestions {
 
     /// The visits that the journal says are done, by the names under which the client knows them.
     pub(super) fn take_done(&mut self, journal: &Journal) -> Vec<String> {
-        let is_done = |visit: &Visit| journal.has_visited(&visit.key) || journal.decision(&visit.key).is_some();
+        let is_done = |visit: &Visit| journal.is_settled_elsewhere(&visit.key);
         let (done, left): (Vec<_>, Vec<_>) = std::mem::take(&mut self.visits).into_iter().partition(is_done);
         self.visits = left;
         done.into_iter().filter_map(|visit| visit.elicitation).collect()

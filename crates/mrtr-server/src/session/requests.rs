@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mrtr_flow::ProtocolError;
 use mrtr_schema::discovery::InitializeParams;
 use mrtr_schema::notifications::{CancelledParams, SetLevelParams};
 use mrtr_schema::resources::{SubscribeParams, UnsubscribeParams};
@@ -14,7 +15,7 @@ use super::one::{NotBegun, Session};
 use super::stateless::Stateless;
 use super::stream::SessionStream;
 use super::table::{Sessions, primed};
-use crate::error::{ProtocolError, invalid_params};
+use crate::error::invalid_params;
 use crate::protocol::admit::{Admitted, OwnedAdmitted};
 use crate::protocol::reply::Reply;
 use crate::protocol::{catalog, dispatch};

@@ -1,10 +1,8 @@
 //! A client of the legacy era that has no session: plain tools work, and nothing can be asked.
 
 use async_trait::async_trait;
+use mrtr_flow::{Journal, Question, StopSignal, ToolError};
 
-use crate::engine::journal::Journal;
-use crate::engine::{Question, StopSignal};
-use crate::error::ToolError;
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
 
 /// A client that cannot be asked.

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use mrtr_flow::Clock;
 use mrtr_schema::{ClientCapabilities, HeapSize, Revision};
 use mrtr_state::ProcessRandom;
 
@@ -15,7 +16,6 @@ use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
 use crate::register::context::{Context, HeaderClaim};
 use crate::register::parts::Parts;
-use crate::support::clock::Clock;
 use crate::support::fair::{Account, FairPool, Holding};
 
 /// The sessions of a server, for a transport that carries them.

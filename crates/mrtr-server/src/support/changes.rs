@@ -1,7 +1,8 @@
 //! What changed on the server, on its way to subscribers.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use mrtr_flow::Flow;
 use tokio::sync::{Notify, broadcast};
 
 /// Tells subscribers what changed. Clones tell the same ones.
@@ -78,3 +79,32 @@ impl Changes {
         self.sender.subscribe()
     }
 }
+
+/// Lets a handler tell the subscribers of its server what changed.
+///
+/// ```
+/// # use mrtr_server::{Failure, Flow};
+/// use mrtr_server::flow::FlowChanges;
+///
+/// async fn edit(flow: Flow) -> Result<String, Failure> {
+///     flow.step("write", async { Ok::<_, Failure>(()) }).await?;
+///     flow.changes().resource_updated("docs://guide");
+///     Ok("edited".into())
+/// }
+/// ```
+pub trait FlowChanges {
+    /// Tells subscribers what changed. A flow that no server runs has none.
+    fn changes(&self) -> &Changes;
+}
+
+impl FlowChanges for Flow {
+    fn changes(&self) -> &Changes {
+        self.extension().map_or(&*UNHEARD, |ServerChanges(changes)| changes)
+    }
+}
+
+/// The changes of the server that runs a flow, among the flow's extensions. A type of its own: an application may have
+/// put the changes of another server there.
+pub(crate) struct ServerChanges(pub(crate) Changes);
+
+static UNHEARD: LazyLock<Changes> = LazyLock::new(Changes::new);

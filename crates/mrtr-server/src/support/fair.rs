@@ -9,8 +9,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::caller::Caller;
-use super::hex::all_hex;
+use mrtr_flow::Caller;
+use mrtr_flow::for_server::all_hex;
 
 /// The part of a pool that is kept for callers below their share: one in this many.
 const RESERVED: usize = 4;

@@ -6,7 +6,7 @@
 //! | `mrtr_asks_total` | `kind` | questions sent |
 //! | `mrtr_answers_total` | | answers that entered a journal |
 //! | `mrtr_refusals_total` | `reason` | states refused |
-//! | `mrtr_sheds_total` | | flows put down at a yield point |
+//! | `mrtr_sheds_total` | | flows put down at a yield point, counted by mrtr-flow |
 //! | `mrtr_replays_total` | | replays that got the stored reply |
 //! | `mrtr_state_bytes` | | sizes of the states sent |
 
@@ -48,10 +48,6 @@ pub(crate) fn answered() {
 
 pub(crate) fn refused(reason: &'static str) {
     counter!("mrtr_refusals_total", "reason" => reason).increment(1);
-}
-
-pub(crate) fn shed() {
-    counter!("mrtr_sheds_total").increment(1);
 }
 
 pub(crate) fn replayed() {

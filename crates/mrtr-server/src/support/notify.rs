@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use mrtr_flow::{NotificationSink, Progress};
 use mrtr_schema::jsonrpc::Notification;
 use mrtr_schema::meta::ProgressToken;
-use mrtr_schema::methods::{LoggingMessage, NotificationMethod, Progress};
+use mrtr_schema::methods::{self, LoggingMessage, NotificationMethod};
 use mrtr_schema::notifications::{LoggingMessageParams, ProgressParams};
-use mrtr_schema::{Json, LoggingLevel, Number, Revision, Wire};
+use mrtr_schema::{Json, LoggingLevel, Revision, Wire};
 use tokio::sync::mpsc;
 
 /// Sends what the request asked to hear.
-#[derive(Clone)]
 pub(crate) struct Notifier {
     pub(crate) progress: Option<ProgressToken>,
     pub(crate) log: Option<LoggingLevel>,
@@ -20,30 +20,16 @@ pub(crate) struct Notifier {
 }
 
 /// Where notifications go.
-#[derive(Clone)]
 pub(crate) enum Receiver {
     /// Into the stream of the request.
     Stream(mpsc::Sender<String>),
-    /// Wherever the runner keeps them.
-    Sink(Arc<dyn NotificationSink>),
+    /// To what the session keeps of them.
+    Sink(Arc<dyn MessageSink>),
 }
 
-/// Takes the notifications of a run that has no connection, such as a task's.
-///
-/// ```
-/// use mrtr_server::extend::NotificationSink;
-///
-/// struct Printed;
-///
-/// #[async_trait::async_trait]
-/// impl NotificationSink for Printed {
-///     async fn notify(&self, message: String) {
-///         println!("{message}");
-///     }
-/// }
-/// ```
+/// Takes notifications as messages, where there is no stream of the request's own.
 #[async_trait]
-pub trait NotificationSink: Send + Sync + 'static {
+pub(crate) trait MessageSink: Send + Sync + 'static {
     /// Takes a notification, as a whole JSON-RPC message. The handler goes on when this has returned.
     async fn notify(&self, message: String);
 }
@@ -59,21 +45,24 @@ impl Receiver {
     }
 }
 
-impl Notifier {
-    pub(crate) async fn progress(&self, progress: Number, total: Option<Number>, message: Option<String>) {
+#[async_trait]
+impl NotificationSink for Notifier {
+    async fn progress(&self, progress: Progress) {
         let Some(token) = &self.progress else { return };
-        let mut params = ProgressParams::new(token.clone(), progress);
-        params.total = total;
-        params.message = message;
-        self.send(&Notification::<Progress>::new(params)).await;
+        let mut params = ProgressParams::new(token.clone(), progress.progress);
+        params.total = progress.total;
+        params.message = progress.message;
+        self.send(&Notification::<methods::Progress>::new(params)).await;
     }
 
-    pub(crate) async fn log(&self, level: LoggingLevel, data: Json) {
+    async fn log(&self, level: LoggingLevel, data: Json) {
         if self.log.is_some_and(|least| level >= least) {
             self.send(&Notification::<LoggingMessage>::new(LoggingMessageParams::new(level, data))).await;
         }
     }
+}
 
+impl Notifier {
     async fn send<N: NotificationMethod>(&self, notification: &Notification<N>) {
         match notification.to_json(self.revision) {
             Ok(text) => self.to.send(text).await,

@@ -84,9 +84,6 @@ impl Shedder for ShedAfterQueueing {
     }
 }
 
-/// How many times a flow is put down at most.
-pub(crate) const MOST_SHEDS: u32 = 3;
-
 /// Counts the rounds that run, and holds back those that begin while an extension wants none beside what it does.
 #[derive(Debug, Default)]
 pub(crate) struct Gauge {

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::Clock;
 use mrtr_state::Timestamp;
 use tokio::sync::watch;
-
-use crate::support::clock::Clock;
 
 /// A clock that stands still until it is moved. Clones are the same clock.
 ///

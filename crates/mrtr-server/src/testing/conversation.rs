@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mrtr_flow::{Caller, Journal, RunContext};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::{
     CallToolResult, ContentBlock, ErrorObject, InputRequest, InputRequiredResult, InputResponse, Json, MethodResult,
@@ -12,9 +13,6 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Client;
-use crate::engine::context::RunContext;
-use crate::engine::journal::Journal;
-use crate::support::caller::Caller;
 
 /// A call, the last reply to it, and the answers that the next retry will bring.
 ///
@@ -267,7 +265,7 @@ impl Conversation {
         let shared = &self.client.server.parts().shared;
         let opened = shared.sealer.open::<Journal>(&state, &binding, shared.clock.now()).ok()?;
         let capabilities = Arc::new(self.client.capabilities.clone());
-        let context = RunContext::new(Arc::clone(shared), revision, opened.progress().into(), capabilities);
+        let context = RunContext::new(Arc::clone(&shared.environment), revision, opened.progress(), capabilities);
         Some(context.interaction_id("", name))
     }
 

@@ -8,10 +8,10 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::LoggingLevel;
-use mrtr_schema::meta::ProgressToken;
+use mrtr_schema::{Json, LoggingLevel};
 use mrtr_server::extend::{
-    Entries, Journal, JournalSink, NotificationSink, Outcome, RunContext, SinkError, StopReason, StopSignal, run,
+    Entries, Journal, JournalSink, NotificationSink, Outcome, Progress, RunContext, SinkError, StopReason, StopSignal,
+    run,
 };
 use mrtr_server::{Failure, Flow};
 
@@ -32,7 +32,9 @@ impl JournalSink for Ready {
 
 #[async_trait]
 impl NotificationSink for Ready {
-    async fn notify(&self, _: String) {}
+    async fn progress(&self, _: Progress) {}
+
+    async fn log(&self, _: LoggingLevel, _: Json) {}
 }
 
 /// Runs on a thread of its own, which has no other: a test of something that spins must fail, and not spin.
@@ -76,7 +78,7 @@ fn recorded() -> RunContext {
 }
 
 fn heard() -> RunContext {
-    as_task().notifications(Arc::new(Ready), Some(ProgressToken("token".into())), Some(LoggingLevel::Debug))
+    as_task().notifications(Arc::new(Ready))
 }
 
 async fn report_for_ever(flow: &Flow) -> Result<(), Failure> {

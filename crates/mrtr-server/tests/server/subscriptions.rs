@@ -7,6 +7,7 @@ use futures_util::{StreamExt, stream};
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{JsonObject, Revision};
 use mrtr_server::extend::{Extension, ExtensionNotice, ExtensionNotices, ExtensionReply, ExtensionRequest};
+use mrtr_server::flow::FlowChanges;
 use mrtr_server::testing::Listening;
 use mrtr_server::{Context, Failure, Flow, Prompt, ProtocolError, Resource, Server, Tool};
 use serde_json::{Value, json};

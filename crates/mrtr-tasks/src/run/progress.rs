@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use mrtr_server::extend::NotificationSink;
-use serde::Deserialize;
+use mrtr_schema::{Json, LoggingLevel};
+use mrtr_server::extend::{self, NotificationSink};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -44,23 +44,15 @@ impl Progress {
 
 #[async_trait]
 impl NotificationSink for Progress {
-    async fn notify(&self, message: String) {
-        #[derive(Deserialize)]
-        struct Notification {
-            params: Params,
-        }
-        #[derive(Deserialize)]
-        struct Params {
-            progress: serde_json::Number,
-            total: Option<serde_json::Number>,
-            message: Option<String>,
-        }
-        let Ok(Notification { params }) = serde_json::from_str(&message) else { return };
-        let text = params.message.unwrap_or_else(|| match params.total {
-            Some(total) => format!("{} of {total}", params.progress),
-            None => params.progress.to_string(),
+    async fn progress(&self, update: extend::Progress) {
+        let text = update.message.unwrap_or_else(|| match update.total {
+            Some(total) => format!("{} of {total}", update.progress),
+            None => update.progress.to_string(),
         });
         *self.message() = Some(text);
         self.0.noted.notify_waiters();
     }
+
+    /// Log messages of a task have no reader.
+    async fn log(&self, _: LoggingLevel, _: Json) {}
 }

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mrtr_flow::Flow;
+
 use super::ToolHandler;
 use super::arguments::NoArguments;
 use super::result::TraitCall;
-use crate::flow::Flow;
 
 /// What can be called as a handler: a function of a flow, a function of a flow and one more parameter, or a
 /// [`ToolHandler`]. Whether its arguments and its result will do is another question, so that the compiler can name

@@ -3,12 +3,11 @@
 use std::fmt;
 use std::sync::Arc;
 
+use mrtr_flow::{Failure, Flow};
 use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, ReadError};
 
 use super::{RunningHandler, ToolHandler};
-use crate::error::Failure;
-use crate::flow::Flow;
 use crate::register::output::{IntoOutput, Output};
 
 /// What a call of a handler gives, where the call ends in `R`: a future that may be sent to another thread, of a

@@ -1,0 +1,285 @@
+//! What a run has besides its journal: who asks, what the client can do, and what the program shares.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mrtr_schema::{ClientCapabilities, Revision};
+use mrtr_state::{FlowId, Sealer};
+use sha2::{Digest, Sha256};
+
+use super::environment::Environment;
+use super::lazy_flow::LazyFlow;
+use super::registered_inputs::Inputs;
+use super::sink::JournalSink;
+use super::stop::StopSignal;
+use crate::support::caller::Caller;
+use crate::support::hex::short_hex;
+use crate::support::notify::NotificationSink;
+
+/// What a run has besides its journal.
+///
+/// ```
+/// use mrtr_flow::{Failure, Flow};
+/// use mrtr_flow::{Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| {
+///     flow.into_task().await;
+///     Ok::<_, Failure>("done")
+/// };
+/// let as_task = RunContext::for_tests().as_task(1 << 20);
+/// let ran = run(handler, Journal::default(), as_task).await;
+/// assert!(matches!(ran.outcome, Outcome::Done("done")));
+/// # }
+/// ```
+// The hidden fields are public to mrtr-server, which sets them in place: a context is large, and a setter that takes and
+// returns it would move it in every round.
+pub struct RunContext {
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) revision: Revision,
+    pub(crate) lazy_flow: LazyFlow,
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    #[doc(hidden)]
+    pub caller: Option<Caller>,
+    #[doc(hidden)]
+    pub sink: Option<Arc<dyn JournalSink>>,
+    /// Stops the run from outside.
+    #[doc(hidden)]
+    pub stop: Option<StopSignal>,
+    #[doc(hidden)]
+    pub journal_limit: JournalLimit,
+    /// How long a run may take.
+    #[doc(hidden)]
+    pub deadline: Duration,
+    /// Whether an answer to another wording of its question is refused.
+    #[doc(hidden)]
+    pub strict: bool,
+    #[doc(hidden)]
+    pub runner: Runner,
+    /// Whether `into_task` goes on where it is, though this is no task: its client cannot have one.
+    #[doc(hidden)]
+    pub goes_on_in_place: bool,
+    #[doc(hidden)]
+    pub notifications: Option<Arc<dyn NotificationSink>>,
+    /// Whether there is more to do than the program can, asked at a yield point.
+    #[doc(hidden)]
+    pub sheds: Option<Box<dyn Fn() -> bool + Send + Sync>>,
+}
+
+/// How many bytes a journal may take, and how many of them are for answers alone.
+#[derive(Debug, Clone, Copy)]
+pub struct JournalLimit(usize);
+
+impl JournalLimit {
+    /// A journal that may take so many bytes in all.
+    pub fn of(total: usize) -> Self {
+        Self(total)
+    }
+
+    /// How many answers may fill it to.
+    pub fn total(self) -> usize {
+        self.0
+    }
+
+    /// How many steps, keys and progress may fill it to, and so what a flow can count on. After whatever was recorded
+    /// the client can still answer: it would be blamed for a word, after an effect.
+    pub fn usable(self) -> usize {
+        self.0 - self.for_answers()
+    }
+
+    /// How many are for answers alone.
+    pub(crate) fn for_answers(self) -> usize {
+        FOR_ANSWERS.min(self.0 / 4)
+    }
+}
+
+/// So many bytes of a journal are for answers alone, or a quarter of a small one.
+const FOR_ANSWERS: usize = 4 << 10;
+
+/// What runs a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "each of them behaves in its own way")]
+pub enum Runner {
+    /// A round, after which nothing is kept.
+    Round,
+    /// A call of a session.
+    Session,
+    /// A task.
+    Task,
+}
+
+impl Runner {
+    /// Whether it waits for what is settled elsewhere, and keeps the journal meanwhile: then consent is asked for once,
+    /// and a yield point goes on.
+    pub(crate) fn waits(self) -> bool {
+        self != Self::Round
+    }
+
+    /// What the author can do about a run that takes too long, where that is not plain.
+    pub(crate) fn remedy(self) -> &'static str {
+        match self {
+            Self::Round | Self::Session => "",
+            Self::Task => {
+                "; this is the deadline of a run of a task (`TaskOptions::run_deadline`, or `Tool::run_deadline` for one \
+                 tool): raise it, or divide the work into shorter runs with `yield_point`"
+            }
+        }
+    }
+}
+
+/// How long a run may take, unless the server or the tool says otherwise: ten minutes.
+///
+/// ```
+/// assert_eq!(mrtr_flow::DEFAULT_RUN_DEADLINE.as_secs(), 600);
+/// ```
+pub const DEFAULT_RUN_DEADLINE: Duration = Duration::from_mins(10);
+
+impl RunContext {
+    /// A run of this flow, for a client that speaks this revision and declared this. Where no client of MCP's is asked,
+    /// the revision says in which form questions and answers are written.
+    pub fn new(
+        environment: Arc<Environment>,
+        revision: Revision,
+        flow: impl Into<LazyFlow>,
+        capabilities: Arc<ClientCapabilities>,
+    ) -> Self {
+        Self {
+            journal_limit: environment.journal_limit,
+            deadline: environment.deadline,
+            strict: false,
+            environment,
+            revision,
+            lazy_flow: flow.into(),
+            capabilities,
+            caller: None,
+            sink: None,
+            stop: None,
+            runner: Runner::Round,
+            goes_on_in_place: false,
+            notifications: None,
+            sheds: None,
+        }
+    }
+
+    /// A context of its own: a key of this process, no caller, a client that declared nothing.
+    ///
+    /// There is no server with which inputs could be registered, so a handler may ask for any.
+    pub fn for_tests() -> Self {
+        let mut environment = Environment::sealed_by(Sealer::this_process_only());
+        environment.inputs = Inputs::Any;
+        let lazy_flow = LazyFlow::beginning(None, environment.now());
+        Self::new(Arc::new(environment), Revision::default(), lazy_flow, Arc::default())
+    }
+
+    /// Says who sent the request: a handler finds it as [`Flow::principal`](crate::Flow::principal).
+    #[must_use]
+    pub fn caller(mut self, caller: Caller) -> Self {
+        self.caller = Some(caller);
+        self
+    }
+
+    /// Refuses answers to another wording of their question: the handler asks again.
+    #[must_use]
+    pub fn strict(mut self) -> Self {
+        self.strict = true;
+        self
+    }
+
+    /// Puts the flow down at a yield point where this says so, three times at most: the run ends with
+    /// [`Outcome::Yielded`](crate::Outcome::Yielded).
+    ///
+    /// ```
+    /// use mrtr_flow::{Failure, Flow, Journal, Outcome, RunContext, run};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let handler = async |flow: Flow| {
+    ///     flow.yield_point(&1).await;
+    ///     Ok::<_, Failure>("done")
+    /// };
+    /// let ran = run(handler, Journal::default(), RunContext::for_tests().sheds(|| true)).await;
+    /// assert!(matches!(ran.outcome, Outcome::Yielded { count: 1, .. }));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn sheds(mut self, sheds: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.sheds = Some(Box::new(sheds));
+        self
+    }
+
+    /// Has entries kept as they are made.
+    #[must_use]
+    pub fn sink(mut self, sink: Arc<dyn JournalSink>) -> Self {
+        self.sink = Some(sink);
+        self
+    }
+
+    /// Ends the run after this long, with an error that says what it was waiting for. It counts from the moment at
+    /// which the handler first waits for something.
+    #[must_use]
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
+    /// Lets the run be stopped from outside.
+    #[must_use]
+    pub fn stop(mut self, signal: StopSignal) -> Self {
+        self.stop = Some(signal);
+        self
+    }
+
+    /// Takes what the flow says while it runs: how far it has come, and log messages.
+    #[must_use]
+    pub fn notifications(mut self, sink: Arc<dyn NotificationSink>) -> Self {
+        self.notifications = Some(sink);
+        self
+    }
+
+    /// Runs as a task: `into_task` goes on at once, and the journal may grow to this many bytes. 4 KiB of them, or a
+    /// quarter of fewer than 16 KiB, are for answers alone.
+    #[must_use]
+    pub fn as_task(mut self, journal_limit: usize) -> Self {
+        self.runner = Runner::Task;
+        self.journal_limit = JournalLimit::of(journal_limit);
+        self
+    }
+
+    /// Whether a flow that was put down this often is put down here.
+    pub(crate) fn sheds_after(&self, sheds: u32) -> bool {
+        let overloaded = || self.sheds.as_ref().is_some_and(|sheds| sheds());
+        !self.runner.waits() && sheds < MOST_SHEDS && overloaded()
+    }
+
+    pub(crate) fn flow_id(&self) -> FlowId {
+        self.lazy_flow.flow_progress(&self.environment).flow()
+    }
+
+    /// An id for an interaction outside the flow, such as a visit of a URL.
+    #[doc(hidden)]
+    pub fn interaction_id(&self, scopes: &str, name: &str) -> String {
+        self.derived_id("mrtr interaction id", scopes, name)
+    }
+
+    /// An id for this flow and this name in these scopes, the same in every run; it cannot be guessed by a client that
+    /// does not know the flow's, which is sealed.
+    pub(crate) fn derived_id(&self, purpose: &str, scopes: &str, name: &str) -> String {
+        let mut digest = Sha256::new();
+        digest.update(purpose);
+        digest.update(self.flow_id().as_bytes());
+        // With its length, so that no other division into scopes and name gives the same bytes.
+        digest.update(u64::try_from(scopes.len()).expect("a length").to_le_bytes());
+        digest.update(scopes);
+        digest.update(name);
+        short_hex(&digest.finalize())
+    }
+}
+
+impl fmt::Debug for RunContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunContext").field("lazy_flow", &self.lazy_flow).finish_non_exhaustive()
+    }
+}
+
+/// How many times a flow is put down at most.
+const MOST_SHEDS: u32 = 3;

@@ -1,0 +1,220 @@
+//! What all runs of one program share: its clock, where flow ids come from, the application's own values, and forms.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use foldhash::HashMap;
+use mrtr_schema::{Form, FormError, NamespacedInput};
+use mrtr_state::{FlowProgress, Lifetimes, Sealer, Timestamp};
+use schemars::JsonSchema;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::context::{DEFAULT_RUN_DEADLINE, JournalLimit};
+use super::registered_inputs::Inputs;
+use crate::support::clock::{Clock, SystemClock};
+use crate::support::secrets;
+
+/// What all runs of one program share: a clock, a source of flow ids, how much a journal may hold, and the
+/// application's own values. A program makes one, and each [`RunContext`](crate::RunContext) has it.
+///
+/// ```
+/// use std::sync::Arc;
+/// use mrtr_flow::{Environment, Failure, Flow, Journal, Outcome, RunContext, run};
+/// use mrtr_schema::Revision;
+/// use mrtr_state::Sealer;
+///
+/// struct Greeting(&'static str);
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let environment = Arc::new(Environment::sealed_by(Sealer::this_process_only()).state(Greeting("Hello")));
+/// let flow = environment.begin_flow(None, environment.now());
+/// let context = RunContext::new(environment, Revision::default(), flow, Arc::default());
+/// let greet = async |flow: Flow| Ok::<_, Failure>(flow.state::<Greeting>().0);
+/// assert!(matches!(run(greet, Journal::default(), context).await.outcome, Outcome::Done("Hello")));
+/// # }
+/// ```
+#[must_use]
+pub struct Environment {
+    flow_ids: FlowIds,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) extensions: Extensions,
+    pub(crate) inputs: Inputs,
+    pub(crate) forms: Forms,
+    pub(super) journal_limit: JournalLimit,
+    pub(super) deadline: Duration,
+}
+
+/// Begins flows: with lifetimes of their own or the usual ones, at this time.
+struct FlowIds(Box<dyn Fn(Option<Lifetimes>, Timestamp) -> FlowProgress + Send + Sync>);
+
+impl Environment {
+    /// An environment whose flows begin as this says. It is asked with the lifetimes that the runner wants for the flow,
+    /// if not the usual ones, and with the time.
+    ///
+    /// ```
+    /// use mrtr_flow::Environment;
+    /// use mrtr_state::Sealer;
+    ///
+    /// let sealer = Sealer::this_process_only();
+    /// let environment = Environment::new(move |_, now| sealer.begin(now));
+    /// ```
+    pub fn new(flow_ids: impl Fn(Option<Lifetimes>, Timestamp) -> FlowProgress + Send + Sync + 'static) -> Self {
+        Self {
+            flow_ids: FlowIds(Box::new(flow_ids)),
+            clock: Arc::new(SystemClock::default()),
+            extensions: Extensions::default(),
+            inputs: Inputs::default(),
+            forms: Forms::default(),
+            journal_limit: JournalLimit::of(journal_limit(mrtr_state::DEFAULT_LIMIT)),
+            deadline: DEFAULT_RUN_DEADLINE,
+        }
+    }
+
+    /// An environment whose journals are sealed into states by this: it gives the ids, and a journal may hold what fits
+    /// into the longest state.
+    pub fn sealed_by(sealer: Sealer) -> Self {
+        let limit = journal_limit(sealer.longest_state());
+        let flow_ids = move |lifetimes: Option<Lifetimes>, now| match lifetimes {
+            Some(lifetimes) => sealer.clone().lifetimes(lifetimes).begin(now),
+            None => sealer.begin(now),
+        };
+        Self::new(flow_ids).journal_limit(limit)
+    }
+
+    /// Tells the time by another clock.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Gives handlers a value, which they get by its type with [`Flow::state`](crate::Flow::state).
+    pub fn state<S: Send + Sync + 'static>(mut self, state: S) -> Self {
+        self.extensions.insert(state);
+        self
+    }
+
+    /// Lets handlers ask for an application's own input.
+    pub fn input<I: NamespacedInput + 'static>(mut self) -> Self {
+        self.inputs.insert::<I>();
+        self
+    }
+
+    /// Lets handlers ask for an application's own input, and has a client that did not declare it visit a URL instead:
+    /// see [`Ask::until`](crate::flow::Ask::until). `page` makes the message and the URL from what is asked and the id
+    /// of the interaction.
+    pub fn input_by_url<I: NamespacedInput + 'static>(
+        mut self,
+        page: impl Fn(&I::Params, &str) -> (String, String) + Send + Sync + 'static,
+    ) -> Self {
+        self.inputs.insert_with_page::<I>(page);
+        self
+    }
+
+    /// Lets the journal of a run grow to this many bytes, unless its context says otherwise. 4 KiB of them, or a quarter
+    /// of fewer than 16 KiB, are for answers alone.
+    pub fn journal_limit(mut self, bytes: usize) -> Self {
+        self.journal_limit = JournalLimit::of(bytes);
+        self
+    }
+
+    /// Ends each run after this long, unless its context says otherwise: see
+    /// [`RunContext::deadline`](crate::RunContext::deadline).
+    pub fn run_deadline(mut self, limit: Duration) -> Self {
+        self.deadline = limit;
+        self
+    }
+
+    /// Begins a flow: draws its id.
+    pub fn begin_flow(&self, lifetimes: Option<Lifetimes>, now: Timestamp) -> FlowProgress {
+        self.flow_ids.0(lifetimes, now)
+    }
+
+    /// The time, by the environment's clock.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Takes over what a server was built with.
+    #[doc(hidden)]
+    pub fn with(mut self, extensions: Extensions, inputs: Inputs) -> Self {
+        (self.extensions, self.inputs) = (extensions, inputs);
+        self
+    }
+
+    /// How much a flow may have carried in its states.
+    #[doc(hidden)]
+    pub fn limit(&self) -> JournalLimit {
+        self.journal_limit
+    }
+
+    /// How long a run may take.
+    #[doc(hidden)]
+    pub fn usual_deadline(&self) -> Duration {
+        self.deadline
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+/// What is left for the journal in a state of this length, in base64 and beside the claims.
+fn journal_limit(longest_state: usize) -> usize {
+    (longest_state / 4 * 3).saturating_sub(CLAIMS)
+}
+
+/// More than claims usually take. A state that is too long all the same is refused when it is sealed.
+const CLAIMS: usize = 1024;
+const _: () = assert!(mrtr_state::DEFAULT_LIMIT > 4 * CLAIMS);
+
+/// Values that a program and the crates above this one give to handlers, one of a type.
+#[derive(Default)]
+pub struct Extensions(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
+
+impl Extensions {
+    /// Adds a value, in the place of one of its type.
+    pub fn insert<S: Send + Sync + 'static>(&mut self, value: S) {
+        self.0.insert(TypeId::of::<S>(), Box::new(value));
+    }
+
+    /// The value of a type.
+    pub fn get<S: 'static>(&self) -> Option<&S> {
+        self.0.get(&TypeId::of::<S>()).and_then(|value| value.downcast_ref())
+    }
+}
+
+impl fmt::Debug for Extensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Extensions({})", self.0.len())
+    }
+}
+
+/// The form of each type that was asked for: made once, and rendered once.
+#[derive(Default)]
+pub(crate) struct Forms(RwLock<HashMap<TypeId, KnownForm>>);
+
+/// A form, and a digest of what it asks.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownForm {
+    pub(crate) form: Form,
+    pub(crate) digest: u64,
+}
+
+impl Forms {
+    pub(crate) fn of<T: JsonSchema + 'static>(&self) -> Result<KnownForm, FormError> {
+        let id = TypeId::of::<T>();
+        if let Some(known) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&id) {
+            return Ok(known.clone());
+        }
+        let form = Form::of::<T>()?;
+        secrets::warn_of(&form, std::any::type_name::<T>());
+        let digest = serde_json::to_vec(&form).map_or(0, |form| xxh3_64(&form));
+        let known = KnownForm { form, digest };
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, known.clone());
+        Ok(known)
+    }
+}

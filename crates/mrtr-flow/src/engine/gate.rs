@@ -1,0 +1,148 @@
+//! Whether a client may be asked something: only what it declared for this very request.
+
+use indexmap::IndexMap;
+use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::error_object::MissingCapabilityData;
+use mrtr_schema::sampling::{CreateMessageParams, IncludeContext};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision};
+
+use crate::error::ProtocolError;
+
+/// Whether a client that declared this may be asked.
+pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
+    match request {
+        InputRequest::Elicit(request) if is_url(&request.params) => {
+            declared.elicits_urls() && revision.has(Feature::ElicitationModes)
+        }
+        InputRequest::Elicit(_) => declared.elicits_forms(),
+        InputRequest::Sample(request) => {
+            declared.samples()
+                && (!uses_tools(&request.params) || declared.samples_with_tools())
+                && (!uses_context(&request.params) || declared.samples_with_context())
+        }
+        InputRequest::Roots(_) => {
+            declared.lists_roots() && (revision.has(Feature::RootsAsInput) || revision.has(Feature::InputsAsRequests))
+        }
+        InputRequest::Namespaced(request) => declared.knows(&request.method) && revision.has(Feature::NamespacedInputs),
+        _ => false,
+    }
+}
+
+/// What a client has to declare to be asked this.
+fn needed(request: &InputRequest) -> ClientCapabilities {
+    let mut needed = ClientCapabilities::default();
+    match request {
+        InputRequest::Elicit(request) => {
+            let elicitation = needed.elicitation.insert(ElicitationCapability::default());
+            let mode = if is_url(&request.params) { &mut elicitation.url } else { &mut elicitation.form };
+            *mode = Some(JsonObject::default());
+        }
+        InputRequest::Sample(request) => {
+            let sampling = needed.sampling.insert(SamplingCapability::default());
+            sampling.tools = uses_tools(&request.params).then(JsonObject::default);
+            sampling.context = uses_context(&request.params).then(JsonObject::default);
+        }
+        InputRequest::Roots(_) => needed.roots = Some(RootsCapability::default()),
+        InputRequest::Namespaced(request) => {
+            let extension = (request.method.as_str().to_owned(), JsonObject::default());
+            needed.extensions = Some(IndexMap::from([extension]));
+        }
+        _ => {}
+    }
+    needed
+}
+
+fn is_url(params: &ElicitParams) -> bool {
+    matches!(params, ElicitParams::Url(_))
+}
+
+fn uses_tools(params: &CreateMessageParams) -> bool {
+    params.tools.is_some() || params.tool_choice.is_some()
+}
+
+fn uses_context(params: &CreateMessageParams) -> bool {
+    params.include_context.is_some_and(|context| context != IncludeContext::None)
+}
+
+/// Whether a client that declared this may be asked all of these; if not, the error that names all that it lacks. A
+/// runner shows a question to no client that may not be asked it.
+///
+/// ```
+/// use mrtr_schema::roots::ListRootsRequest;
+/// use mrtr_schema::{ClientCapabilities, InputRequest, Revision};
+/// use mrtr_flow::check_capabilities;
+///
+/// let request = InputRequest::from(ListRootsRequest::new());
+/// let declared_nothing = ClientCapabilities::default();
+/// let error = check_capabilities([&request], &declared_nothing, Revision::Published).unwrap_err();
+/// assert_eq!(error.object().code.as_i64(), -32021);
+/// ```
+pub fn check_capabilities<'a>(
+    requests: impl IntoIterator<Item = &'a InputRequest>,
+    declared: &ClientCapabilities,
+    revision: Revision,
+) -> Result<(), ProtocolError> {
+    check(requests.into_iter(), declared, revision).map_err(ProtocolError::from)
+}
+
+/// The error for a client that lacks something for these questions, naming all that it lacks.
+fn check<'a>(
+    requests: impl Iterator<Item = &'a InputRequest>,
+    declared: &ClientCapabilities,
+    revision: Revision,
+) -> Result<(), ErrorObject> {
+    let mut lacking: Option<ClientCapabilities> = None;
+    for request in requests.filter(|request| !allows(request, declared, revision)) {
+        merge(lacking.get_or_insert_default(), needed(request));
+    }
+    let Some(lacking) = lacking else { return Ok(()) };
+    let message = format!("The client did not declare what this request needs: {}", names(&lacking).join(", "));
+    let mut error = ErrorObject::with_data(message, &MissingCapabilityData::new(lacking));
+    if !revision.has(Feature::MissingCapabilityCode) {
+        // Capabilities were declared long before this request, and there is no code of its own for it.
+        error.code = ErrorCode::INVALID_PARAMS;
+    }
+    Err(error)
+}
+
+/// Capabilities by their places in what a client declares.
+fn names(capabilities: &ClientCapabilities) -> Vec<String> {
+    let ClientCapabilities { elicitation, sampling, roots, extensions, .. } = capabilities;
+    let mut names = Vec::new();
+    let mut name = |name: &str, is_needed: bool| {
+        if is_needed {
+            names.push(name.to_owned());
+        }
+    };
+    if let Some(elicitation) = elicitation {
+        name("elicitation.form", elicitation.form.is_some());
+        name("elicitation.url", elicitation.url.is_some());
+    }
+    if let Some(sampling) = sampling {
+        let plainly = sampling.tools.is_none() && sampling.context.is_none();
+        name("sampling", plainly);
+        name("sampling.tools", sampling.tools.is_some());
+        name("sampling.context", sampling.context.is_some());
+    }
+    name("roots", roots.is_some());
+    names.extend(extensions.iter().flatten().map(|(extension, _)| format!("extensions[\"{extension}\"]")));
+    names
+}
+
+fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {
+    if let Some(elicitation) = from.elicitation {
+        let all = into.elicitation.get_or_insert_default();
+        all.form = all.form.take().or(elicitation.form);
+        all.url = all.url.take().or(elicitation.url);
+    }
+    if let Some(sampling) = from.sampling {
+        let all = into.sampling.get_or_insert_default();
+        all.tools = all.tools.take().or(sampling.tools);
+        all.context = all.context.take().or(sampling.context);
+    }
+    into.roots = into.roots.take().or(from.roots);
+    if let Some(extensions) = from.extensions {
+        into.extensions.get_or_insert_default().extend(extensions);
+    }
+}

@@ -1,0 +1,65 @@
+//! How a question was worded.
+
+/// How a question was worded: kept with its answer, so that a later run can tell whether it asks the same.
+///
+/// ```
+/// use mrtr_flow::{Journal, Question};
+///
+/// /// What a runner does when the answer to a question has come.
+/// fn answered(journal: &mut Journal, question: &Question, answer: &serde_json::value::RawValue) {
+///     journal.answer(&question.key, answer, question.asked);
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// A short digest of the wording.
+    pub(crate) wording: Wording,
+    /// The digest of the wording, if the answer counts for that wording alone.
+    pub(crate) pinned: Option<Pinned>,
+}
+
+impl Asked {
+    /// For a store.
+    ///
+    /// ```
+    /// use mrtr_flow::Asked;
+    ///
+    /// assert_eq!(Asked::from_bytes(&Asked::default().to_bytes()), Some(Asked::default()));
+    /// assert_eq!(Asked::from_bytes(b"?"), None);
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let [_, wording @ ..] = self.wording.0.to_be_bytes();
+        let mut bytes = wording.to_vec();
+        if let Some(Pinned(digest)) = &self.pinned {
+            bytes.extend_from_slice(digest);
+        }
+        bytes
+    }
+
+    /// What [`to_bytes`](Self::to_bytes) gave.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (&[a, b, c], pinned) = bytes.split_first_chunk()?;
+        let pinned = if pinned.is_empty() { None } else { Some(Pinned(pinned.try_into().ok()?)) };
+        Some(Self { wording: Wording(u32::from_be_bytes([0, a, b, c])), pinned })
+    }
+
+    /// Where one question is asked in two places, it is pinned if one of them wants that.
+    pub(crate) fn pin(&mut self, other: Self) {
+        self.pinned = self.pinned.or(other.pinned);
+    }
+}
+
+/// A digest of a question's wording, of 24 bits: it tells mistakes, not attacks. 0 where the engine did not word it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Wording(pub(crate) u32);
+
+impl Wording {
+    /// Whether both are known, and differ.
+    pub(crate) fn differs(self, other: Self) -> bool {
+        self != other && self != Self::default() && other != Self::default()
+    }
+}
+
+/// A digest of a question's wording that no other wording has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pinned(pub(crate) [u8; 16]);

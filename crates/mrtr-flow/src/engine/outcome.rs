@@ -1,0 +1,102 @@
+//! How a run ended, and what is left of it.
+
+use std::time::Duration;
+
+use super::journal::Journal;
+use super::question::Question;
+use super::stop::StopReason;
+use crate::error::Failure;
+use crate::support::by_name::Names;
+
+/// How a run ended.
+///
+/// ```
+/// use mrtr_flow::{Failure, Flow};
+/// use mrtr_flow::{Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |_: Flow| Ok::<_, Failure>(42);
+/// match run(handler, Journal::default(), RunContext::for_tests()).await.outcome {
+///     Outcome::Done(value) => assert_eq!(value, 42),
+///     other => panic!("{other:?}"),
+/// }
+/// # }
+/// ```
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "a runner must deal with each of them")]
+pub enum Outcome<T> {
+    /// The handler returned.
+    Done(T),
+    /// Questions are open: ask them, and run again when answers have come.
+    Waiting(Vec<Question>),
+    /// The handler wants to go on as a task.
+    IntoTask,
+    /// The handler gave way, must be seen to have its answers before it goes on, or waits for what is settled elsewhere:
+    /// run again with the same journal.
+    Yielded {
+        /// How often it was so.
+        count: u32,
+        /// How long to wait before that, unless something wakes the flow.
+        pause: Duration,
+    },
+    /// The run was stopped from outside; what it has recorded stands.
+    Stopped(StopReason),
+    /// The handler failed.
+    Failed(Failure),
+}
+
+/// What is left of a run.
+///
+/// ```
+/// use mrtr_flow::{Failure, Flow};
+/// use mrtr_flow::{Journal, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| Ok::<_, Failure>(flow.step("count", async { Ok::<_, Failure>(1_u32) }).await?);
+/// let ran = run(handler, Journal::default(), RunContext::for_tests()).await;
+/// assert_eq!(ran.journal.steps().collect::<Vec<_>>(), ["count"]);
+/// assert!(ran.must_carry);
+/// # }
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct RunReport<T> {
+    /// How it ended.
+    pub outcome: Outcome<T>,
+    /// What the flow knows now.
+    pub journal: Journal,
+    /// Whether the next run cannot do without the journal, whatever the state policy says.
+    pub must_carry: bool,
+    /// How soon to run again though questions are open: one of them may be settled elsewhere.
+    pub look_again: Option<Duration>,
+    /// The questions that this run came by.
+    #[doc(hidden)]
+    pub seen: SeenQuestions,
+}
+
+/// The questions that a run came by, by name: answered, open, left out or found done.
+#[derive(Debug)]
+pub struct SeenQuestions {
+    pub(super) questions: Names<Option<u64>>,
+    /// Whether a race was run: it does not look at what lost.
+    pub raced: bool,
+}
+
+impl SeenQuestions {
+    /// Whether the run came by this one.
+    pub fn contains(&self, key: &str) -> bool {
+        self.questions.contains(key)
+    }
+
+    /// All of them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.questions.names()
+    }
+
+    /// Those that have an answer, in an order of their own.
+    pub fn answered<'a>(&'a self, journal: &Journal) -> Vec<&'a str> {
+        let mut answered: Vec<_> = self.questions.names().filter(|key| journal.has_answer(key)).collect();
+        answered.sort_unstable();
+        answered
+    }
+}

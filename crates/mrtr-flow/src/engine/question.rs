@@ -1,0 +1,106 @@
+//! A question that a run ended with.
+
+use std::time::Duration;
+
+use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::{ClientCapabilities, InputRequest, Revision};
+
+use super::gate;
+use super::journal::Asked;
+
+/// A question that a run ended with.
+///
+/// ```
+/// use mrtr_flow::{Failure, Flow};
+/// use mrtr_flow::{Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let handler = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").await?);
+/// let Outcome::Waiting(questions) = run(handler, Journal::default(), RunContext::for_tests()).await.outcome else {
+///     panic!("it asks")
+/// };
+/// assert_eq!((questions[0].key.as_str(), questions[0].optional), ("roots", false));
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Question {
+    /// Its name.
+    pub key: String,
+    /// What to ask.
+    pub request: InputRequest,
+    /// Whether the flow goes on without an answer, once it has been asked.
+    pub optional: bool,
+    /// For how long an answer is waited for, if not as long as usual.
+    pub valid_for: Option<Duration>,
+    /// How it is worded: to be kept with its answer.
+    pub asked: Asked,
+    /// How soon to run again while it is open, if it may be settled elsewhere.
+    pub look_again: Option<Duration>,
+    /// Why the last answer to it would not do, if there was one: a runner whose keys are used once asks under a fresh one.
+    pub refused: Option<String>,
+    /// Whether one of the places that ask it waits as long as usual, though another said how long.
+    pub(crate) as_usual: bool,
+}
+
+impl Question {
+    /// One that a handler put together itself.
+    pub(crate) fn by_hand((key, request): (String, InputRequest)) -> Self {
+        Self {
+            key,
+            request,
+            optional: false,
+            valid_for: None,
+            asked: Asked::default(),
+            look_again: None,
+            refused: None,
+            as_usual: false,
+        }
+    }
+
+    /// Whether it may be put to a client that declared this: a runner shows it to no other.
+    ///
+    /// ```
+    /// use mrtr_schema::{ClientCapabilities, Revision};
+    /// use mrtr_flow::Question;
+    ///
+    /// fn shown<'a>(questions: &'a [Question], capabilities: &ClientCapabilities) -> Vec<&'a Question> {
+    ///     questions.iter().filter(|question| question.may_be_shown(capabilities, Revision::Published)).collect()
+    /// }
+    /// ```
+    pub fn may_be_shown(&self, capabilities: &ClientCapabilities, revision: Revision) -> bool {
+        gate::allows(&self.request, capabilities, revision)
+    }
+
+    /// For how long an answer is waited for, where `usual` is as long as usual: as long as the most patient of the
+    /// places that ask it.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mrtr_flow::{Failure, Flow, Journal, Outcome, RunContext, run};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let handler = async |flow: Flow| Ok::<_, Failure>(flow.roots("roots").valid_for(Duration::from_secs(9)).await?);
+    /// let Outcome::Waiting(questions) = run(handler, Journal::default(), RunContext::for_tests()).await.outcome else {
+    ///     panic!("it asks")
+    /// };
+    /// assert_eq!(questions[0].patience(Duration::from_secs(60)), Duration::from_secs(9));
+    /// # }
+    /// ```
+    pub fn patience(&self, usual: Duration) -> Duration {
+        match self.valid_for {
+            Some(valid_for) if self.as_usual => valid_for.max(usual),
+            Some(valid_for) => valid_for,
+            None => usual,
+        }
+    }
+
+    /// Whether its answer makes no sense without the state it was asked with.
+    pub(crate) fn needs_state(&self) -> bool {
+        match &self.request {
+            InputRequest::Elicit(request) => matches!(request.params, ElicitParams::Url(_)),
+            InputRequest::Namespaced(_) => true,
+            _ => false,
+        }
+    }
+}

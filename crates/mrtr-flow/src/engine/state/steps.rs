@@ -1,0 +1,322 @@
+//! Steps in a run, and whatever else must not happen twice or half.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
+use crate::engine::branches::BranchId;
+use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
+use crate::engine::name::unescaped;
+use crate::engine::place::here;
+use crate::engine::{Making, Watcher};
+use crate::error::Failure;
+
+/// What a name of a step or a race was used for in a run.
+#[derive(Debug)]
+pub(super) enum StepUse {
+    /// Something of this name was come by, and nothing begun.
+    Named,
+    /// A step was begun, and has not ended.
+    UnderWay(Watcher),
+    /// The run has given it up, since nothing polls it.
+    Left,
+    /// It has ended, or was dropped.
+    Ended,
+}
+
+/// What a step finds under its name.
+pub(crate) enum StepStart {
+    /// It waits for the end of the run.
+    Park,
+    /// Its run has ended.
+    Closed,
+    /// It begins, watched by this.
+    Start(Watcher),
+    Interrupted,
+    Recorded(StepEntry),
+}
+
+impl Run {
+    /// Begins a step, or gives what it gave before, as soon as its branch is free.
+    pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
+        let mut call = HeldCall::default();
+        let start = poll_fn(|cx| self.poll_begin_step(name, idempotent, &mut call, cx)).await;
+        if let StepStart::Recorded(_) = start {
+            self.state().note_outcome(name, making);
+        }
+        start
+    }
+
+    fn poll_begin_step(&self, name: &str, idempotent: bool, call: &mut HeldCall, cx: &Context<'_>) -> Poll<StepStart> {
+        let mut state = self.state();
+        Poll::Ready(match self.admit_name(&mut state, "step", name) {
+            Admission::To(branch) if !state.may_begin(branch, call, cx) => return Poll::Pending,
+            Admission::To(_) => state.start_step(name, idempotent),
+            Admission::Park => StepStart::Park,
+            Admission::Closed => StepStart::Closed,
+        })
+    }
+
+    /// Holds the end of the run off until a step that has begun has ended, or is dropped.
+    pub(crate) fn step_guard<'a>(&'a self, name: &'a str) -> StepGuard<'a> {
+        StepGuard { run: self, name, ended: false }
+    }
+
+    pub(crate) fn finish_step(&self, name: &str, entry: &StepEntry, making: Option<Making>) {
+        let mut state = self.state();
+        state.note_outcome(name, making);
+        let before = state.journal.put_step(name, entry);
+        let freed = before.map_or(0, |size| cost(name, size));
+        state.check_size("step", name, entry.size(), freed);
+    }
+
+    /// Has an entry of a step kept before anything else happens. `None` if it cannot be: then the run ends.
+    pub(crate) async fn record_step(&self, name: &str, entry: &StepEntry) -> Option<()> {
+        if self.context.sink.is_none() {
+            return Some(());
+        }
+        let number = self.state().outbox.push(|entries| entries.push_step(name, entry));
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+        poll_fn(|cx| self.state().outbox.poll_kept(number, cx.waker())).await
+    }
+
+    /// Whether an idempotency key may be handed out. If not, the run may have to end with its answers in a state first.
+    pub(crate) fn poll_key(&self, name: &str, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
+        use crate::engine::place::Within;
+        let mut state = self.state();
+        // A step that has begun is finished, whatever becomes of the run around it.
+        let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.over);
+        let admission = match in_step {
+            Some((branch, _)) => Admission::To(branch),
+            None => match self.admit_beginning(&mut state, call, cx, || format!("idempotency key `{name}`")) {
+                None => return Poll::Pending,
+                Some(Admission::To(_)) if !state.checkpoint_unsealed() => Admission::Park,
+                Some(Admission::To(_))
+                    if !state.journal.gave_keys() && !state.ensure_room_to_begin(|| format!("key `{name}`")) =>
+                {
+                    Admission::Park
+                }
+                Some(admission) => admission,
+            },
+        };
+        if matches!(admission, Admission::To(_)) {
+            state.close_unsealed();
+            self.give_key(&mut state);
+        }
+        Poll::Ready(admission)
+    }
+
+    /// Ends the run to go on as a task. An open question is asked first, in whichever branch it is: a task begins
+    /// when the rounds are over (TK-21).
+    pub(crate) fn poll_become_task(&self, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
+        let mut state = self.state();
+        match self.admit_beginning(&mut state, call, cx, || "`into_task`".to_owned()) {
+            None => Poll::Pending,
+            Some(Admission::Closed) => Poll::Ready(Admission::Closed),
+            Some(Admission::Park) => Poll::Ready(Admission::Park),
+            Some(Admission::To(_)) if !state.branches.is_all_free() => {
+                state.hold_call(call, cx);
+                Poll::Pending
+            }
+            Some(Admission::To(_)) => {
+                if state.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
+                    // A task keeps its journal elsewhere, so that no state has to hold it.
+                    state.ending = Some(Ending::IntoTask);
+                }
+                Poll::Ready(Admission::Park)
+            }
+        }
+    }
+
+    /// Takes note that an id of this flow's goes to the outside.
+    pub(super) fn give_key(&self, state: &mut State) {
+        if state.journal.put_key_given() {
+            self.tell(state, |entries| entries.push("", EntryKind::KeyGiven));
+        }
+    }
+
+    /// How far an earlier run had come.
+    pub(crate) fn resumed(&self) -> Option<Leaf> {
+        self.state().resumed.clone()
+    }
+
+    /// Keeps how far the flow has come, and says whether it goes on from here.
+    pub(crate) fn poll_progress(&self, progress: &Leaf, call: &mut HeldCall, cx: &Context<'_>) -> Poll<Admission> {
+        let mut state = self.state();
+        let admission = self.admit_beginning(&mut state, call, cx, || "a yield point".to_owned());
+        Poll::Ready(match admission {
+            None => return Poll::Pending,
+            Some(Admission::To(branch)) => self.record_progress(&mut state, branch, progress.clone()),
+            Some(admission) => admission,
+        })
+    }
+
+    fn record_progress(&self, state: &mut State, branch: BranchId, progress: Leaf) -> Admission {
+        let size = progress.len();
+        // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
+        let has_large_answer = state.answers_in_excess().is_some();
+        self.tell(state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
+        let freed = state.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
+        state.must_carry = true;
+        if has_large_answer || cost(PROGRESS, size) <= freed {
+            state.size = (state.size + cost(PROGRESS, size)).saturating_sub(freed);
+        } else {
+            state.check_size("entry", PROGRESS, size, freed);
+        }
+        if state.ending.is_none() && self.context.sheds_after(state.journal.sheds()) && state.ensure_room_to_ask() {
+            metrics::counter!("mrtr_sheds_total").increment(1);
+            let times = state.journal.count_shed();
+            self.tell(state, |entries| entries.push_count("", EntryKind::Shed, times));
+            state.ending = Some(Ending::Yielded);
+        }
+        if state.ending.is_none() { Admission::To(branch) } else { Admission::Park }
+    }
+}
+
+impl State {
+    /// What is recorded of a step or a race; also under the name that an older version gave it, if nothing of that name
+    /// was come by in this run.
+    pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
+        let recorded = self.journal.step(name);
+        if recorded.is_some() || !name.contains('/') {
+            return recorded;
+        }
+        let older = unescaped(name).filter(|older| !self.steps.contains(older))?;
+        let recorded = self.journal.step(&older)?;
+        self.steps.insert_new(&older, StepUse::Ended);
+        Some(recorded)
+    }
+
+    /// A step gave its outcome.
+    fn note_outcome(&mut self, name: &str, making: Option<Making>) {
+        self.last_outcome = making.and_then(|making| Some((making, self.steps.place(name)?)));
+    }
+
+    /// What watches the next step: the run itself, if it does not watch another.
+    fn watcher(&mut self) -> Watcher {
+        self.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
+    }
+
+    fn start_step(&mut self, name: &str, idempotent: bool) -> StepStart {
+        if !self.steps.insert_new(name, StepUse::Named) {
+            let text =
+                format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
+            self.ending = Some(Ending::Failed(Failure::misuse(text)));
+            return StepStart::Park;
+        }
+        if !self.checkpoint_unsealed() {
+            return StepStart::Park;
+        }
+        self.close_unsealed();
+        let recorded = self.recorded_step(name);
+        // What is recorded takes the room it has, whatever answer came since: only what begins now needs more.
+        let begins = matches!(recorded, None | Some(StepEntry::Started)) && (recorded.is_none() || idempotent);
+        if begins && !self.ensure_room_to_begin(|| format!("step `{name}`")) {
+            return StepStart::Park;
+        }
+        match recorded {
+            // Whatever the handler took in its place has its own entry, and takes it again.
+            Some(StepEntry::Dropped) => {
+                self.given_up.push(name.to_owned());
+                StepStart::Park
+            }
+            Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
+            Some(StepEntry::Started) | None => {
+                if self.journal.put_step(name, &StepEntry::Started).is_none() {
+                    self.size += cost(name, 0);
+                }
+                self.in_flight += 1;
+                let watcher = self.watcher();
+                *self.steps.get_or_insert(name, StepUse::Named) = StepUse::UnderWay(watcher.clone());
+                StepStart::Start(watcher)
+            }
+            Some(entry) => StepStart::Recorded(entry),
+        }
+    }
+}
+
+/// Holds the end of a run off while a step is under way.
+pub(crate) struct StepGuard<'a> {
+    run: &'a Run,
+    name: &'a str,
+    ended: bool,
+}
+
+impl StepGuard<'_> {
+    /// The step has ended by itself.
+    pub(crate) fn end(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for StepGuard<'_> {
+    fn drop(&mut self) {
+        let mut state = self.run.state();
+        // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
+        if !self.ended && !state.over && !std::thread::panicking() {
+            self.run.mark_dropped(&mut state, self.name);
+        }
+        self.run.leave(state, self.name);
+    }
+}
+
+impl Run {
+    /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
+    fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
+        let step = state.steps.get_or_insert(name, StepUse::Named);
+        if let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Ended) {
+            state.in_flight -= 1;
+            if let Watcher::Run = watcher {
+                self.watch.clear();
+                state.free_watcher = Some(Watcher::Run);
+            }
+        }
+        drop(state);
+        if here(self.id()).is_none() {
+            self.runner.wake();
+        }
+    }
+}
+
+impl Run {
+    /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
+    /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
+    pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
+        if std::thread::panicking() || self.making().is_none() {
+            return;
+        }
+        let state = self.state();
+        let Some((_, beside)) = state.last_outcome.filter(|(outcome, _)| *outcome == making && !state.over) else {
+            return;
+        };
+        let beside = state.steps.name_at(beside).unwrap_or_default().to_owned();
+        drop(state);
+        tracing::warn!(
+            flow = %self.context.flow_id(),
+            step = name,
+            beside,
+            "a step was made and never begun, and another that was made beside it gave its outcome: if a `select!` chose \
+             between them, a later run may begin the one that lost. `flow.race` records what came first"
+        );
+    }
+
+    /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
+    /// run sees one.
+    fn mark_dropped(&self, state: &mut State, name: &str) {
+        state.journal.put_step(name, &StepEntry::Dropped);
+        self.tell(state, |entries| entries.push_step(name, &StepEntry::Dropped));
+    }
+
+    /// Has the sink told of something, if there is one, before anything else is done.
+    pub(super) fn tell(&self, state: &mut State, write: impl FnOnce(&mut Entries)) {
+        if self.context.sink.is_some() {
+            state.outbox.push(write);
+        }
+    }
+}
+
+/// What the progress of a yield point is called where entries are named.
+const PROGRESS: &str = "progress";

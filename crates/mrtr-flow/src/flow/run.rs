@@ -1,0 +1,36 @@
+//! Runs a handler of a flow over a journal.
+
+use super::Flow;
+use crate::engine;
+use crate::engine::RunReport;
+use crate::engine::context::RunContext;
+use crate::engine::journal::Journal;
+use crate::error::Failure;
+
+/// Runs a handler over a journal.
+///
+/// The handler is polled until it returns, or until questions are open and no step is under way; then it is dropped,
+/// and with it whatever else it was waiting for. It cannot step past an open question: what it returns then does not
+/// count. When it takes longer than [`RunContext::deadline`] says, it is ended.
+///
+/// ```
+/// use mrtr_flow::FlowError;
+/// use mrtr_flow::{Journal, Outcome, RunContext, run};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let ran = run(
+///     async |flow| Ok::<_, mrtr_flow::Failure>(flow.roots("roots").await?.len()),
+///     Journal::default(),
+///     RunContext::for_tests(),
+/// )
+/// .await;
+/// let Outcome::Waiting(questions) = ran.outcome else { panic!("it asks") };
+/// assert_eq!(questions[0].key, "roots");
+/// # }
+/// ```
+pub fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
+where
+    H: AsyncFnOnce(Flow) -> Result<T, Failure>,
+{
+    engine::run(async |run| handler(Flow::new(run)).await, journal, context)
+}

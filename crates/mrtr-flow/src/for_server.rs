@@ -1,0 +1,80 @@
+//! What mrtr-server shares with the engine and no author of a handler or a runner needs.
+//!
+//! Both crates are one work in two parts: they are published together, and what stands here may change in any version.
+//! It is no part of this crate's API.
+
+pub use crate::engine::context::{JournalLimit, Runner};
+pub use crate::engine::environment::Extensions;
+pub use crate::engine::journal::UnsealedAnswers;
+pub use crate::engine::lazy_flow::LazyFlow;
+pub use crate::engine::manual::{Manual, resolve_manual_questions};
+pub use crate::engine::registered_inputs::Inputs;
+pub use crate::engine::{Contained, SeenQuestions};
+pub use crate::error::{internal_error, into_words, too_much, with_causes};
+pub use crate::support::by_name::ByName;
+pub use crate::support::echo;
+pub use crate::support::hex::{all_hex, short_hex};
+pub use crate::support::panics::{Panicked, contain};
+
+use crate::engine::journal::{Journal, StepEntry};
+
+/// What rounds do to a journal, whose states and answers come and go with a client.
+pub trait RoundJournal {
+    /// Takes in that a step was started, which a reservation says.
+    fn put_step_started(&mut self, name: &str);
+
+    /// Takes in answers that came without a state.
+    fn put_unsealed(&mut self, answers: UnsealedAnswers);
+
+    /// Takes over the answers that came without a state and were not used, as far as there is room.
+    fn carry_unsealed(&mut self, room: usize, is_asked: impl Fn(&str) -> bool);
+
+    /// The answer with which the client sent too much, whatever its handler has it carry.
+    fn excess_beside_carried(&self, limit: usize) -> Option<&str>;
+
+    /// What takes the most room, in words.
+    fn largest(&self) -> Option<String>;
+
+    /// How many bytes it takes.
+    fn size(&self) -> usize;
+
+    /// Forgets which questions are open: none of them was answered or passed over by that.
+    fn forget_opened(&mut self);
+
+    /// Whether a question was settled elsewhere than with the client: its page was visited, or it was decided.
+    fn is_settled_elsewhere(&self, key: &str) -> bool;
+}
+
+impl RoundJournal for Journal {
+    fn put_step_started(&mut self, name: &str) {
+        self.put_step(name, &StepEntry::Started);
+    }
+
+    fn put_unsealed(&mut self, answers: UnsealedAnswers) {
+        Self::put_unsealed(self, answers);
+    }
+
+    fn carry_unsealed(&mut self, room: usize, is_asked: impl Fn(&str) -> bool) {
+        Self::carry_unsealed(self, room, is_asked);
+    }
+
+    fn excess_beside_carried(&self, limit: usize) -> Option<&str> {
+        Self::excess_beside_carried(self, limit)
+    }
+
+    fn largest(&self) -> Option<String> {
+        Self::largest(self)
+    }
+
+    fn size(&self) -> usize {
+        Self::size(self)
+    }
+
+    fn forget_opened(&mut self) {
+        Self::forget_opened(self);
+    }
+
+    fn is_settled_elsewhere(&self, key: &str) -> bool {
+        self.has_visited(key) || self.decision(key).is_some()
+    }
+}

@@ -1,0 +1,140 @@
+//! Maps by names that the author of a server chose.
+
+use std::fmt;
+
+use foldhash::HashMap;
+use indexmap::IndexMap;
+
+use super::short::Short;
+
+/// A map by names that the author chose, in their order. No stranger adds to it, so that a hash which is quick will do.
+pub type ByName<V> = IndexMap<String, V, foldhash::fast::RandomState>;
+
+/// What a run keeps by name. Most runs come by a few names, which are quicker looked through than hashed.
+#[derive(Debug)]
+pub(crate) struct Names<V> {
+    entries: Vec<(Name, V)>,
+    /// Where each of them is, once there are more than a few.
+    places: Option<Box<HashMap<String, usize>>>,
+}
+
+/// A name, which most often needs no place of its own.
+enum Name {
+    Short(Short),
+    Long(Box<str>),
+}
+
+impl Name {
+    fn of(name: &str) -> Self {
+        Short::of(name).map_or_else(|| Self::Long(name.into()), Self::Short)
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Short(name) => name.as_bytes(),
+            Self::Long(name) => name.as_bytes(),
+        }
+    }
+
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Short(name) => name.as_str(),
+            Self::Long(name) => name,
+        }
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+
+impl<V> Names<V> {
+    pub(crate) fn new() -> Self {
+        Self { entries: Vec::new(), places: None }
+    }
+
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.place(name).is_some()
+    }
+
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut V> {
+        self.place(name).map(|place| &mut self.entries[place].1)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+        self.entries.iter().map(|(name, value)| (name.as_str(), value))
+    }
+
+    /// What is kept under a name, which is this if nothing was.
+    pub(crate) fn get_or_insert(&mut self, name: &str, value: V) -> &mut V {
+        let place = self.place(name).unwrap_or_else(|| self.push(name, value));
+        &mut self.entries[place].1
+    }
+
+    /// Keeps something under a name, and says whether nothing was.
+    pub(crate) fn insert_new(&mut self, name: &str, value: V) -> bool {
+        let is_new = !self.contains(name);
+        if is_new {
+            self.push(name, value);
+        }
+        is_new
+    }
+
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The name of what is at this place.
+    pub(crate) fn name_at(&self, place: usize) -> Option<&str> {
+        self.entries.get(place).map(|(name, _)| name.as_str())
+    }
+
+    /// Where a name is, which it stays.
+    pub(crate) fn place(&self, name: &str) -> Option<usize> {
+        match &self.places {
+            None => self.entries.iter().position(|(other, _)| other.as_bytes() == name.as_bytes()),
+            Some(places) => places.get(name).copied(),
+        }
+    }
+
+    fn push(&mut self, name: &str, value: V) -> usize {
+        let place = self.entries.len();
+        self.entries.push((Name::of(name), value));
+        if place >= FEW {
+            let added = if self.places.is_none() { 0 } else { place };
+            let added = self.entries.iter().enumerate().skip(added);
+            let added = added.map(|(place, (name, _))| (name.as_str().to_owned(), place));
+            self.places.get_or_insert_default().extend(added);
+        }
+        place
+    }
+}
+
+const FEW: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_names_and_many_are_kept_alike() {
+        let mut names = Names::new();
+        for number in 0..3 * FEW {
+            for name in 0..=number {
+                // Of every length, from one that needs no place of its own to one that does.
+                let is_new = names.insert_new(&name.to_string().repeat(name + 1), name);
+                assert_eq!(is_new, name == number, "{name} of {number}");
+            }
+            assert!(!names.contains("other"));
+        }
+        *names.get_or_insert("3333", 0) += 100;
+        let long = "20".repeat(21);
+        let mut get = |name: &str| names.get_mut(name).copied();
+        assert_eq!((get("3333"), get(&long), get("other")), (Some(103), Some(20), None));
+        assert_eq!(*names.get_or_insert("other", 7), 7);
+        let all: Vec<_> = names.names().collect();
+        assert_eq!((all.len(), all[0], all[3 * FEW]), (3 * FEW + 1, "0", "other"));
+    }
+}

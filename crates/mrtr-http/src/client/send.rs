@@ -10,9 +10,9 @@ use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, Tran
 use mrtr_schema::{Era, Feature, MethodInfo, Printable};
 use reqwest::{Response, Url};
 
+use super::TokenProvider;
+use super::learn::AnnotationTable;
 use super::session::session_headers;
-use super::table::AnnotationTable;
-use super::tokens::TokenProvider;
 use crate::header_text;
 
 /// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.

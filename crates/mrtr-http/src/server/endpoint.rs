@@ -16,21 +16,18 @@ use mrtr_server::transport::{FairPool, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
-use super::accounts::{Accounts, Pools};
+use super::accounts::{Accounts, Charges, Pools};
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::budget::{BodyReservation, UNCOUNTED};
-use super::charges::Charges;
 use super::config::{EndpointConfig, all_capabilities};
-use super::depth::is_deeper;
 use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
 use super::heavy_requests::HeavyRequests;
-use super::mirrored_headers;
+use super::http2_streams::PIECE;
+use super::link::Peer;
 use super::origin::Allowed;
-use super::peer::Peer;
-use super::pieces::PIECE;
 use super::rejection::Rejection;
-use super::request_body;
+use super::request_body::{self, is_deeper};
 use super::respond::{reject, respond};
 use super::response_body::{ResponseBody, StreamPermits};
 
@@ -352,7 +349,7 @@ impl Endpoint {
             context = context.tenant(tenant);
         }
         if revision.has(Feature::MirroredHeaders) {
-            context = context.headers(mirrored_headers::of(&head.headers));
+            context = context.headers(head::mirrored(&head.headers));
         }
         if !revision.has(Feature::RequestMetadata) {
             context = context.capabilities(Arc::clone(&self.config.capabilities));

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::events::{Event, Parser};
 use super::reply::not_a_message;
-use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, Sender, failed};
+use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, RETRY_PAUSES, Sender, failed};
 
 /// The session that a response begins, if it begins one.
 pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, TransportError> {
@@ -51,7 +51,7 @@ impl Sender {
                 }
                 Err(_) => {}
             }
-            tokio::time::sleep(RETRY_PAUSE * attempt).await;
+            tokio::time::sleep(RETRY_PAUSES.pause(attempt - 1)).await;
             attempt += 1;
         }
     }

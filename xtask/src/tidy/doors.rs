@@ -153,7 +153,7 @@ mod tests {
         ]);
         let users = users(&files);
         let of = |module: [&str; 2]| {
-            let users = users.get(&module.map(str::to_owned).to_vec());
+            let users = users.get(module.map(str::to_owned).as_slice());
             users.map(|users| users.iter().cloned().collect::<Vec<_>>()).unwrap_or_default()
         };
         assert_eq!(of(["pay", "card"]), ["pay/sum.rs"]);

@@ -56,6 +56,7 @@ impl CallDriver<'_> {
     pub(super) async fn converse(&self, request: TransportRequest<'_>, session: &Session) -> Conversed {
         let inbox = Inbox::new(self.client.0.limits);
         let mut on_message = |message: ServerMessage| {
+            // Whatever it says, it has begun with the call, which is not sent again then.
             inbox.note();
             match message {
                 ServerMessage::Request(request) => inbox.push(Heard::Asked(request)),

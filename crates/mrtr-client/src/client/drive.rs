@@ -91,6 +91,7 @@ impl Client {
             ran = driver.run().instrument(span) => Some(ran),
         };
         let ran = ran.unwrap_or_else(|| {
+            // The server may have begun with it: saved as if it had never been sent, it would be run twice.
             if driver.is_held {
                 driver.call.hold(1);
             }
@@ -223,6 +224,7 @@ impl CallDriver<'_> {
             }
         });
         let mut answering: FuturesUnordered<_> = answering.collect();
+        // Each answer is the call's as soon as it is there: if another question fails, its error has what was answered.
         while let Some((key, method, answered)) = answering.next().await {
             let taken = match answered {
                 Ok(answer) => self.call.answered(&key, &answer),

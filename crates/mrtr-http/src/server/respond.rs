@@ -51,6 +51,7 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
     let mut response = with_type(StatusCode::OK, body, "text/event-stream");
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // A proxy such as nginx would hold events back until it has enough of them.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -19,6 +19,7 @@ pub(crate) struct Metadata {
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
     pub(crate) features: BTreeMap<String, Vec<String>>,
     pub(crate) dependencies: Vec<Dependency>,
 }
@@ -64,8 +65,8 @@ mod tests {
     #[test]
     fn all_features_but_one_are_named() {
         let text = r#"{ "target_directory": "t", "packages": [
-            { "name": "a", "features": { "x": [], "y": ["x"] }, "dependencies": [] },
-            { "name": "b", "features": { "x": [] }, "dependencies": [] }
+            { "name": "a", "manifest_path": "a/Cargo.toml", "features": { "x": [], "y": ["x"] }, "dependencies": [] },
+            { "name": "b", "manifest_path": "b/Cargo.toml", "features": { "x": [] }, "dependencies": [] }
         ] }"#;
         let metadata: Metadata = serde_json::from_str(text).expect("it is of this form");
         assert_eq!(metadata.features_but("b/x"), "a/x,a/y");

@@ -7,6 +7,7 @@ mod budgets;
 mod cycles;
 mod declared;
 mod doc_openings;
+mod doors;
 mod edges;
 mod figures;
 mod first_line;
@@ -16,13 +17,14 @@ mod machine_paths;
 mod texts;
 mod unwraps;
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 
+use crate::Outcome;
+use crate::metadata::{self, Metadata};
 use crate::source::{self, SourceFile};
 use crate::workspace::{self, print};
-use crate::{Outcome, metadata};
 use declared::LAYERED;
 
 /// A crate, and the files below its `src`.
@@ -32,6 +34,8 @@ struct Crate {
 }
 
 pub(crate) fn run() -> Result<Outcome> {
+    let metadata = metadata::read()?;
+    let members = members(&metadata)?;
     let crates = crates()?;
     let texts = texts::committed()?;
     let packages = budgets::counted()?;
@@ -42,12 +46,13 @@ pub(crate) fn run() -> Result<Outcome> {
         unwraps::problems(&crates),
         layer_problems(&crates),
         cycles::problems(&crates),
-        edges::problems(&metadata::read()?),
+        doors::problems(&members),
+        edges::problems(&metadata),
         budgets::problems(&packages),
     ]
     .concat();
 
-    print(&figures::report(&crates))?;
+    print(&figures::report(&members))?;
     print(&budgets::report(&packages))?;
     for problem in &problems {
         print(problem)?;
@@ -64,10 +69,20 @@ fn layer_problems(crates: &[Crate]) -> Vec<String> {
 }
 
 fn crates() -> Result<Vec<Crate>> {
-    let read = |(name, folder): (String, PathBuf)| {
-        Ok(Crate { name, files: without_tests(source::read_folder(&folder.join("src"))?) })
-    };
-    workspace::crates()?.into_iter().map(read).collect()
+    workspace::crates()?.into_iter().map(|(name, folder)| read(name, &folder)).collect()
+}
+
+/// All members that have a `src`, tools among them: each example is read by itself.
+fn members(metadata: &Metadata) -> Result<Vec<Crate>> {
+    let folders = metadata.packages.iter().filter_map(|package| Some((&package.name, package.manifest_path.parent()?)));
+    let folders = folders.filter(|(_, folder)| folder.join("src").is_dir());
+    let mut members = folders.map(|(name, folder)| read(name.clone(), folder)).collect::<Result<Vec<_>>>()?;
+    members.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(members)
+}
+
+fn read(name: String, folder: &Path) -> Result<Crate> {
+    Ok(Crate { name, files: without_tests(source::read_folder(&folder.join("src"))?) })
 }
 
 /// The files but for those of modules that are there for tests only.

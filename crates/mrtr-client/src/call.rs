@@ -2,9 +2,7 @@
 
 mod action;
 mod backoff;
-mod negotiate;
 mod reply;
-mod stop;
 mod task;
 
 use std::collections::HashSet;
@@ -14,8 +12,7 @@ use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
-pub use action::{Action, CallOutcome, Outgoing};
-pub use stop::Stop;
+pub use action::{Action, CallOutcome, Outgoing, Stop};
 
 use crate::answer::AnswerError;
 use crate::limits::Limits;

@@ -8,15 +8,11 @@ mod era;
 mod event_queues;
 mod evidence;
 mod exchange;
-mod gather;
-mod give_up;
-mod inbox;
 mod lists;
 mod message;
 mod methods;
 mod open_questions;
-mod question;
-mod reporter;
+mod resume;
 mod session;
 
 use std::fmt;
@@ -27,7 +23,7 @@ use futures_core::Stream;
 use mrtr_schema::{ClientCapabilities, Era, Implementation, Revision};
 
 pub use builder::{Builder, TraceContext};
-pub use drive::RoundOutcome;
+pub use resume::RoundOutcome;
 
 use crate::handlers::Handlers;
 use crate::{CallEvent, Limits, ServerNotification, Transport};

@@ -1,7 +1,6 @@
 //! Who answers: one handler for each kind of question, and the capabilities that follow from them.
 
 mod elicit;
-mod url_check;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -15,8 +14,7 @@ use mrtr_schema::roots::{ListRootsResult, Root};
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
 
-pub use elicit::{FormRequest, IntoElicitResult, UrlRequest};
-pub use url_check::UnsafeUrl;
+pub use elicit::{FormRequest, IntoElicitResult, UnsafeUrl, UrlRequest};
 
 /// Who is asking, and in the middle of what.
 ///

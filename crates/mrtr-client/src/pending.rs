@@ -1,7 +1,6 @@
 //! A call that was put down: plain data, to be saved and picked up by another process.
 
 mod saved;
-mod task;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,10 +15,11 @@ use mrtr_schema::{
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+pub use saved::PendingTask;
+
 use crate::answer::{self, AnswerError, display_key, display_server};
 use crate::raw::{RawObject, subject, text_members};
 use saved::Saved;
-pub use task::PendingTask;
 
 /// A call that was put down: what was asked for, what the server said last, and the answers so far.
 ///

@@ -3,7 +3,6 @@
 mod era;
 mod error;
 mod observed;
-mod session;
 
 use std::fmt;
 use std::time::Duration;
@@ -13,11 +12,10 @@ use futures_util::future::BoxFuture;
 use mrtr_schema::{RequestId, Revision};
 use serde_json::value::RawValue;
 
-pub use era::EraMemory;
 pub(crate) use era::{Detection, NEWEST_LEGACY};
+pub use era::{EraMemory, OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId};
 pub use error::{TransportError, TransportFailure};
 pub use observed::{ObservedTransport, WireMessage};
-pub use session::{OneWayMessage, ServerMessage, ServerNotification, ServerRequest, SessionId};
 
 /// A way to a server. Dropping the future of an exchange cancels it, and the server hears of that.
 ///

@@ -3,13 +3,9 @@
 mod annotations;
 mod events;
 mod learn;
-mod parser;
 mod reply;
 mod send;
 mod session;
-mod status;
-mod table;
-mod tokens;
 
 use std::fmt;
 use std::net::IpAddr;
@@ -21,18 +17,14 @@ use futures_util::future::BoxFuture;
 use http::{HeaderName, HeaderValue};
 use mrtr_client::{
     CredentialsFingerprint, EraMemory, OneWayMessage, ServerMessage, SessionId, Transport, TransportError,
-    TransportRequest, TransportResponse,
+    TransportFailure, TransportRequest, TransportResponse,
 };
 use mrtr_schema::{Era, Revision};
 use reqwest::Url;
 
-pub use tokens::TokenProvider;
-
-use crate::error::HttpTransportError;
 use learn::is_header_mismatch;
 use reply::HttpReply;
 use send::Sender;
-use tokens::FixedToken;
 
 /// A way to a server over Streamable HTTP.
 ///
@@ -219,4 +211,69 @@ impl fmt::Debug for HttpTransport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpTransport").field("url", &self.server).finish_non_exhaustive()
     }
+}
+
+/// Where bearer tokens come from.
+///
+/// ```
+/// use mrtr_client::TransportError;
+/// use mrtr_http::TokenProvider;
+///
+/// #[derive(Debug)]
+/// struct Fixed;
+///
+/// #[async_trait::async_trait]
+/// impl TokenProvider for Fixed {
+///     async fn token(&self, _refused: Option<&str>) -> Result<Option<String>, TransportError> {
+///         Ok(Some("secret".into()))
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait TokenProvider: fmt::Debug + Send + Sync + 'static {
+    /// A token, if there is one. `refused` is one that the server has just refused.
+    ///
+    /// It is asked for before each request, and before a private result that was kept is shown again: that belongs to
+    /// the token that it came for.
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError>;
+}
+
+/// One token, for as long as the server takes it.
+struct FixedToken(String);
+
+#[async_trait]
+impl TokenProvider for FixedToken {
+    async fn token(&self, refused: Option<&str>) -> Result<Option<String>, TransportError> {
+        match refused {
+            None => Ok(Some(self.0.clone())),
+            // Without a token the request would be an anonymous caller's, which is not what was asked for.
+            Some(_) => Err(TransportError::of(TransportFailure::Unauthorized, "the token was refused (status 401)")),
+        }
+    }
+}
+
+/// Shows no token.
+impl fmt::Debug for FixedToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FixedToken")
+    }
+}
+
+/// Why an [`HttpTransport`](crate::HttpTransport) cannot be made.
+///
+/// ```
+/// use mrtr_http::{HttpTransport, HttpTransportError};
+///
+/// let error = HttpTransport::new("ftp://example.com").unwrap_err();
+/// assert!(matches!(error, HttpTransportError::Url(url) if url == "ftp://example.com"));
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpTransportError {
+    /// The URL is none of HTTP.
+    #[error("`{0}` is not an HTTP URL")]
+    Url(String),
+    /// The HTTP client could not be set up.
+    #[error("the HTTP client could not be set up")]
+    Http(#[from] reqwest::Error),
 }

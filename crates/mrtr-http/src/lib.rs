@@ -5,17 +5,11 @@
 
 #[cfg(feature = "client")]
 mod client;
-#[cfg(feature = "client")]
-mod error;
 #[cfg(any(feature = "server", feature = "client"))]
 mod header_text;
 #[cfg(feature = "server")]
 mod server;
 
-#[cfg(feature = "client")]
-pub use client::{HttpTransport, TokenProvider};
-#[cfg(feature = "client")]
-pub use error::HttpTransportError;
 /// The crate whose types stand in signatures here: a header, the head of a request.
 ///
 /// ```
@@ -25,6 +19,9 @@ pub use error::HttpTransportError;
 /// ```
 #[cfg(any(feature = "server", feature = "client"))]
 pub use http;
+
+#[cfg(feature = "client")]
+pub use client::{HttpTransport, HttpTransportError, TokenProvider};
 #[cfg(feature = "server")]
 pub use server::{
     Authenticator, Bound, Challenge, Endpoint, ForwardedHeader, Identity, PATH, ResponseBody, Serve, router, router_at,

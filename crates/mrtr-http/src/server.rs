@@ -1,31 +1,23 @@
 //! The server side: one endpoint as a plain service, a router for axum, and a server to run them.
 //!
-//! From the socket down: `serve` → `accept` → `connection` → `mounts` → `endpoint`, which is the way of one request. What
-//! it holds meanwhile is its caller's in `accounts`. On HTTP/2 it runs in the `stream_executor`, and its response goes out
-//! in `pieces`.
+//! From the socket down: `serve` → `accept` → `connection` → `router` → `endpoint`, which is the way of one request. What
+//! it holds meanwhile is its caller's in `accounts`. On HTTP/2 it runs in a task of `http2_streams`, and its response goes
+//! out from there in pieces.
 
 mod accept;
 mod accounts;
 mod authenticate;
 mod body_buffer;
 mod budget;
-mod charges;
 mod config;
 mod connection;
-mod depth;
 mod endpoint;
 mod forwarded;
 mod head;
 mod heavy_requests;
-
+mod http2_streams;
 mod link;
-mod mirrored_headers;
-mod mounts;
 mod origin;
-mod pages;
-mod peer;
-mod pieces;
-mod reader;
 mod rejection;
 mod request_body;
 mod respond;
@@ -33,12 +25,6 @@ mod response_body;
 mod router;
 mod serve;
 mod sessions;
-mod status;
-mod stream_executor;
-mod timeout_stream;
-mod timeouts;
-mod waiting_connections;
-mod withdrawal;
 
 pub use authenticate::{Authenticator, Challenge, Identity};
 pub use endpoint::Endpoint;

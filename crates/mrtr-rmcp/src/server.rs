@@ -1,15 +1,187 @@
-//! An rmcp server whose tools, prompts and resources are flows.
+//! An rmcp server whose tools, prompts and resources are flows: an rmcp handler, and what it is made of.
 
-mod capabilities;
-mod flows;
 mod handler;
 mod lists;
 mod message;
 mod modern;
 mod owners;
-mod question;
-mod response;
 mod session;
 
-pub use flows::{Alone, Flows};
+use std::fmt;
+use std::sync::Arc;
+
+use mrtr_server::{BuildError, Caller, Server, Tool};
+use rmcp::ServerHandler;
+use rmcp::model::{Extensions, ServerConfig};
+
 pub use owners::{OwnedSessions, SessionOwners};
+
+use crate::identity::{Identify, Told};
+use lists::{Declared, union};
+use session::Sessions;
+
+/// A server of flows, as an rmcp [`ServerHandler`]: by itself, or beside a handler of rmcp's own.
+///
+/// It serves both of rmcp's lifecycles. A client that discovers gets rounds with sealed states, and tasks if the server
+/// has them; one that initializes is asked in its session, while its call stays open.
+///
+/// Clones are one server: rmcp's transports may give each session one of them.
+///
+/// ```
+/// use mrtr_rmcp::Flows;
+/// use mrtr_server::{Failure, Flow, Server, Tool};
+/// use rmcp::ServerHandler;
+///
+/// # #[derive(Clone)] struct Calculator;
+/// # impl ServerHandler for Calculator {}
+/// async fn greet(_: Flow) -> Result<&'static str, Failure> {
+///     Ok("Hello")
+/// }
+///
+/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build()?;
+/// let handler = Flows::new(server).beside(Calculator);
+/// assert!(handler.get_info().capabilities.tools.is_some());
+/// assert!(handler.get_tool("greet").is_some());
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
+pub struct Flows<H = Alone> {
+    server: Server,
+    beside: Option<H>,
+    declared: Arc<Declared>,
+    identify: Identify,
+    sessions: Arc<Sessions>,
+}
+
+/// The handler beside flows that have none: there is no value of it.
+///
+/// ```
+/// use mrtr_rmcp::{Alone, Flows};
+///
+/// struct App {
+///     handler: Flows<Alone>,
+/// }
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "there is none")]
+pub enum Alone {}
+
+impl ServerHandler for Alone {}
+
+impl Flows {
+    /// A handler of this server's flows and of nothing else.
+    pub fn new(server: Server) -> Self {
+        Self {
+            beside: None,
+            declared: Arc::new(Declared::of(&server)),
+            identify: Identify::default(),
+            sessions: Arc::new(Sessions::new(server.clone())),
+            server,
+        }
+    }
+
+    /// A handler of one tool. Its states are sealed with a key of this process alone: for more than one instance, or to
+    /// outlive a restart, build a [`Server`] with a sealer.
+    ///
+    /// ```
+    /// use mrtr_rmcp::Flows;
+    /// use mrtr_server::{Failure, Flow, Tool};
+    ///
+    /// let handler = Flows::of_tool(Tool::new("greet", async |_: Flow| Ok::<_, Failure>("Hello")))?;
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    pub fn of_tool(tool: Tool) -> Result<Self, BuildError> {
+        Server::builder(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")).tool(tool).build().map(Self::new)
+    }
+
+    /// Offers these flows beside what another handler offers. What both have is the flow's: the other one's is not listed
+    /// and not called. Name, version and instructions are the other one's.
+    pub fn beside<H: ServerHandler>(self, other: H) -> Flows<H> {
+        let Self { server, declared, identify, sessions, .. } = self;
+        Flows { server, beside: Some(other), declared, identify, sessions }
+    }
+}
+
+impl<H> Flows<H> {
+    /// Says who sent a request: states, single use, tasks and what a session's requests get are bound to that. Without
+    /// it, or if it says `None`, the caller is not known.
+    ///
+    /// rmcp's own sessions are not: over HTTP whoever knows a session's id answers and cancels in it, unless the service
+    /// is behind [`session_owners`](Self::session_owners). The log warns once if it is not.
+    ///
+    /// rmcp does not know who calls. Over HTTP it puts the request's `http::request::Parts` into the extensions, and what
+    /// a middleware made sure of is in the extensions of those.
+    ///
+    /// ```
+    /// # use mrtr_rmcp::Flows;
+    /// # use mrtr_server::{Caller, Server};
+    /// # let server = Server::builder("empty", "1.0.0").build()?;
+    /// /// What the middleware leaves behind once it has checked a token.
+    /// #[derive(Clone)]
+    /// struct User(String);
+    ///
+    /// let handler = Flows::new(server).caller(|extensions| {
+    ///     let User(name) = extensions.get::<http::request::Parts>()?.extensions.get()?;
+    ///     Some(Caller::new("https://id.example.com", name))
+    /// });
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn caller(mut self, who: impl Fn(&Extensions) -> Option<Caller> + Send + Sync + 'static) -> Self {
+        self.identify.caller = Told::by(who);
+        self
+    }
+
+    /// Says on whose behalf a request was sent, where one server serves several tenants.
+    ///
+    /// ```
+    /// # use mrtr_rmcp::Flows;
+    /// # use mrtr_server::Server;
+    /// # let server = Server::builder("empty", "1.0.0").build()?;
+    /// let handler = Flows::new(server).tenant(|extensions| {
+    ///     let host = extensions.get::<http::request::Parts>()?.headers.get("host")?.to_str().ok()?;
+    ///     Some(host.split('.').next()?.to_owned())
+    /// });
+    /// # Ok::<(), mrtr_server::BuildError>(())
+    /// ```
+    #[must_use]
+    pub fn tenant(mut self, whose: impl Fn(&Extensions) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.identify.tenant = Told::by(whose);
+        self
+    }
+
+    /// The layer for rmcp's HTTP service that binds each session to the caller, and the tenant, that opened it. It tells
+    /// them as these flows do, so it is made after [`caller`](Self::caller) and [`tenant`](Self::tenant) are set.
+    ///
+    /// Its docs show where it goes: [`SessionOwners`].
+    pub fn session_owners(&self) -> SessionOwners {
+        SessionOwners::new(self.server.sealer().clone(), self.identify.clone())
+    }
+}
+
+impl<H: ServerHandler> Flows<H> {
+    /// What this handler says of itself.
+    fn config(&self) -> ServerConfig {
+        let Some(other) = &self.beside else { return self.declared.config() };
+        let mut config = other.get_info();
+        config.capabilities = union(&self.declared.modern, config.capabilities);
+        config
+    }
+}
+
+impl<H: Clone> Clone for Flows<H> {
+    fn clone(&self) -> Self {
+        Self {
+            server: self.server.clone(),
+            beside: self.beside.clone(),
+            declared: Arc::clone(&self.declared),
+            identify: self.identify.clone(),
+            sessions: Arc::clone(&self.sessions),
+        }
+    }
+}
+
+impl<H> fmt::Debug for Flows<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Flows").field("server", &self.server).finish_non_exhaustive()
+    }
+}

@@ -40,7 +40,6 @@
 //! ```
 
 mod once;
-mod request;
 mod round;
 
 use std::fmt;
@@ -52,11 +51,10 @@ use rmcp::model::Extensions;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
+pub use round::{FirstRound, MayAsk, RetryRound, Round};
+
 use crate::identity::{Identify, Told};
 use round::BoundRequest;
-
-pub use request::MayAsk;
-pub use round::{FirstRound, RetryRound, Round};
 
 /// Seals and opens the states of a handler.
 ///

@@ -2,7 +2,6 @@
 
 mod calls;
 mod child;
-mod command_line;
 mod connection;
 
 use std::fmt;

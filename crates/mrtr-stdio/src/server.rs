@@ -4,7 +4,6 @@ mod calls;
 mod connection;
 mod legacy;
 mod process;
-mod waiting;
 
 use std::io;
 use std::time::Duration;
@@ -84,7 +83,7 @@ impl Stdio {
     pub const DEFAULT_WAITING: usize = 4096;
 
     /// How many bytes the requests that wait may have together. One alone may have more.
-    pub const WAITING_BYTES: usize = waiting::MOST_BYTES;
+    pub const WAITING_BYTES: usize = calls::MOST_BYTES;
 
     /// How many subscriptions there may be at a time, unless [`subscriptions`](Self::subscriptions) says otherwise.
     pub const DEFAULT_SUBSCRIPTIONS: usize = 64;

@@ -12,9 +12,8 @@ use mrtr_schema::{Dialect, Json, ReadError, Revision, Wire, json_schema};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::closed;
 use crate::folder::{self, Example, Kind};
-use crate::pinpoint::{self, Fault};
+use crate::schema::{Fault, closed, faults};
 
 /// Judges the examples of one revision.
 pub struct Judge {
@@ -104,7 +103,7 @@ impl Judge {
         Self {
             revision,
             types: rewrites.0,
-            closed: compile(&closed::document(&strict)),
+            closed: compile(&closed(&strict)),
             strict: compile(&strict),
             lenient: compile(&json_schema::document(revision.lenient())),
             unknown_members,
@@ -166,7 +165,7 @@ impl Judge {
     /// Schema and parser mostly find the same; then the parser's words are the plainer ones.
     pub(crate) fn faults(&self, type_name: &str, value: &Value) -> Option<Vec<Fault>> {
         let checks = self.checks(type_name)?;
-        let mut faults = pinpoint::faults(checks.closed.iter_errors(value));
+        let mut faults = faults(checks.closed.iter_errors(value));
         if let Some(fault) = self.fault_of_parser(&checks, &value.to_string()) {
             faults.retain(|other| other.path != fault.path);
             faults.push(fault);

@@ -2,13 +2,13 @@
 //!
 #![doc = include_str!("../README.md")]
 
-pub mod closed;
 pub mod folder;
 mod judge;
 mod markdown;
-mod pinpoint;
 pub mod report;
+mod schema;
 
 pub use folder::{Example, Kind};
 pub use judge::{Judge, Status, Verdict, as_text, compile};
 pub use markdown::{Document, DocumentVerdict};
+pub use schema::closed;

@@ -36,12 +36,12 @@ mod tests {
 
     fn packages() -> Vec<Package> {
         let text = r#"[
-            { "name": "client", "features": {}, "dependencies": [
+            { "name": "client", "manifest_path": "p", "features": {}, "dependencies": [
                 { "name": "schema", "kind": null, "path": "p" },
                 { "name": "state", "kind": "dev", "path": "p" },
                 { "name": "serde", "kind": null }
             ] },
-            { "name": "schema", "features": {}, "dependencies": [] }
+            { "name": "schema", "manifest_path": "p", "features": {}, "dependencies": [] }
         ]"#;
         serde_json::from_str(text).expect("they are of this form")
     }

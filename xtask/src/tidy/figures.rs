@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 use syn::Item;
 
-use super::{Crate, cycles, first_line};
+use super::{Crate, cycles, doors, first_line};
 use crate::source::{SourceFile, is_public, used_names};
 
 /// A row a crate, and one for all of them.
@@ -23,15 +23,13 @@ pub(super) fn report(crates: &[Crate]) -> String {
 }
 
 fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String> {
-    let mut lines: Vec<_> = files.iter().map(|file| file.text.lines().count()).collect();
-    lines.sort_unstable();
     let functions: Vec<_> = files.iter().flat_map(|file| function_lengths(&file.text)).collect();
     let short = functions.iter().filter(|length| **length <= SHORT).count();
     let introduced = files.iter().filter(|file| first_line::says_what_lives_there(&file.text)).count();
     let counts = files.iter().map(|file| Lines::of(&file.text)).fold(Lines::default(), Lines::and);
     let figures = [
         files.len().to_string(),
-        format!("{}/{}/{}", quantile(&lines, 50), quantile(&lines, 90), quantile(&lines, 100)),
+        doors::per_thousand(files.len(), counts.code),
         format!("{} %", rounded(short * 100, functions.len())),
         functions.iter().max().copied().unwrap_or_default().to_string(),
         format!("{} %", rounded(introduced * 100, files.len())),
@@ -40,22 +38,33 @@ fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String>
     [name.to_owned()].into_iter().chain(figures).chain(of_crate.iter().cloned()).collect()
 }
 
-/// Names exported at the root, modules there, and the largest cycle between those.
+/// Public items, modules at the root, and the largest cycle between those.
 fn root_and_cycle(files: &[SourceFile]) -> [String; 3] {
     let root = files.iter().find(|file| file.is_root());
-    let exported: usize = root.iter().flat_map(|file| &file.syntax.items).map(exported_names).sum();
     let modules = root.iter().flat_map(|file| &file.syntax.items).filter(|item| matches!(item, Item::Mod(_))).count();
-    [exported, modules, cycles::largest(files).len()].map(|figure| figure.to_string())
+    [public_items(files, &[]), modules, cycles::largest(files).len()].map(|figure| figure.to_string())
+}
+
+/// The items that users of a crate can name, in a module and in the public ones below it.
+fn public_items(files: &[SourceFile], module: &[String]) -> usize {
+    let file = files.iter().find(|file| file.module == module);
+    let items = file.iter().flat_map(|file| &file.syntax.items);
+    items.map(|item| named_items(item, files, module)).sum()
 }
 
 /// A glob counts as one.
-fn exported_names(item: &Item) -> usize {
+fn named_items(item: &Item, files: &[SourceFile], module: &[String]) -> usize {
     let visibility = match item {
         Item::Use(item) if is_public(&item.vis) => return used_names(&item.tree).len(),
+        Item::Mod(item) if is_public(&item.vis) => {
+            let below = [module, &[item.ident.to_string()]].concat();
+            let inside = item.content.iter().flat_map(|(_, items)| items);
+            let inside: usize = inside.map(|item| named_items(item, files, &below)).sum();
+            return inside + public_items(files, &below);
+        }
         Item::Const(item) => &item.vis,
         Item::Enum(item) => &item.vis,
         Item::Fn(item) => &item.vis,
-        Item::Mod(item) => &item.vis,
         Item::Struct(item) => &item.vis,
         Item::Trait(item) => &item.vis,
         Item::Type(item) => &item.vis,
@@ -65,15 +74,15 @@ fn exported_names(item: &Item) -> usize {
 }
 
 #[derive(Default, Debug, Clone, Copy, PartialEq)]
-struct Lines {
-    code: usize,
+pub(super) struct Lines {
+    pub(super) code: usize,
     inline: usize,
     docs: usize,
 }
 
 impl Lines {
     /// Empty lines are none of these; a comment behind code is code.
-    fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str) -> Self {
         let mut lines = Self::default();
         for line in text.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
             match line {
@@ -110,11 +119,7 @@ fn begins_function(line: &str) -> bool {
     line.trim_start().split(' ').find(|word| !before(word)) == Some("fn")
 }
 
-fn quantile(sorted: &[usize], percent: usize) -> usize {
-    sorted.get((sorted.len() * percent / 100).min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
-}
-
-fn rounded(numerator: usize, denominator: usize) -> usize {
+pub(super) fn rounded(numerator: usize, denominator: usize) -> usize {
     (numerator + denominator / 2).checked_div(denominator).unwrap_or_default()
 }
 
@@ -126,16 +131,17 @@ fn per_hundred(part: usize, whole: usize) -> String {
 
 /// How many lines a function has that is read at a glance.
 const SHORT: usize = 20;
-/// The lengths of files and functions are in lines; comments are lines, for each 100 of code.
+/// Doors are files for each 1000 lines of code. The lengths of functions are in lines; comments are lines, for each 100
+/// of code.
 const HEADINGS: [&str; 10] = [
     "crate",
     "files",
-    "median/p90/max",
+    "doors",
     "functions ≤ 20",
     "longest",
     "//!",
     "inline/doc comments",
-    "names at root",
+    "public items",
     "modules",
     "largest cycle",
 ];
@@ -174,15 +180,10 @@ let fn_like = 1;
     }
 
     #[test]
-    fn quantiles_are_of_what_is_there() {
-        let lines: Vec<_> = (1..=10).collect();
-        assert_eq!([50, 90, 100].map(|percent| quantile(&lines, percent)), [6, 10, 10]);
-        assert_eq!(quantile(&[], 50), 0);
-    }
-
-    #[test]
-    fn names_at_the_root_are_counted() {
-        let file = syn::parse_file("mod a; pub mod b; pub use a::{C, D}; use a::E; pub fn f() {}").expect("it is Rust");
-        assert_eq!(file.items.iter().map(exported_names).sum::<usize>(), 4);
+    fn public_items_are_those_that_users_can_name() {
+        let root = "mod a; pub mod b; pub use a::{C, D}; use a::E; pub fn f() {} pub mod g { pub struct H; struct I; }";
+        let parse = |(path, text): (&str, &str)| SourceFile::parse(path, text.to_owned()).expect("it is Rust");
+        let files = [("lib.rs", root), ("a.rs", "pub struct C; pub struct D;"), ("b.rs", "pub struct J; fn k() {}")];
+        assert_eq!(public_items(&files.map(parse), &[]), 5);
     }
 }

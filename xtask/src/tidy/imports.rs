@@ -8,12 +8,27 @@ use crate::source::{self, SourceFile, from_root, used_names};
 
 /// Each as a path from the root of the crate. Tests and comments do not count.
 pub(super) fn of_file(file: &SourceFile) -> Vec<Vec<String>> {
-    let mut imports = Imports { module: file.module.clone(), found: Vec::new() };
+    starting_with(STARTS.map(str::to_owned).to_vec(), file)
+}
+
+/// As [`of_file`], and what the file names by a path that begins with a module below it.
+pub(super) fn with_children(file: &SourceFile) -> Vec<Vec<String>> {
+    let modules = file.syntax.items.iter().filter_map(|item| match item {
+        Item::Mod(item) if item.content.is_none() => Some(item.ident.to_string()),
+        _ => None,
+    });
+    starting_with(modules.chain(STARTS.map(str::to_owned)).collect(), file)
+}
+
+fn starting_with(starts: Vec<String>, file: &SourceFile) -> Vec<Vec<String>> {
+    let mut imports = Imports { starts, module: file.module.clone(), found: Vec::new() };
     imports.visit_file(&file.syntax);
     imports.found
 }
 
 struct Imports {
+    /// The first segments of the paths that are told.
+    starts: Vec<String>,
     /// The module that is looked at, which may be one inside the file.
     module: Vec<String>,
     found: Vec<Vec<String>>,
@@ -22,7 +37,7 @@ struct Imports {
 impl Imports {
     /// Takes a path of this crate; those of others, and names that a `use` has brought in, are no imports.
     fn note(&mut self, path: &[String]) {
-        if path.len() > 1 && path.first().is_some_and(|first| STARTS.contains(&first.as_str())) {
+        if path.len() > 1 && path.first().is_some_and(|first| self.starts.contains(first)) {
             self.found.push(from_root(path, &self.module));
         }
     }
@@ -33,7 +48,7 @@ impl Imports {
         for (at, token) in tokens.iter().enumerate() {
             match token {
                 TokenTree::Group(group) => self.scan(group.stream()),
-                TokenTree::Ident(first) if STARTS.iter().any(|start| first == start) => {
+                TokenTree::Ident(first) if self.starts.iter().any(|start| first == start) => {
                     self.note(&path_at(&tokens[at..]));
                 }
                 _ => {}

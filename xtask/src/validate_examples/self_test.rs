@@ -15,7 +15,7 @@ pub(crate) fn run(only: Option<Revision>, as_json: bool) -> Result<Outcome> {
             bail!("the examples of {revision} do not pass as they are: run `cargo xtask validate-examples`");
         }
         let examples = folder::examples(&workspace::schema_folder(revision).join("examples"), Kind::Example)?;
-        let document = closed::document(&mrtr_schema::json_schema::document(revision.strict()));
+        let document = closed(&mrtr_schema::json_schema::document(revision.strict()));
         let validators = compile(&document);
         let shown: Vec<_> = examples.iter().filter_map(|example| show(example, &document, &validators)).collect();
         rename_in_examples(revision, &shown, &mut tally);

@@ -1,22 +1,27 @@
-//! A call in a session: while its response is waited for, what the server asks is answered by the handlers, all at the
-//! same time and within the limits that a modern call has.
+//! A call in a session: while its response is waited for, what the server asks is heard within bounds, read as what a
+//! modern server would ask, and answered by the handlers, all at the same time.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
 use futures_util::StreamExt;
+use mrtr_schema::elicitation::{ElicitParams, ElicitRequest};
 use mrtr_schema::notifications::CancelledParams;
-use mrtr_schema::{RequestId, Revision, Wire};
+use mrtr_schema::roots::ListRootsRequest;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageRequest};
+use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, RequestId, Revision, Wire};
+use serde::Serialize;
 use tokio::time::Instant;
 
 use super::drive::CallDriver;
-use super::inbox::{Heard, Inbox};
 use super::open_questions::OpenQuestions;
 use super::session::Session;
 use crate::handlers::Unanswered;
 use crate::transport::{ServerMessage, ServerNotification, TransportRequest, TransportResponse};
-use crate::{AnswerError, Stop, TransportError, TransportFailure};
+use crate::{AnswerError, Limits, ServerRequest, Stop, TransportError, TransportFailure};
 
 /// Why a call in a session was ended while it was under way.
 pub(super) enum Ended {
@@ -51,6 +56,7 @@ impl CallDriver<'_> {
     pub(super) async fn converse(&self, request: TransportRequest<'_>, session: &Session) -> Conversed {
         let inbox = Inbox::new(self.client.0.limits);
         let mut on_message = |message: ServerMessage| {
+            // Whatever it says, it has begun with the call, which is not sent again then.
             inbox.note();
             match message {
                 ServerMessage::Request(request) => inbox.push(Heard::Asked(request)),
@@ -110,3 +116,149 @@ pub(super) fn nothing_came(undelivered: Option<&TransportError>) -> TransportErr
     };
     TransportError::of(TransportFailure::TimedOut, text)
 }
+
+/// Something that a server says during a call, as far as it is about questions.
+pub(super) enum Heard {
+    Asked(ServerRequest),
+    /// It does not want the answer to this any more.
+    Withdrawn(RequestId),
+}
+
+impl Heard {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Asked(request) => bytes_of(request),
+            Self::Withdrawn(id) => id_bytes(id),
+        }
+    }
+}
+
+/// The bytes of a server's request, its id among them.
+pub(super) fn bytes_of(request: &ServerRequest) -> usize {
+    request.params.as_str().len() + request.method.len() + id_bytes(&request.id)
+}
+
+pub(super) fn id_bytes(id: &RequestId) -> usize {
+    match id {
+        RequestId::String(text) => text.len(),
+        RequestId::Integer(_) => size_of::<i64>(),
+    }
+}
+
+/// What waits to be looked at.
+///
+/// Messages come while the exchange is polled, and are looked at by the same task right after that: no task is woken.
+struct Inbox {
+    limits: Limits,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    heard: VecDeque<Heard>,
+    bytes: usize,
+    /// Why no more is taken.
+    overflow: Option<Stop>,
+    has_heard: bool,
+}
+
+impl Inbox {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, waiting: Mutex::default() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note that the server says something, whatever it is: it has begun with the call.
+    pub(super) fn note(&self) {
+        self.waiting().has_heard = true;
+    }
+
+    /// Whether the server has said anything.
+    pub(super) fn has_heard(&self) -> bool {
+        self.waiting().has_heard
+    }
+
+    pub(super) fn push(&self, heard: Heard) {
+        let mut waiting = self.waiting();
+        if waiting.overflow.is_some() {
+            return;
+        }
+        let (count, bytes) = (waiting.heard.len() + 1, waiting.bytes + heard.bytes());
+        // Each question may be withdrawn, and there may be pings besides.
+        let most = self.limits.questions.saturating_mul(2).saturating_add(PINGS);
+        if count > most {
+            waiting.overflow = Some(Stop::TooManyQuestions(count));
+        } else if bytes > self.limits.reply_bytes {
+            waiting.overflow = Some(Stop::ReplyTooLong(bytes));
+        } else {
+            waiting.bytes = bytes;
+            waiting.heard.push_back(heard);
+        }
+    }
+
+    /// The next message, or why the server is not heard any more.
+    pub(super) fn pop(&self) -> Option<Result<Heard, Stop>> {
+        let mut waiting = self.waiting();
+        if let Some(stop) = waiting.overflow.take() {
+            return Some(Err(stop));
+        }
+        let heard = waiting.heard.pop_front()?;
+        waiting.bytes -= heard.bytes();
+        Some(Ok(heard))
+    }
+}
+
+/// A request of the server's.
+pub(super) enum Question {
+    /// Whether this client is there.
+    Ping,
+    /// Something that a handler answers.
+    Input(Box<InputRequest>),
+    /// Something that is answered with an error, and with this one.
+    Refused(ErrorObject),
+}
+
+impl Question {
+    pub(super) fn read(request: &ServerRequest, revision: Revision) -> Self {
+        let (params, dialect) = (request.params.as_raw(), revision.lenient());
+        let input = match request.method.as_str() {
+            "ping" => return Self::Ping,
+            "elicitation/create" => ElicitParams::read(params, dialect).map(|params| ElicitRequest::new(params).into()),
+            "sampling/createMessage" => {
+                CreateMessageParams::read(params, dialect).map(|params| CreateMessageRequest::new(params).into())
+            }
+            "roots/list" => Ok(ListRootsRequest::new().into()),
+            _ => {
+                let text = "This client does not know this method";
+                return Self::Refused(ErrorObject::new(ErrorCode::METHOD_NOT_FOUND, text));
+            }
+        };
+        match input {
+            Ok(input) => Self::Input(Box::new(input)),
+            Err(error) => Self::Refused(ErrorObject::new(ErrorCode::INVALID_PARAMS, error.to_string())),
+        }
+    }
+}
+
+/// The answer to a request of the server's, as a message.
+pub(super) fn answer_message(id: &RequestId, answer: Result<&impl Serialize, &ErrorObject>) -> String {
+    let (result, error) = (answer.ok(), answer.err());
+    serde_json::to_string(&Answer { jsonrpc: "2.0", id, result, error })
+        .expect("an answer that was read can be written")
+}
+
+#[derive(Serialize)]
+struct Answer<'a, R> {
+    jsonrpc: &'static str,
+    id: &'a RequestId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a R>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a ErrorObject>,
+}
+
+/// How many pings may wait besides.
+const PINGS: usize = 64;

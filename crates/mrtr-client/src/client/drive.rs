@@ -1,65 +1,23 @@
-//! Driving a call: what the machine wants done is done, and what came of it is told to the machine.
+//! Driving a call: what the machine wants done is done, questions are answered by the handlers, and what came of it is
+//! told to the machine.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use mrtr_schema::{CallToolResult, Json, JsonObject, ReadError, Wire};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use mrtr_schema::{InputRequest, Json, ReadError};
+use tokio::runtime::Handle;
 use tracing::{Instrument, Span, info_span};
 
 use super::Client;
-use super::give_up::BecameTask;
-use super::methods::read;
-use super::reporter::EventReporter;
+use super::event_queues::EventReporter;
+use crate::handlers::{QuestionContext, Unanswered};
 use crate::{
-    Action, Call, CallError, CallErrorKind, CallOutcome, CredentialsFingerprint, EventKind, Outgoing, PendingCall,
-    PendingTask,
+    Action, AnswerError, Call, CallError, CallErrorKind, CallOutcome, CredentialsFingerprint, EventKind, Outgoing,
+    PendingCall, PendingTask,
 };
-
-/// One round of a call that is driven by hand.
-///
-/// ```
-/// use mrtr_client::testing::Script;
-/// use mrtr_client::{Client, RoundOutcome};
-/// use mrtr_schema::roots::{ListRootsResult, Root};
-/// use serde_json::json;
-///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let server = Script::new()
-/// #     .result(json!({ "resultType": "input_required", "inputRequests": { "where": { "method": "roots/list" } } }))
-/// #     .result(json!({ "resultType": "complete", "content": [] }));
-/// # let client = Client::builder(server).build();
-/// let mut round = client.call_tool_once("search", json!({})).await?;
-/// let result = loop {
-///     round = match round {
-///         RoundOutcome::Complete(result) => break result,
-///         RoundOutcome::Asked(mut pending) => {
-///             pending.answer("where", &ListRootsResult::new([Root::new("file:///src")]))?;
-///             client.advance(pending).await?
-///         }
-///         RoundOutcome::BackOff(pending, pause) | RoundOutcome::Task(pending, pause) => {
-///             tokio::time::sleep(pause).await;
-///             client.advance(pending).await?
-///         }
-///         _ => unreachable!("there are no others yet"),
-///     };
-/// };
-/// assert!(result.as_str().contains("content"));
-/// # Ok(()) }
-/// ```
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RoundOutcome {
-    /// The call is done.
-    Complete(Json),
-    /// The server asks: answer with [`PendingCall::answer`], and go on.
-    Asked(PendingCall),
-    /// The server is busy, or asks for a retry and for nothing else, or for a URL that it has just asked for: go on
-    /// after this long.
-    BackOff(PendingCall, Duration),
-    /// The call has become a task, and has whatever was sent to it: go on to poll it, after this long.
-    Task(PendingCall, Duration),
-}
 
 /// A call that is done.
 pub(super) struct CompletedCall {
@@ -91,197 +49,17 @@ pub(super) struct CallDriver<'a> {
     pub(super) is_held: bool,
 }
 
+/// The task that a call has become, if it has.
+type BecameTask = Arc<Mutex<Option<PendingTask>>>;
+
 impl Client {
-    /// Picks up the call of a tool that was put down, runs it to its end, and gives what
-    /// [`call_tool`](Self::call_tool) would have given. For calls of other methods there is
-    /// [`resume_as`](Self::resume_as).
-    ///
-    /// It goes on in the revision it was begun in, with this client's handlers: what another client did not know, this
-    /// one may. It goes on at the server it was begun at: at another it is refused, unless
-    /// [`PendingCall::trust_other_server`] says otherwise.
-    ///
-    /// ```
-    /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{Client, PendingCall};
-    /// use mrtr_schema::roots::Root;
-    /// use serde_json::json;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let server = Script::new().result(json!({ "resultType": "input_required", "requestState": "sealed",
-    ///     "inputRequests": { "where": { "method": "roots/list" } } }));
-    /// let here = Client::builder(server).build();
-    /// let error = here.call_tool("search", json!({})).await.unwrap_err();
-    /// let saved = serde_json::to_string(&error.into_pending())?;
-    ///
-    /// // Next week, in another process.
-    /// let pending: PendingCall = serde_json::from_str(&saved)?;
-    /// let server = Script::new().result(json!({ "resultType": "complete", "content": [] }));
-    /// let there = Client::builder(server.clone())
-    ///     .on_roots(|_| async { Ok::<_, std::io::Error>(vec![Root::new("file:///src")]) })
-    ///     .build();
-    /// let result = there.resume(pending).await?;
-    /// assert!(result.content.is_empty());
-    /// assert!(server.sent()[0].as_str().contains(r#""requestState":"sealed""#));
-    /// # Ok(()) }
-    /// ```
-    pub async fn resume(&self, pending: PendingCall) -> Result<CallToolResult, CallError> {
-        // A task that is followed by its id alone is a tool's, as far as this client can know.
-        if !matches!(pending.method(), "tools/call" | "tasks/get") {
-            return Err(CallErrorKind::NotATool.of(Box::new(pending)));
-        }
-        self.resume_as(pending).await
-    }
-
-    /// Picks up a call of any method, as [`resume`](Self::resume) does, and gives its result as this type: that of the
-    /// method, or [`Json`] for what came as it came.
-    ///
-    /// ```
-    /// use mrtr_client::{CallErrorKind, Client};
-    /// use mrtr_client::testing::Script;
-    /// use mrtr_schema::JsonObject;
-    /// use mrtr_schema::prompts::GetPromptResult;
-    /// use serde_json::json;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let client = Client::builder(Script::new().result(json!({ "messages": [] }))).build();
-    /// let pending = client.prepare("prompts/get", JsonObject::parse(r#"{"name": "review"}"#)?);
-    /// let error = client.resume(pending).await.unwrap_err();
-    /// assert!(matches!(error.kind, CallErrorKind::NotATool), "nothing was sent");
-    /// let prompt: GetPromptResult = client.resume_as(error.into_pending().unwrap()).await?;
-    /// assert!(prompt.messages.is_empty());
-    /// # Ok(()) }
-    /// ```
-    pub async fn resume_as<R: Wire>(&self, pending: PendingCall) -> Result<R, CallError> {
-        let mut pending = self.check_server(pending)?;
-        pending.skipped.clear();
-        let completed = self.drive(pending, None).await?;
-        read(&completed.result, completed.pending)
-    }
-
-    /// Picks up a call as [`resume_as`](Self::resume_as) does, until a future of the caller's is done: then the call is put
-    /// down as it is, with every answer that was given, in [`CallErrorKind::Interrupted`](crate::CallErrorKind::Interrupted).
-    ///
-    /// A request that is under way is cancelled at its server, which may have done part of it. A task goes on there.
-    ///
-    /// ```
-    /// use std::sync::Arc;
-    /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{CallErrorKind, Client};
-    /// use mrtr_schema::roots::Root;
-    /// use mrtr_schema::{Json, JsonObject};
-    /// use serde_json::json;
-    /// use tokio::sync::Notify;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let server = Script::new().result(json!({ "resultType": "input_required", "requestState": "sealed",
-    ///     "inputRequests": { "where": { "method": "roots/list" } } }));
-    /// let stop = Arc::new(Notify::new());
-    /// let pressed = Arc::clone(&stop);
-    /// let client = Client::builder(server)
-    ///     .on_roots(move |_| {
-    ///         // The person presses Ctrl-C as soon as they are asked.
-    ///         pressed.notify_one();
-    ///         std::future::pending::<Result<Vec<Root>, std::io::Error>>()
-    ///     })
-    ///     .build();
-    /// let call = client.prepare("tools/call", JsonObject::parse(r#"{"name": "search"}"#)?);
-    /// let error = client.resume_until::<Json>(call, stop.notified()).await.unwrap_err();
-    /// assert!(matches!(error.kind, CallErrorKind::Interrupted));
-    /// assert_eq!(error.into_pending().unwrap().unanswered().collect::<Vec<_>>(), ["where"]);
-    /// # Ok(()) }
-    /// ```
-    pub async fn resume_until<R: Wire>(
-        &self,
-        pending: PendingCall,
-        stop: impl Future<Output = ()>,
-    ) -> Result<R, CallError> {
-        let mut pending = self.check_server(pending)?;
-        pending.skipped.clear();
-        let completed = self.drive_until(pending, stop).await?;
-        read(&completed.result, completed.pending)
-    }
-
-    /// Follows a task that was put down, to its end, and gives what the call that became it would have given.
-    ///
-    /// ```
-    /// use mrtr_client::testing::Script;
-    /// use mrtr_client::{Client, PendingTask};
-    /// use mrtr_schema::Revision;
-    /// use serde_json::json;
-    ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
-    /// let server = Script::new().result(json!({ "resultType": "complete", "taskId": "task-1", "status": "completed",
-    ///     "createdAt": "2026-08-01T12:00:00Z", "lastUpdatedAt": "2026-08-01T12:00:05Z", "ttlMs": null,
-    ///     "result": { "resultType": "complete", "content": [] } }));
-    /// let client = Client::builder(server).build();
-    /// let result = client.follow(PendingTask::new(Revision::Published, "task-1")).await?;
-    /// assert!(result.as_str().contains("content"));
-    /// # Ok(()) }
-    /// ```
-    pub async fn follow(&self, task: PendingTask) -> Result<Json, CallError> {
-        let mut pending = PendingCall::from(task);
-        // A task that names no server is known by its id alone, and the caller says whose it is.
-        pending.server.get_or_insert_with(|| self.0.server.to_string());
-        self.resume_as(pending).await
-    }
-
-    /// The call, if it is for this client's server: its state and its answers are not for other servers.
-    pub(super) fn check_server(&self, mut pending: PendingCall) -> Result<PendingCall, CallError> {
-        if pending.was_held() {
-            return Err(CallErrorKind::HeldByServer.of(Box::new(pending)));
-        }
-        let here = &*self.0.server;
-        match &pending.server {
-            Some(server) if server == here => {}
-            None if !pending.has_begun() => pending.server = Some(here.to_owned()),
-            _ => {
-                let (began_at, here) = (pending.server.clone(), here.to_owned());
-                return Err(CallErrorKind::OtherServer { began_at, here }.of(Box::new(pending)));
-            }
-        }
-        Ok(pending)
-    }
-
-    /// Sends a call, or goes on with one, for a single round; [`RoundOutcome`] has an example.
-    ///
-    /// Questions are handed out, not answered: the caller answers them, now or next week. While some are open,
-    /// nothing is sent. In a session of the legacy era nothing can be handed out, since the server holds the call: if it
-    /// asks there, that is [`CallErrorKind::HeldByServer`](crate::CallErrorKind::HeldByServer).
-    pub async fn advance(&self, pending: PendingCall) -> Result<RoundOutcome, CallError> {
-        let pending = self.check_server(pending)?;
-        let mut driver = CallDriver::new(self, pending);
-        driver.is_by_hand = true;
-        let span = driver.span();
-        let sent = async {
-            while let Action::Send(outgoing) = driver.call.action() {
-                driver.send(outgoing).await?;
-            }
-            Ok(())
-        };
-        let sent = sent.instrument(span).await;
-        let CallDriver { reporter, call, .. } = driver;
-        reporter.close();
-        sent?;
-        RoundOutcome::of(call)
-    }
-
-    /// A call of a method with these parameters, not sent yet: for [`advance`](Self::advance) and
-    /// [`resume`](Self::resume).
-    ///
-    /// ```
-    /// use mrtr_client::Client;
-    /// use mrtr_client::testing::Script;
-    /// use mrtr_schema::JsonObject;
-    ///
-    /// let client = Client::builder(Script::new()).build();
-    /// let call = client.prepare("resources/read", JsonObject::parse(r#"{"uri": "docs://guide"}"#)?);
-    /// assert_eq!(call.name().as_deref(), Some("docs://guide"));
-    /// # Ok::<(), mrtr_schema::ReadError>(())
-    /// ```
-    pub fn prepare(&self, method: &str, params: JsonObject) -> PendingCall {
-        let mut pending = PendingCall::new(self.revision(), method, params);
-        pending.server = Some(self.0.server.to_string());
-        pending
+    /// Runs a call to its end; if the future is dropped before that, the task that it has become is cancelled.
+    pub(super) async fn drive_or_cancel(&self, pending: PendingCall) -> Result<CompletedCall, CallError> {
+        let guard = CancelOnDrop { client: self, task: BecameTask::default() };
+        let ended = self.drive(pending, Some(&guard.task)).await;
+        // Whoever has the error has the call, and with it the task.
+        guard.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        ended
     }
 
     /// Runs a call to its end.
@@ -300,7 +78,7 @@ impl Client {
     }
 
     /// Runs a call to its end, or until this future is done.
-    async fn drive_until(
+    pub(super) async fn drive_until(
         &self,
         pending: PendingCall,
         stop: impl Future<Output = ()>,
@@ -313,6 +91,7 @@ impl Client {
             ran = driver.run().instrument(span) => Some(ran),
         };
         let ran = ran.unwrap_or_else(|| {
+            // The server may have begun with it: saved as if it had never been sent, it would be run twice.
             if driver.is_held {
                 driver.call.hold(1);
             }
@@ -323,7 +102,7 @@ impl Client {
 }
 
 impl<'a> CallDriver<'a> {
-    fn new(client: &'a Client, pending: PendingCall) -> Self {
+    pub(super) fn new(client: &'a Client, pending: PendingCall) -> Self {
         let reporter = EventReporter::new(client, &pending);
         // Pauses should differ between clients, and no harm is done if a server guesses them: the hasher's keys will do, and
         // the system is not asked for randomness with each call.
@@ -342,7 +121,7 @@ impl<'a> CallDriver<'a> {
         }
     }
 
-    fn span(&self) -> Span {
+    pub(super) fn span(&self) -> Span {
         let (method, name) = (self.reporter.method(), self.reporter.name());
         info_span!("call", server = &*self.client.0.server_name, call = self.reporter.call, method, name)
     }
@@ -400,7 +179,7 @@ impl<'a> CallDriver<'a> {
     }
 
     /// Sends a request, and tells the call what came back.
-    async fn send(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
+    pub(super) async fn send(&mut self, outgoing: Outgoing) -> Result<(), CallError> {
         let pending = self.call.pending();
         let brings_news = pending.rounds() == 0 || !pending.answers.is_empty();
         let round = pending.rounds().saturating_add(u32::from(brings_news));
@@ -421,22 +200,77 @@ impl<'a> CallDriver<'a> {
     }
 }
 
-impl RoundOutcome {
-    /// What a single round came to.
-    fn of(call: Call) -> Result<Self, CallError> {
-        let (action, polls_next) = (call.action(), call.polls_next());
-        match (action, call.end()) {
-            (Action::Done, (Some(CallOutcome::Complete(result)), _)) => Ok(Self::Complete(result)),
-            (Action::Wait(pause), (_, pending)) if polls_next => Ok(Self::Task(pending, pause)),
-            (Action::Wait(pause), (_, pending)) => Ok(Self::BackOff(pending, pause)),
-            (Action::Gather(_), (_, pending)) => Ok(Self::Asked(pending)),
-            (_, (outcome, pending)) => Err(failed(outcome, pending)),
+impl CallDriver<'_> {
+    /// Has all questions of a round answered. If one is not, the others are cancelled.
+    async fn gather(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
+        self.reporter.emit(EventKind::Asked(questions.iter().map(|(key, _)| key.clone()).collect()));
+        match self.client.0.limits.gathering {
+            None => self.gather_all(questions).await,
+            Some(limit) => {
+                let gathered = tokio::time::timeout(limit, self.gather_all(questions)).await;
+                gathered.unwrap_or_else(|_| Err(CallErrorKind::GatheringTooLong.of(self.pending())))
+            }
         }
+    }
+
+    async fn gather_all(&mut self, questions: Vec<(String, InputRequest)>) -> Result<(), CallError> {
+        let client = self.client;
+        let revision = self.call.pending().revision();
+        let answering = questions.into_iter().map(|(key, request)| {
+            let context = self.question_context(key.clone());
+            async move {
+                let method = request.method().to_owned();
+                (key, method, client.0.handlers.answer(request, context, revision).await)
+            }
+        });
+        let mut answering: FuturesUnordered<_> = answering.collect();
+        // Each answer is the call's as soon as it is there: if another question fails, its error has what was answered.
+        while let Some((key, method, answered)) = answering.next().await {
+            let taken = match answered {
+                Ok(answer) => self.call.answered(&key, &answer),
+                Err(Unanswered::Unknown) => self.call.skipped(&key),
+                Err(unanswered) => return Err(self.unanswered(key, method, unanswered)),
+            };
+            taken.map_err(|error| CallErrorKind::InvalidAnswer { error }.of(self.pending()))?;
+            if self.call.pending().answers.contains_key(&key) {
+                self.reporter.emit(EventKind::Answered(key));
+            }
+        }
+        Ok(())
+    }
+
+    fn question_context(&self, key: String) -> QuestionContext {
+        self.context_of(key, self.call.pending().rounds())
+    }
+
+    /// Who asks, in which round.
+    pub(super) fn context_of(&self, key: String, round: u32) -> QuestionContext {
+        QuestionContext {
+            server: Arc::clone(&self.client.0.server_name),
+            call: self.reporter.call,
+            method: self.reporter.method().to_owned(),
+            name: self.reporter.name().map(str::to_owned),
+            round,
+            key,
+        }
+    }
+
+    pub(super) fn unanswered(&self, key: String, method: String, unanswered: Unanswered) -> CallError {
+        let kind = match unanswered {
+            Unanswered::NoHandler(handler) => CallErrorKind::NoHandler { key, method, handler },
+            Unanswered::Unknown => CallErrorKind::NoHandler { key, method, handler: "on_input" },
+            Unanswered::BadQuestion(source) => CallErrorKind::BadQuestion { key, source },
+            Unanswered::Failed(source) => match source.downcast::<AnswerError>() {
+                Ok(error) => CallErrorKind::InvalidAnswer { error: *error },
+                Err(source) => CallErrorKind::NotAnswered { key, source },
+            },
+        };
+        kind.of(self.pending())
     }
 }
 
 /// Why there is no result.
-fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
+pub(super) fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
     let pending = Box::new(pending);
     match outcome {
         Some(CallOutcome::Failed(error)) => CallErrorKind::Server { error: Box::new(error) }.of(pending),
@@ -444,5 +278,24 @@ fn failed(outcome: Option<CallOutcome>, pending: PendingCall) -> CallError {
         Some(CallOutcome::Complete(_)) | None => {
             CallErrorKind::BadResult { source: ReadError::refused("there is no result") }.of(pending)
         }
+    }
+}
+
+struct CancelOnDrop<'a> {
+    client: &'a Client,
+    task: BecameTask,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        // Without a runtime the task is left to its time.
+        let Ok(runtime) = Handle::try_current() else { return };
+        let client = self.client.clone();
+        runtime.spawn(async move {
+            if let Err(error) = client.cancel_task(&task).await {
+                tracing::info!(task = task.id(), %error, "a task whose caller gave up could not be cancelled");
+            }
+        });
     }
 }

@@ -68,6 +68,7 @@ impl CallDriver<'_> {
             Evidence::Unclear => {
                 // What was run is not run again, whichever era it was run in.
                 let was_not_run = !exchanged.has_begun && (was_refused(reply) || MethodInfo::of(method).only_reads);
+                // A probe decides, and not the reply: an unknown tool moves no client of a server of both eras into a session.
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
                     Err(Refusal::Stop(stop @ Stop::OtherVersion(_))) => {

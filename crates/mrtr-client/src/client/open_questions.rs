@@ -9,15 +9,12 @@ use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, RequestId};
 use tokio::time::Instant;
 
 use super::Client;
-use super::converse::{Ended, nothing_came};
+use super::converse::{Ended, Heard, Question, answer_message, bytes_of, id_bytes, nothing_came};
 use super::drive::CallDriver;
-use super::inbox::{Heard, bytes_of, id_bytes};
-use super::question::{Question, answer_message};
 use super::session::Session;
-use crate::answer;
 use crate::handlers::{QuestionContext, Unanswered};
 use crate::transport::ServerRequest;
-use crate::{EventKind, Stop, TransportError};
+use crate::{EventKind, Stop, TransportError, answer};
 
 /// The questions of one call.
 pub(super) struct OpenQuestions<'a> {

@@ -5,8 +5,7 @@ use std::io::{BufRead, Write};
 use mrtr_schema::elicitation::{ElicitAction, Field, FieldKind};
 use mrtr_schema::{Form, Printable};
 
-use super::TerminalError;
-use super::prompt::{Entered, Prompter, entered, help, label};
+use super::{Entered, Prompter, TerminalError, entered, help, label};
 
 /// Reads answers from lines.
 pub(super) struct Lines<R, W> {

@@ -8,8 +8,7 @@ use inquire::{InquireError, MultiSelect, Select, Text};
 use mrtr_schema::Form;
 use mrtr_schema::elicitation::{ElicitAction, Field, FieldKind};
 
-use super::TerminalError;
-use super::prompt::{Entered, Prompter, chosen, entered, help, label};
+use super::{Entered, Prompter, TerminalError, chosen, entered, help, label};
 
 /// Asks on the terminal of the process.
 pub(super) struct Screen;

@@ -1,4 +1,5 @@
-//! The reply to a request: one message or a stream of events, read within its limit.
+//! The reply to a request: one message or a stream of events, read within its limit, and what its HTTP status says beside
+//! it.
 
 use std::time::Duration;
 
@@ -6,15 +7,15 @@ use bytes::BytesMut;
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use mrtr_client::{
-    CredentialsFingerprint, ServerMessage, SessionId, TransportError, TransportRequest, TransportResponse,
+    CredentialsFingerprint, ServerMessage, SessionId, TransportError, TransportFailure, TransportRequest,
+    TransportResponse,
 };
-use mrtr_schema::Era;
+use mrtr_schema::{Envelope, Era, ErrorObject, Printable, Revision, Wire};
 use reqwest::Response;
 
 use super::events::response_of;
 use super::send::{Sender, Sent, retry_after};
 use super::session::{CancelOnDrop, session_ended, session_of};
-use super::status;
 
 /// A response, how long the server wants to be left alone before the next one, and for whose credentials it came.
 pub(super) struct HttpReply {
@@ -51,12 +52,12 @@ impl Sender {
         let Sent { response, credentials } = self.send(request).await?;
         let (retry_after, status) = (retry_after(&response), response.status());
         let text = match MediaType::of(&response) {
-            _ if status::is_refusal(status) => return Err(status::not_a_message(status, response).await),
+            _ if is_refusal(status) => return Err(not_a_message(status, response).await),
             MediaType::Events => response_of(response, request.reply_bytes, on_message).await?,
             MediaType::Json => whole(response, request.reply_bytes).await?,
-            MediaType::Other => return Err(status::not_a_message(status, response).await),
+            MediaType::Other => return Err(not_a_message(status, response).await),
         };
-        status::check(status, &text)?;
+        check_status(status, &text)?;
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session: None })
     }
 
@@ -85,14 +86,14 @@ impl Sender {
                 cancel.disarm();
                 return Err(session_ended());
             }
-            MediaType::Json if !status::is_refusal(status) => whole(response, request.reply_bytes).await?,
+            MediaType::Json if !is_refusal(status) => whole(response, request.reply_bytes).await?,
             _ => {
                 cancel.disarm();
-                return Err(status::not_a_message(status, response).await);
+                return Err(not_a_message(status, response).await);
             }
         };
         cancel.disarm();
-        status::check(status, &text)?;
+        check_status(status, &text)?;
         Ok(HttpReply { text, status: status.as_u16(), retry_after, credentials, session })
     }
 }
@@ -126,3 +127,72 @@ async fn whole(mut response: Response, limit: usize) -> Result<String, Transport
     }
     String::from_utf8(bytes.into()).map_err(TransportError::new)
 }
+
+/// Whether the server did not let the request in. Who may call is settled below the protocol: whatever the body is, the
+/// credentials are what there is to do something about.
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+/// Whether a body may stand below its status: a failure may come with an error, and not with a result.
+fn check_status(status: StatusCode, body: &str) -> Result<(), TransportError> {
+    if status.is_success() {
+        return Ok(());
+    }
+    match Envelope::parse(body.as_bytes()) {
+        Ok(Envelope::Error { .. }) => Ok(()),
+        // No status is told on: the server has run the request, whatever it says.
+        Ok(Envelope::Result { .. }) => Err(TransportError::new(format!(
+            "the server answered with status {status} and with a result: one of them is wrong, and the result was not taken"
+        ))),
+        Ok(_) | Err(_) => Err(status_error(status, body)),
+    }
+}
+
+/// The error for a response that is no message, with the beginning of what it is.
+pub(super) async fn not_a_message(status: StatusCode, response: Response) -> TransportError {
+    status_error(status, &beginning(response).await)
+}
+
+fn status_error(status: StatusCode, body: &str) -> TransportError {
+    let failure = match status {
+        StatusCode::UNAUTHORIZED => TransportFailure::Unauthorized,
+        StatusCode::FORBIDDEN => TransportFailure::Forbidden,
+        StatusCode::NOT_FOUND => TransportFailure::NotFound,
+        _ => TransportFailure::Other,
+    };
+    let said = format!("the server answered with status {status} and no message");
+    let said = match (reason(body), body.trim()) {
+        (Some(reason), _) => format!("the server answered with status {status}: {}", Printable::line(&reason)),
+        (None, "") => said,
+        (None, body) => format!("{said}, but with `{}`", Printable::line(body)),
+    };
+    TransportError::of(failure, said).with_status(status.as_u16())
+}
+
+/// What the server gives as its reason, where a body that is not taken for an answer is an error all the same.
+fn reason(body: &str) -> Option<String> {
+    let Ok(Envelope::Error { error, .. }) = Envelope::parse(body.as_bytes()) else { return None };
+    let error = ErrorObject::read(error, Revision::default().lenient()).ok()?;
+    Some(format!("{} ({})", error.message, error.code.as_i64()))
+}
+
+/// As much of a body as can be shown, if it comes.
+async fn beginning(mut response: Response) -> String {
+    let mut bytes = Vec::new();
+    let read = async {
+        while bytes.len() < MAX_SHOWN
+            && let Ok(Some(chunk)) = response.chunk().await
+        {
+            bytes.extend_from_slice(&chunk[..chunk.len().min(MAX_SHOWN)]);
+        }
+    };
+    // The status is there already, and is worth more than the rest of a body that does not come.
+    let _ = tokio::time::timeout(MAX_READ, read).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+const MAX_READ: Duration = Duration::from_secs(2);
+
+/// No character is longer than four bytes; and an error has more to it than its message.
+const MAX_SHOWN: usize = 16 * Printable::LINE;

@@ -7,12 +7,12 @@ use std::time::Duration;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use mrtr_client::{CredentialsFingerprint, TransportError, TransportFailure, TransportRequest};
-use mrtr_schema::{Era, Feature, MethodInfo, Printable};
+use mrtr_schema::{Backoff, Era, Feature, MethodInfo, Printable};
 use reqwest::{Response, Url};
 
+use super::TokenProvider;
+use super::learn::AnnotationTable;
 use super::session::session_headers;
-use super::table::AnnotationTable;
-use super::tokens::TokenProvider;
 use crate::header_text;
 
 /// Sends requests to one URL. What it has learned of the server's tools is shared by its clones.
@@ -68,7 +68,7 @@ impl Sender {
                 }
                 Ok(response) => return Ok(Sent { response, credentials: self.fingerprint(token.as_deref()) }),
                 Err(error) if attempt < MAX_ATTEMPTS && may_repeat(&error, request.method) => {
-                    tokio::time::sleep(RETRY_PAUSE * attempt).await;
+                    tokio::time::sleep(RETRY_PAUSES.pause(attempt - 1)).await;
                     attempt += 1;
                 }
                 Err(error) => return Err(failed(error)),
@@ -176,6 +176,7 @@ pub(super) const MIRRORED_ARGUMENTS: usize = 1000;
 /// How often a request is sent where sending it again is safe.
 pub(super) const MAX_ATTEMPTS: u32 = 3;
 pub(super) const RETRY_PAUSE: Duration = Duration::from_millis(100);
+pub(super) const RETRY_PAUSES: Backoff = Backoff::new(RETRY_PAUSE, MAX_WAIT);
 
 /// Whether a request that failed may be sent again: it never got there, or it only reads.
 fn may_repeat(error: &reqwest::Error, method: &str) -> bool {
@@ -188,7 +189,7 @@ fn is_unavailable(response: &Response) -> bool {
 
 /// How long to wait before a request is sent again here: as long as the server wants, within reason.
 fn pause(response: &Response, attempt: u32) -> Duration {
-    retry_after(response).map_or(RETRY_PAUSE * attempt, |wanted| wanted.min(MAX_WAIT))
+    retry_after(response).map_or(RETRY_PAUSES.pause(attempt - 1), |wanted| wanted.min(MAX_WAIT))
 }
 
 /// How long the server wants to be left alone.

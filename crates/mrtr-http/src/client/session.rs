@@ -12,10 +12,9 @@ use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use super::events::Event;
-use super::parser::Parser;
-use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, Sender, failed};
-use super::status;
+use super::events::{Event, Parser};
+use super::reply::not_a_message;
+use super::send::{MAX_ATTEMPTS, RETRY_PAUSE, RETRY_PAUSES, Sender, failed};
 
 /// The session that a response begins, if it begins one.
 pub(super) fn session_of(response: &Response) -> Result<Option<SessionId>, TransportError> {
@@ -52,7 +51,7 @@ impl Sender {
                 }
                 Err(_) => {}
             }
-            tokio::time::sleep(RETRY_PAUSE * attempt).await;
+            tokio::time::sleep(RETRY_PAUSES.pause(attempt - 1)).await;
             attempt += 1;
         }
     }
@@ -208,7 +207,7 @@ async fn refused(response: Response, session: Option<&SessionId>) -> TransportEr
     if status == StatusCode::NOT_FOUND && session.is_some() {
         return session_ended();
     }
-    status::not_a_message(status, response).await
+    not_a_message(status, response).await
 }
 
 pub(super) fn session_ended() -> TransportError {
@@ -216,7 +215,7 @@ pub(super) fn session_ended() -> TransportError {
 }
 
 async fn not_resumed(response: Response, broken: &TransportError) -> TransportError {
-    cannot_resume(broken, &status::not_a_message(response.status(), response).await)
+    cannot_resume(broken, &not_a_message(response.status(), response).await)
 }
 
 /// The call was under way, and may have run: it is not sent again, whatever the status says, or the network.

@@ -1,13 +1,19 @@
-//! What can run out at an endpoint, and what each caller holds of it.
+//! What can run out at an endpoint, what each caller holds of it, and how an unread reply makes way.
 
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::Waker;
 
+use bytes::Bytes;
 use mrtr_server::transport::{Account, CallerKey, FairPool, Holding};
 
 use super::authenticate::Identity;
+use super::budget::ReservedBytes;
 use super::heavy_requests::HeavyRequests;
+use super::http2_streams::{PIECE, Reader};
+use super::link::Link;
 use super::rejection::Rejection;
 
 /// What can run out at an endpoint, divided between callers.
@@ -126,7 +132,7 @@ impl Accounts {
     }
 
     /// Counts a reply in the memory for replies.
-    pub(super) fn charge_reply(&self, bytes: usize) -> Holding {
+    fn charge_reply(&self, bytes: usize) -> Holding {
         self.pools.heavy_requests.note_reply(bytes, &self.key);
         self.replies().charge(bytes)
     }
@@ -134,5 +140,98 @@ impl Accounts {
     /// The bytes of the caller's replies.
     pub(super) fn replies(&self) -> &Account {
         self.replies.get_or_init(|| self.pools.replies.account(&self.key))
+    }
+}
+
+/// Has the replies to one request count as its caller's, from when they are there until they are read.
+#[derive(Debug)]
+pub(super) struct Charges {
+    accounts: Arc<Accounts>,
+    cut: Cut,
+}
+
+/// How a reply that is not read makes way for another caller's.
+#[derive(Debug)]
+enum Cut {
+    /// Its stream ends.
+    Body(Arc<Withdrawal>),
+    /// Its connection closes, where it has nothing else.
+    Connection(Arc<Link>),
+}
+
+impl Charges {
+    /// Charges of a request on this connection, or of one that an application reads from a connection of its own.
+    pub(super) fn new(accounts: Arc<Accounts>, link: Option<&Arc<Link>>) -> Self {
+        let cut = match link {
+            Some(link) if Reader::current().is_none() => Cut::Connection(Arc::clone(link)),
+            _ => Cut::Body(Arc::default()),
+        };
+        Self { accounts, cut }
+    }
+
+    /// Counts a reply, unless it is short: there are only so many of those. While it is not read, it may make way.
+    pub(super) fn charge(&self, reply: Bytes) -> Bytes {
+        if reply.len() <= PIECE {
+            return reply;
+        }
+        let mut taken = self.accounts.charge_reply(reply.len());
+        self.offer(&mut taken);
+        Bytes::from_owner(ReservedBytes { bytes: reply, _taken: taken })
+    }
+
+    /// Has a subscription make way: it only waits.
+    pub(super) fn subscribe(&self, mut permit: Holding) -> Holding {
+        self.offer(&mut permit);
+        permit
+    }
+
+    fn offer(&self, taken: &mut Holding) {
+        match &self.cut {
+            Cut::Body(withdrawal) => {
+                let withdrawal = Arc::clone(withdrawal);
+                taken.offer(move || withdrawal.withdraw());
+            }
+            Cut::Connection(link) => {
+                let link = Arc::clone(link);
+                taken.offer(move || link.cut_off());
+            }
+        }
+    }
+
+    /// What a body of it is told to end by.
+    pub(super) fn withdrawal(&self) -> Option<&Arc<Withdrawal>> {
+        if let Cut::Body(withdrawal) = &self.cut { Some(withdrawal) } else { None }
+    }
+
+    pub(super) fn into_withdrawal(self) -> Option<Arc<Withdrawal>> {
+        if let Cut::Body(withdrawal) = self.cut { Some(withdrawal) } else { None }
+    }
+}
+
+/// Tells a body to end, wherever it is polled.
+#[derive(Debug, Default)]
+pub(super) struct Withdrawal {
+    is_withdrawn: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Withdrawal {
+    /// Has the body end.
+    fn withdraw(&self) {
+        self.is_withdrawn.store(true, Ordering::Release);
+        let waker = self.waker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether the body is to end. If it is not, the task that asks is woken when it is.
+    pub(super) fn is_withdrawn(&self, waker: &Waker) -> bool {
+        let mut place = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
+        if !place.as_ref().is_some_and(|known| known.will_wake(waker)) {
+            *place = Some(waker.clone());
+        }
+        // After the waker is in its place, so that none of the two misses the other.
+        self.is_withdrawn.load(Ordering::Acquire)
     }
 }

@@ -25,6 +25,7 @@ impl BodyReservation {
     pub(super) fn grow(&mut self, account: &Account, bytes: usize) -> Result<(), Rejection> {
         let bytes = counted(bytes);
         match &mut self.0 {
+            // What does not fit is refused and never waits: two bodies that both want more could wait for each other.
             Some(taken) if bytes > taken.units() => taken.resize(bytes).map_err(|_| Rejection::Overloaded),
             None if bytes > 0 => {
                 self.0 = Some(account.take(bytes).map_err(|_| Rejection::Overloaded)?);

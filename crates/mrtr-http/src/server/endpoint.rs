@@ -16,21 +16,18 @@ use mrtr_server::transport::{FairPool, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
-use super::accounts::{Accounts, Pools};
+use super::accounts::{Accounts, Charges, Pools};
 use super::authenticate::{Anonymous, Authenticator, Identity};
 use super::budget::{BodyReservation, UNCOUNTED};
-use super::charges::Charges;
 use super::config::{EndpointConfig, all_capabilities};
-use super::depth::is_deeper;
 use super::forwarded::{ForwardedHeader, Proxies};
 use super::head;
 use super::heavy_requests::HeavyRequests;
-use super::mirrored_headers;
+use super::http2_streams::PIECE;
+use super::link::Peer;
 use super::origin::Allowed;
-use super::peer::Peer;
-use super::pieces::PIECE;
 use super::rejection::Rejection;
-use super::request_body;
+use super::request_body::{self, is_deeper};
 use super::respond::{reject, respond};
 use super::response_body::{ResponseBody, StreamPermits};
 
@@ -295,6 +292,7 @@ impl Endpoint {
         if length.exact().is_none() && head::is_transfer_coded(&head.headers) {
             return Err(Rejection::TransferCoded);
         }
+        // A caller that is not let in takes neither a permit nor memory for its body.
         let identity = config.authenticator.authenticate(&head).await.map_err(Rejection::Unauthenticated)?;
         let accounts = peer.accounts(config, &head, &identity);
         let largest = config.largest_body();
@@ -305,6 +303,7 @@ impl Endpoint {
         // may run.
         let mut permit = accounts.take_request()?;
         let head_bytes = head::size(&head);
+        // A long head keeps the buffer of its connection while the body is waited for, so that it counts as a body does.
         let _head = BodyReservation::of(&accounts, head_bytes).map_err(|_| Rejection::NoRoomForHead)?;
         let reading = request_body::read(body, &mut head, largest, &accounts, &mut permit);
         let body = tokio::time::timeout(config.body_timeout, reading).await.map_err(|_| Rejection::TooSlow)??;
@@ -316,12 +315,14 @@ impl Endpoint {
         let context = self.context(&head, identity, &accounts).received(arrival).permit(&permit);
         let is_heavy = accounts.count_heavy(body.len());
         let received = {
+            // The depth is looked at here, too: that goes over all of the body, which takes long where it is large.
             let mut receiving = pin!(async {
                 if is_deeper(&body, config.json_depth) {
                     return Err(Rejection::TooDeep);
                 }
                 Ok(self.server.receive(body, context).await)
             });
+            // A body of some megabytes takes tens of milliseconds to read, in which one core would serve nothing else.
             let early = if is_heavy { accounts.begin_aside(receiving.as_mut()).await } else { None };
             if let Some(received) = early { received? } else { receiving.await? }
         };
@@ -352,7 +353,7 @@ impl Endpoint {
             context = context.tenant(tenant);
         }
         if revision.has(Feature::MirroredHeaders) {
-            context = context.headers(mirrored_headers::of(&head.headers));
+            context = context.headers(head::mirrored(&head.headers));
         }
         if !revision.has(Feature::RequestMetadata) {
             context = context.capabilities(Arc::clone(&self.config.capabilities));

@@ -78,6 +78,7 @@ impl Proxies {
             return peer;
         }
         let mut client = peer;
+        // A line that is no text is no address: what stands before it is not believed.
         let lines: Vec<&str> = headers.get_all(self.name()).iter().map(|line| line.to_str().unwrap_or("?")).collect();
         for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')).take(MOST_PROXIES) {
             let Some(address) = self.address(entry) else { return client };

@@ -1,10 +1,14 @@
-//! The head of a request: what can be refused before its body is read.
+//! The head of a request: what can be refused before its body is read, and the headers that mirror the body.
+
+use std::borrow::Cow;
 
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
+use mrtr_server::transport::{HeaderClaim, Headers};
 
 use super::origin::Allowed;
 use super::rejection::Rejection;
+use crate::header_text;
 
 /// Looks at the head of a POST, in the order of the protocol.
 pub(super) fn check(head: &Parts, allowed: &Allowed) -> Result<(), Rejection> {
@@ -135,3 +139,56 @@ fn parameters(value: &str) -> impl Iterator<Item = (&str, &str)> {
 fn essence(value: &str) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
+
+/// What the headers say of the body, in one pass over them: looking each one up would take longer.
+pub(super) fn mirrored(headers: &HeaderMap) -> Headers<'_> {
+    let mut claims = Headers::default();
+    for (name, value) in headers {
+        match name.as_str() {
+            PROTOCOL_VERSION => add(&mut claims.version, value, plain),
+            METHOD => add(&mut claims.method, value, plain),
+            NAME => add(&mut claims.name, value, header_text::decode),
+            name => {
+                let Some(param) = name.strip_prefix(PARAM_PREFIX) else { continue };
+                let index = claims.params.iter().position(|(known, _)| known == param).unwrap_or_else(|| {
+                    claims.params.push((param.into(), HeaderClaim::Missing));
+                    claims.params.len() - 1
+                });
+                add(&mut claims.params[index].1, value, header_text::decode);
+            }
+        }
+    }
+    claims
+}
+
+/// What the header of the version alone says.
+pub(super) fn version(headers: &HeaderMap) -> HeaderClaim<'_> {
+    let mut claim = HeaderClaim::Missing;
+    for value in headers.get_all(PROTOCOL_VERSION) {
+        add(&mut claim, value, plain);
+    }
+    claim
+}
+
+fn add<'h>(claim: &mut HeaderClaim<'h>, value: &'h HeaderValue, read: fn(&str) -> Option<Cow<'_, str>>) {
+    *claim = match claim {
+        HeaderClaim::Missing => text(value).and_then(read).map_or(HeaderClaim::Unreadable, HeaderClaim::Text),
+        // Of two headers of one name, a proxy could believe the one and the server the other.
+        HeaderClaim::Text(_) | HeaderClaim::Unreadable => HeaderClaim::Unreadable,
+    };
+}
+
+/// What is never encoded: a proxy that routes by it reads it as it stands.
+#[expect(clippy::unnecessary_wraps, reason = "one of two ways to read a header")]
+fn plain(text: &str) -> Option<Cow<'_, str>> {
+    Some(text.into())
+}
+
+fn text(value: &HeaderValue) -> Option<&str> {
+    value.to_str().ok().map(|text| text.trim_matches([' ', '\t']))
+}
+
+const METHOD: &str = "mcp-method";
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
+const NAME: &str = "mcp-name";
+const PARAM_PREFIX: &str = "mcp-param-";

@@ -1,17 +1,20 @@
-//! What the parts of one connection tell each other: its socket, its requests, and its streams.
+//! What the parts of one connection tell each other: its socket, its requests, and its streams. And where a request comes
+//! from.
 
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use http::request::Parts;
 use mrtr_server::transport::Holding;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::accounts::{Accounts, Pools};
 use super::authenticate::Identity;
-use super::reader::Reader;
+use super::config::EndpointConfig;
+use super::http2_streams::Reader;
 
 /// What the parts of one connection tell each other.
 #[derive(Debug)]
@@ -204,6 +207,25 @@ impl Link {
 impl Ended {
     fn is_unread(&self) -> bool {
         self.reader.strong_count() > 0
+    }
+}
+
+/// Where a request comes from, as far as that is known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer<'l> {
+    pub(super) address: Option<IpAddr>,
+    /// The connection, if it is one of ours.
+    pub(super) link: Option<&'l Arc<Link>>,
+}
+
+impl Peer<'_> {
+    /// The accounts of whom a request is from.
+    pub(super) fn accounts(self, config: &EndpointConfig, head: &Parts, identity: &Identity) -> Arc<Accounts> {
+        let address = self.address.map(|address| config.proxies.client(address, &head.headers));
+        match self.link {
+            Some(link) => link.accounts(&config.pools, identity, address),
+            None => Arc::new(Accounts::new(&config.pools, identity, address)),
+        }
     }
 }
 

@@ -35,6 +35,7 @@ impl Allowed {
         let header = headers.next();
         let names_one = target.is_some() || header.is_some();
         names_one
+            // Of two headers, a proxy could look at the one and the server at the other.
             && headers.next().is_none()
             && target.is_none_or(|target| self.allow_authority(target))
             && header.is_none_or(|header| header.to_str().is_ok_and(|header| self.allow_authority(header)))

@@ -1,16 +1,15 @@
-//! Replies and rejections as responses.
+//! Replies and rejections as responses: the one place that maps codes of errors to statuses.
 
 use http::{HeaderValue, Response, StatusCode, Version, header};
 use mrtr_schema::error_object::ErrorResponse;
-use mrtr_schema::{ErrorCode, ErrorObject, Revision};
+use mrtr_schema::{ErrorCode, ErrorObject, Feature, Revision};
 use mrtr_server::Reply;
 use mrtr_server::transport::Stage;
 
-use super::charges::Charges;
+use super::accounts::Charges;
 use super::config::EndpointConfig;
 use super::rejection::Rejection;
 use super::response_body::{ResponseBody, StreamPermits};
-use super::status::status;
 
 /// The response to a request that reached the server.
 pub(super) fn respond(
@@ -52,6 +51,7 @@ pub(super) fn event_stream(body: ResponseBody) -> Response<ResponseBody> {
     let mut response = with_type(StatusCode::OK, body, "text/event-stream");
     let headers = response.headers_mut();
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // A proxy such as nginx would hold events back until it has enough of them.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -95,6 +95,26 @@ pub(super) fn with_type(status: StatusCode, body: ResponseBody, media_type: &'st
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
+}
+
+/// The status of an error: a request that is wrong in itself is a bad request; one whose method was reached is not.
+///
+/// A client takes 401 and 403 for a refusal of its credentials, whatever the body says: no code is mapped to them.
+///
+/// The older revisions know no status but that of a message that is none: there, 404 says that a session is over.
+pub(super) fn status(code: ErrorCode, stage: Stage, revision: Revision) -> StatusCode {
+    match code {
+        // As for a request that did not reach the server.
+        ErrorCode::BUSY => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorCode::PARSE_ERROR | ErrorCode::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ if !revision.has(Feature::HttpErrorStatus) => StatusCode::OK,
+        ErrorCode::HEADER_MISMATCH
+        | ErrorCode::UNSUPPORTED_PROTOCOL_VERSION
+        | ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => StatusCode::BAD_REQUEST,
+        ErrorCode::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        ErrorCode::INVALID_PARAMS if stage == Stage::Metadata => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
 }
 
 pub(super) const JSON: &str = "application/json";

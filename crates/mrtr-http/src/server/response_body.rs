@@ -14,9 +14,8 @@ use http_body::{Frame, SizeHint};
 use mrtr_server::transport::{Holding, ReplyStream, SessionEvent, SessionStream};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
+use super::accounts::{Charges, Withdrawal};
 use super::budget::BodyReservation;
-use super::charges::Charges;
-use super::withdrawal::Withdrawal;
 
 /// The body of a response.
 ///

@@ -1,10 +1,21 @@
-//! Endpoints as routers of axum's.
+//! Endpoints by path: as routers of axum's, and as what a server of our own mounts.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use axum::Router;
+use http::{Request, Response};
+use hyper::body::Incoming;
 use mrtr_schema::Revision;
 use mrtr_server::Server;
+use mrtr_server::transport::Inventory;
 
+use super::connection::MAX_HEADERS;
 use super::endpoint::Endpoint;
+use super::link::Peer;
+use super::rejection::Rejection;
+use super::respond::reject;
+use super::response_body::ResponseBody;
 
 /// Where the published revision is served.
 ///
@@ -59,4 +70,41 @@ pub fn router_for(server: Server, revision: Revision) -> Router {
 /// ```
 pub fn router_at(path: &str, endpoint: Endpoint) -> Router {
     Router::new().route_service(path, endpoint)
+}
+
+/// Endpoints by path.
+#[derive(Debug, Clone)]
+pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
+
+impl Mounts {
+    pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
+        // On HTTP/1, hyper counts them.
+        if request.headers().len() > MAX_HEADERS {
+            return reject(Rejection::TooManyHeaders, request.version());
+        }
+        if let Some(endpoint) = self.0.get(request.uri().path()) {
+            return endpoint.respond_to(request, peer).await;
+        }
+        reject(Rejection::NotFound, request.version())
+    }
+
+    /// Says what is served from now on, and where: a line for each path.
+    pub(super) fn log(&self, address: SocketAddr) {
+        for (path, endpoint) in &self.0 {
+            let Inventory { name, version, tools, prompts, resources, states_outlive_process, .. } =
+                endpoint.server().inventory();
+            let key = if states_outlive_process { "given" } else { "of this process only" };
+            tracing::info!(server = name, version, tools, prompts, resources, key, "serving http://{address}{path}");
+        }
+    }
+
+    /// Has each server answer what would wait for long, and end its subscriptions.
+    pub(super) fn begin_shutdown(&self) {
+        self.0.values().for_each(|endpoint| endpoint.server().begin_shutdown());
+    }
+
+    /// How many rounds go on without a connection.
+    pub(super) fn detached(&self) -> usize {
+        self.0.values().map(|endpoint| endpoint.server().detached()).sum()
+    }
 }

@@ -15,11 +15,9 @@ use socket2::{Domain, Socket, Type};
 use tokio::sync::{mpsc, watch};
 
 use super::accept::{Shared, accept};
-use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS};
+use super::connection::{HEAD_BYTES, HTTP2_WINDOW, MAX_HEADERS, Timeouts};
 use super::endpoint::Endpoint;
-use super::mounts::Mounts;
-use super::router::PATH;
-use super::timeouts::Timeouts;
+use super::router::{Mounts, PATH};
 
 /// Serves the published revision at `/mcp` on this machine alone, until the process ends.
 ///

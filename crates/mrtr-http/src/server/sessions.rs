@@ -7,12 +7,11 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use mrtr_schema::Feature;
 use mrtr_server::transport::{LegacyMessage, LegacyReply, ListenError};
 
+use super::accounts::Charges;
 use super::budget::BodyReservation;
-use super::charges::Charges;
 use super::endpoint::Endpoint;
 use super::head;
-use super::mirrored_headers;
-use super::peer::Peer;
+use super::link::Peer;
 use super::rejection::Rejection;
 use super::respond::{JSON, event_stream, message as answer, respond, with_type};
 use super::response_body::{ResponseBody, StreamPermits};
@@ -25,7 +24,7 @@ impl Endpoint {
         head: &Parts,
         charges: Charges,
     ) -> Result<Response<ResponseBody>, Rejection> {
-        let version = mirrored_headers::version(&head.headers);
+        let version = head::version(&head.headers);
         Ok(match message.answer(session_id(&head.headers), &version).await {
             LegacyReply::Opened { body, session } => {
                 let mut response = with_type(StatusCode::OK, ResponseBody::message(body, charges), JSON);
@@ -75,7 +74,7 @@ impl Endpoint {
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
         let permit = charges.subscribe(accounts.take_subscription()?);
         let permits = StreamPermits::new(Some(permit), BodyReservation::default());
-        let version = mirrored_headers::version(&head.headers);
+        let version = head::version(&head.headers);
         let last_event = head.headers.get("last-event-id").map(|id| id.to_str().unwrap_or_default());
         let events = sessions.listen(session, &context, &version, last_event).map_err(|error| match error {
             ListenError::NoSession => Rejection::NoSession,

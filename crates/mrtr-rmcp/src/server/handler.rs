@@ -16,11 +16,9 @@ use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
-use super::capabilities::union;
-use super::flows::Flows;
-use super::lists::{Page, Place};
-use super::response::{Response, read_asking};
-use super::{message, modern};
+use super::lists::{Page, Place, union};
+use super::message::{self, Response, read_asking};
+use super::{Flows, modern};
 
 impl<H: ServerHandler> Flows<H> {
     /// Has our server answer a request, in the era that rmcp has settled with the client.

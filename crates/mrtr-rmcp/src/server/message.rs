@@ -1,8 +1,12 @@
-//! Messages between our server and rmcp: ours are text, rmcp's are types that are read from it.
+//! Messages between our server and rmcp: ours are text; rmcp's are types that are read from it, with a response of its own
+//! for each method that may ask.
 
 use bytes::Bytes;
 use rmcp::ErrorData;
-use rmcp::model::{ServerNotification, ServerRequest};
+use rmcp::model::{
+    CallToolResponse, CallToolResult, CreateTaskResult, GetPromptResponse, GetPromptResult, InputRequiredResult,
+    ReadResourceResponse, ReadResourceResult, ServerNotification, ServerRequest,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -123,4 +127,60 @@ struct Message<'a> {
 #[serde(rename_all = "camelCase")]
 struct Cancelled {
     request_id: Value,
+}
+
+/// A response of rmcp's that is no single type: which one it is, `resultType` says.
+pub(super) trait Response: From<InputRequiredResult> {
+    type Complete: DeserializeOwned + Into<Self>;
+
+    /// A result that says it is a task.
+    fn task(_text: &str) -> Result<Self, ErrorData> {
+        Err(ErrorData::internal_error("only a tool becomes a task", None))
+    }
+
+    fn read(text: &str) -> Result<Self, ErrorData> {
+        let Tag { result_type } = read(text)?;
+        match result_type {
+            Some("input_required") => read_asking::<InputRequiredResult>(text).map(Into::into),
+            Some("task") => Self::task(text),
+            _ => read::<Self::Complete>(text).map(Into::into),
+        }
+    }
+}
+
+/// What may ask for a visit of a URL. The published revision has dropped the `elicitationId` that rmcp's type for it
+/// still demands: the key of the question stands in.
+pub(super) fn read_asking<T: DeserializeOwned>(text: &str) -> Result<T, ErrorData> {
+    let mut result: Value = read(text)?;
+    let questions = result.get_mut("inputRequests").and_then(Value::as_object_mut);
+    for (key, question) in questions.into_iter().flatten() {
+        let params = question.get_mut("params").and_then(Value::as_object_mut);
+        if let Some(params) = params.filter(|params| params.get("mode").is_some_and(|mode| mode == "url")) {
+            params.entry("elicitationId").or_insert_with(|| key.as_str().into());
+        }
+    }
+    read(&result.to_string())
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Tag<'a> {
+    #[serde(borrow, default)]
+    result_type: Option<&'a str>,
+}
+
+impl Response for CallToolResponse {
+    type Complete = CallToolResult;
+
+    fn task(text: &str) -> Result<Self, ErrorData> {
+        read::<CreateTaskResult>(text).map(Into::into)
+    }
+}
+
+impl Response for GetPromptResponse {
+    type Complete = GetPromptResult;
+}
+
+impl Response for ReadResourceResponse {
+    type Complete = ReadResourceResult;
 }

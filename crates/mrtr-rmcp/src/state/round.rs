@@ -1,4 +1,4 @@
-//! One round of a handler by hand: what its state said, and the state of the next one.
+//! One round of a handler by hand: the request that it is for, what its state said, and the state of the next one.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -7,10 +7,12 @@ use mrtr_schema::{RawMembers, Revision};
 use mrtr_server::Sealer;
 use mrtr_state::{AnswersDigest, Binding, Opened, Payload, SealError, SealOptions, TokenUse};
 use rmcp::ErrorData;
-use rmcp::model::{InputRequests, InputRequiredResult, InputResponses};
+use rmcp::model::{
+    CallToolRequestParams, GetPromptRequestParams, InputRequests, InputRequiredResult, InputResponses,
+    ReadResourceRequestParams,
+};
 use serde::Serialize;
 
-use super::request::Request;
 use crate::identity::Identity;
 
 /// One round of a call: the first one, or a retry whose state has opened. [`States::open`](super::States::open) makes it.
@@ -161,4 +163,57 @@ fn text_of(value: &impl Serialize) -> Result<String, ErrorData> {
 
 fn invalid(error: &dyn std::error::Error) -> ErrorData {
     ErrorData::invalid_params(error.to_string(), None)
+}
+
+/// A request on which a server may ask: of `tools/call`, `prompts/get` or `resources/read`. There are no others.
+///
+/// ```
+/// use mrtr_rmcp::state::MayAsk;
+/// use rmcp::model::CallToolRequestParams;
+///
+/// fn takes(_: &impl MayAsk) {}
+/// takes(&CallToolRequestParams::new("pay"));
+/// ```
+pub trait MayAsk: Request {}
+
+/// What is known of such a request. It is not to be implemented elsewhere.
+pub trait Request: Serialize {
+    /// The method.
+    const METHOD: &'static str;
+
+    /// The tool or prompt by name, or the resource by URI.
+    fn subject(&self) -> &str;
+
+    /// The state that a retry brings back, as the client sent it.
+    fn request_state(&self) -> Option<&str>;
+
+    /// The answers that a retry brings.
+    fn answers(&self) -> Option<&InputResponses>;
+}
+
+macro_rules! requests {
+    ($($request:ident: $method:literal, $subject:ident;)*) => {$(
+        impl MayAsk for $request {}
+
+        impl Request for $request {
+            const METHOD: &'static str = $method;
+
+            fn subject(&self) -> &str {
+                &self.$subject
+            }
+
+            fn request_state(&self) -> Option<&str> {
+                self.request_state.as_deref()
+            }
+
+            fn answers(&self) -> Option<&InputResponses> {
+                self.input_responses.as_ref()
+            }
+        }
+    )*};
+}
+requests! {
+    CallToolRequestParams: "tools/call", name;
+    GetPromptRequestParams: "prompts/get", name;
+    ReadResourceRequestParams: "resources/read", uri;
 }

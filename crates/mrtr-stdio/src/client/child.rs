@@ -1,18 +1,19 @@
-//! A server as a child process: started, listened to, and ended as the specification says.
+//! A server as a child process: started, told apart by its command line, listened to, and ended as the specification says.
 
-use std::fmt;
+use std::ffi::OsStr;
+use std::fmt::{self, Write as _};
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use sha2::{Digest, Sha256};
 use tokio::io::AsyncRead;
 use tokio::process::{Child, Command};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use super::StdioTransport;
-use super::command_line;
 use super::connection::Connection;
 use crate::error::StdioTransportError;
 use crate::lines::{Line, LineReader};
@@ -46,7 +47,7 @@ impl Launch {
     /// What saved calls name the server by.
     pub(super) fn identity(&self) -> String {
         let command = self.command.lock().unwrap_or_else(PoisonError::into_inner);
-        format!("{} (command line {})", self.program, command_line::digest(command.as_std()))
+        format!("{} (command line {})", self.program, command_line_digest(command.as_std()))
     }
 
     pub(super) fn hear_stderr(&mut self, hear: impl Fn(String) + Send + Sync + 'static) {
@@ -162,4 +163,39 @@ async fn listen(stderr: impl AsyncRead + Unpin, hear: Arc<dyn Fn(String) + Send 
     }
 }
 
+/// A digest of all that the caller has said of the process: the program, its arguments, the working directory and the
+/// environment variables that are set or removed. It is the same in every process.
+fn command_line_digest(command: &std::process::Command) -> String {
+    let mut digest = Sha256::new_with_prefix(b"mrtr stdio server 1");
+    part(&mut digest, b'p', command.get_program());
+    command.get_args().for_each(|argument| part(&mut digest, b'a', argument));
+    if let Some(folder) = command.get_current_dir() {
+        part(&mut digest, b'd', folder.as_os_str());
+    }
+    // They come in the order of their names, whichever was set first.
+    for (name, value) in command.get_envs() {
+        part(&mut digest, b'n', name);
+        if let Some(value) = value {
+            part(&mut digest, b'v', value);
+        }
+    }
+    let mut text = String::with_capacity(2 * SHOWN);
+    for byte in &digest.finalize()[..SHOWN] {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}
+
+/// A part, after its kind and its length: what stands in one part is never taken for two.
+fn part(digest: &mut Sha256, kind: u8, text: &OsStr) {
+    let bytes = text.as_encoded_bytes();
+    digest.update([kind]);
+    digest.update((bytes.len() as u64).to_be_bytes());
+    digest.update(bytes);
+}
+
 const LONGEST_LOG_LINE: usize = 64 * 1024;
+
+/// How many bytes of the digest are kept: no other command line is found that has them.
+const SHOWN: usize = 16;

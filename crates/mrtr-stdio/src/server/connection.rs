@@ -18,9 +18,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
 use super::Options;
-use super::calls::{Calls, UnderWay};
+use super::calls::{Calls, UnderWay, WaitingRequest, WaitingRequests};
 use super::legacy::{self, Agreed, OpenSession, says_version};
-use super::waiting::{WaitingRequest, WaitingRequests};
 use crate::lines::{Line, LineReader};
 use crate::output::{Closed, Output};
 

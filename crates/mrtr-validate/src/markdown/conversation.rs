@@ -1,6 +1,11 @@
-//! The requests that a document has shown so far, and which of them a response answers.
+//! The messages that a document has shown so far: the requests that responses answer, and the inputs that were asked for.
 
+use std::collections::BTreeMap;
+
+use mrtr_schema::error::JsonPath;
 use serde_json::Value;
+
+use super::recognise::Part;
 
 /// Who sent a request. Each side counts its ids for itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,3 +53,40 @@ impl Conversation {
         self.requests.iter().rev().find(|(asked, _)| asked.as_task).map(|(asked, _)| asked.method.as_str())
     }
 }
+
+/// Which type the answer under a key has. An answer does not say it itself: an application's may have any members,
+/// and beside those a misspelt one looks right.
+#[derive(Default)]
+pub(crate) struct Inputs {
+    answers: BTreeMap<String, &'static str>,
+}
+
+impl Inputs {
+    /// Remembers what a map of requests asks for.
+    pub(crate) fn ask(&mut self, requests: &Value) {
+        for (key, request) in requests.as_object().into_iter().flatten() {
+            let method = request["method"].as_str().unwrap_or_default();
+            match ANSWERS.iter().find(|(known, _)| *known == method) {
+                Some((_, answer)) => self.answers.insert(key.clone(), answer),
+                None => self.answers.remove(key),
+            };
+        }
+    }
+
+    /// The answers in a map, at a pointer, to what was asked for.
+    pub(crate) fn answers(&self, responses: &Value, pointer: &str) -> Vec<Part> {
+        let responses = responses.as_object().into_iter().flatten();
+        let known = responses.filter_map(|(key, value)| Some((key, value, *self.answers.get(key)?)));
+        let part = |(key, value, type_name): (&String, &Value, _)| {
+            let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
+            Part { type_name, path: JsonPath::from_pointer(&pointer).to_string(), value: value.clone() }
+        };
+        known.map(part).collect()
+    }
+}
+
+const ANSWERS: [(&str, &str); 3] = [
+    ("elicitation/create", "ElicitResult"),
+    ("sampling/createMessage", "CreateMessageResult"),
+    ("roots/list", "ListRootsResult"),
+];

@@ -5,9 +5,8 @@ use mrtr_schema::registry::{MethodTypes, method_types};
 use mrtr_schema::{Revision, Wire};
 use serde_json::{Map, Value};
 
-use super::conversation::{Asked, Conversation, Side};
-use super::inputs::Inputs;
-use crate::pinpoint::Fault;
+use super::conversation::{Asked, Conversation, Inputs, Side};
+use crate::schema::Fault;
 
 /// What a block was recognised as.
 pub(crate) struct Recognised {

@@ -7,14 +7,14 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Abortable, BoxFuture};
 use futures_util::stream::FuturesUnordered;
 use mrtr_server::transport::{HeaderClaim, Received, SessionId, SessionStream};
-use rmcp::model::ServerRequest;
-use rmcp::service::Peer;
+use rmcp::model::{ClientResult, ServerRequest};
+use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
 use super::super::message::{self, FromServer, no_response};
-use super::super::{modern, question};
+use super::super::modern;
 use super::Session;
 
 /// A call that our server has begun. Unless it is over, it is cancelled with this.
@@ -95,7 +95,7 @@ impl<'a> Questions<'a> {
     fn ask(&mut self, peer: &'a Peer<RoleServer>, id: Value, request: Result<ServerRequest, ErrorData>) {
         let (key, (stop, stopped)) = (id.to_string(), AbortHandle::new_pair());
         self.open.insert(key.clone(), stop);
-        let asked = Abortable::new(question::ask(peer, id, request), stopped);
+        let asked = Abortable::new(ask(peer, id, request), stopped);
         self.asking.push(Box::pin(async { (key, asked.await.ok()) }));
     }
 
@@ -114,5 +114,39 @@ impl<'a> Questions<'a> {
             }
         }
         None
+    }
+}
+
+/// Has the client answer a question, and gives the answer as our server reads it.
+pub(super) async fn ask(peer: &Peer<RoleServer>, id: Value, request: Result<ServerRequest, ErrorData>) -> Bytes {
+    let answer = match request {
+        Ok(request) => match answered(peer, request).await {
+            Ok(answer) => message::written(&answer),
+            Err(ServiceError::McpError(error)) => Err(error),
+            Err(error) => Err(ErrorData::internal_error(error.to_string(), None)),
+        },
+        Err(error) => Err(error),
+    };
+    message::answer(&id, &answer)
+}
+
+async fn answered(peer: &Peer<RoleServer>, request: ServerRequest) -> Result<ClientResult, ServiceError> {
+    let handle = peer.send_cancellable_request(request, PeerRequestOptions::no_options()).await?;
+    let mut asked = Asked(Some(handle));
+    let Some(handle) = &mut asked.0 else { return Err(ServiceError::UnexpectedResponse) };
+    let answer = (&mut handle.rx).await;
+    asked.0 = None;
+    answer.unwrap_or(Err(ServiceError::TransportClosed))
+}
+
+/// A question that the client is answering. rmcp tells it nothing when the wait for the answer is dropped; this does.
+struct Asked(Option<RequestHandle<RoleServer>>);
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        if let (Some(handle), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            // If the client is gone, it is not told.
+            runtime.spawn(async { handle.cancel(Some("the answer is not wanted any more".to_owned())).await.ok() });
+        }
     }
 }

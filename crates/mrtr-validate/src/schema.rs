@@ -1,8 +1,9 @@
-//! Where exactly a schema is missed: the member itself, not the union or the object around it.
+//! Schemas as judges need them: closed to members that their types do not name, and where exactly one is missed.
 
 use jsonschema::ValidationError;
 use jsonschema::error::ValidationErrorKind;
 use mrtr_schema::error::JsonPath;
+use serde_json::{Map, Value, json};
 
 /// One thing that is wrong, and the path to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +70,50 @@ fn shortened(error: &ValidationError<'_>) -> String {
     error.to_string().chars().take(LONGEST_REASON).collect()
 }
 
+/// Closes every object that is not meant to hold members of others' choosing.
+pub fn closed(document: &Value) -> Value {
+    let mut document = document.clone();
+    if let Some(Value::Object(definitions)) = document.get_mut("$defs") {
+        for (name, schema) in definitions {
+            close(schema, name.ends_with("MetaObject"));
+        }
+    }
+    document
+}
+
+fn close(schema: &mut Value, is_meta: bool) {
+    let Value::Object(schema) = schema else { return };
+    let names_members = schema.get("properties").is_some_and(|properties| properties != &json!({}));
+    if schema.get("type") == Some(&json!("object")) && names_members {
+        close_object(schema, is_meta);
+    }
+    let members = schema.get_mut("properties").and_then(Value::as_object_mut);
+    members.into_iter().flatten().for_each(|(key, schema)| close(schema, key == "_meta"));
+    for keyword in ["items", "additionalProperties"] {
+        schema.get_mut(keyword).into_iter().for_each(|schema| close(schema, false));
+    }
+    for keyword in ["anyOf", "oneOf"] {
+        let choices = schema.get_mut(keyword).and_then(Value::as_array_mut);
+        choices.into_iter().flatten().for_each(|schema| close(schema, false));
+    }
+}
+
+fn close_object(schema: &mut Map<String, Value>, is_meta: bool) {
+    if schema.get("additionalProperties") == Some(&json!({})) {
+        let pattern = if is_meta { APPLICATION_KEY } else { NOT_RESERVED };
+        schema.insert("patternProperties".to_owned(), json!({ pattern: {} }));
+    }
+    schema.insert("additionalProperties".to_owned(), json!(false));
+}
+
 /// The members by which the types of a union are told apart.
 const TAGS: [&str; 6] = ["method", "mode", "resultType", "role", "status", "type"];
 /// As the parser says it.
 const ABSENT: &str = "required, but absent";
 const UNKNOWN: &str = "no type names this member";
 const LONGEST_REASON: usize = 160;
+
+/// In `_meta`: what an application adds has a prefix of its own.
+const APPLICATION_KEY: &str = r"^(?!([^./]+\.)(modelcontextprotocol|mcp)[./])[A-Za-z][A-Za-z0-9.-]*/";
+/// In an open object: anything but names that look like the protocol's or JSON Schema's own.
+const NOT_RESERVED: &str = r"^([^_$].*|\$(id|ref|defs|anchor|comment|dynamicRef|dynamicAnchor|vocabulary))$";

@@ -1,0 +1,230 @@
+//! The streams of a connection of HTTP/2, each a task: a response goes out in pieces, and one that its client does not read
+//! ends.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body::{Body, Frame, SizeHint};
+use hyper::rt::Executor;
+use tokio::time::{Sleep, sleep};
+
+use super::accounts::Withdrawal;
+use super::link::{Answering, Link};
+use super::response_body::ResponseBody;
+
+/// The body of a response on a connection. On HTTP/2 it comes in pieces: the connection keeps whatever it was given
+/// until its client makes room for it, and that must not be much.
+pub(super) struct Pieces {
+    body: ResponseBody,
+    /// What has not been given of the last frame.
+    rest: Bytes,
+    reader: Option<Arc<Reader>>,
+    _answering: Answering,
+}
+
+impl Pieces {
+    /// A body for this reader of HTTP/2; as it is, if there is none.
+    pub(super) fn new(body: ResponseBody, reader: Option<Arc<Reader>>, answering: Answering) -> Self {
+        if let Some(reader) = reader.as_ref().filter(|_| !body.is_end_stream()) {
+            reader.begin(body.withdrawal());
+        }
+        Self { body, rest: Bytes::new(), reader, _answering: answering }
+    }
+
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        let mut is_part = !self.rest.is_empty();
+        if self.rest.is_empty() {
+            let Some(Ok(frame)) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else { return Poll::Ready(None) };
+            self.rest = frame.into_data().unwrap_or_default();
+        }
+        is_part |= self.rest.len() > PIECE;
+        if !is_part {
+            return Poll::Ready(Some(std::mem::take(&mut self.rest)));
+        }
+        // A copy, since a part would keep the whole in memory until it is read.
+        let piece = Bytes::copy_from_slice(&self.rest[..self.rest.len().min(PIECE)]);
+        self.rest = self.rest.split_off(piece.len());
+        Poll::Ready(Some(piece))
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(reader) = self.reader.clone() else { return Pin::new(&mut self.body).poll_frame(cx) };
+        let polled = self.poll_piece(cx);
+        let Poll::Ready(Some(bytes)) = polled else {
+            reader.wait_for_piece();
+            return polled.map(|_| None);
+        };
+        reader.offer_piece();
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(Piece { bytes, _reader: reader })))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let rest = self.rest.len() as u64;
+        let hint = self.body.size_hint();
+        hint.exact().map_or_else(SizeHint::default, |length| SizeHint::with_exact(length + rest))
+    }
+}
+
+/// A piece on its way, which the reader is known by until it is written.
+struct Piece {
+    bytes: Bytes,
+    _reader: Arc<Reader>,
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Who reads a stream of HTTP/2, as far as its body can tell: it is asked for the next piece as soon as the client has
+/// made room for it.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    pieces: AtomicUsize,
+    is_awaited: AtomicBool,
+    withdrawal: OnceLock<Option<Arc<Withdrawal>>>,
+}
+
+tokio::task_local! {
+    static READER: Arc<Reader>;
+}
+
+impl Reader {
+    /// The one of the stream that is polled. On HTTP/1, the socket itself tells.
+    pub(super) fn current() -> Option<Arc<Self>> {
+        READER.try_with(Arc::clone).ok()
+    }
+
+    /// Polls a stream of it.
+    pub(super) fn scope<T>(self: &Arc<Self>, poll: impl FnOnce() -> T) -> T {
+        READER.sync_scope(Arc::clone(self), poll)
+    }
+
+    /// Notes that there is a body for it, which may be told to end.
+    pub(super) fn begin(&self, withdrawal: Option<Arc<Withdrawal>>) {
+        let _ = self.withdrawal.set(withdrawal);
+        self.is_awaited.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the body is to end now, read or not.
+    pub(super) fn is_withdrawn(&self, cx: &Context<'_>) -> bool {
+        let withdrawal = self.withdrawal.get().and_then(Option::as_ref);
+        withdrawal.is_some_and(|withdrawal| withdrawal.is_withdrawn(cx.waker()))
+    }
+
+    /// Notes that there is a piece for it.
+    fn offer_piece(&self) {
+        self.pieces.fetch_add(1, Ordering::Relaxed);
+        self.is_awaited.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that it wants more than there is.
+    fn wait_for_piece(&self) {
+        self.is_awaited.store(false, Ordering::Relaxed);
+    }
+
+    /// How many pieces there were, if the last one is still to be read.
+    fn awaited(&self) -> Option<usize> {
+        self.is_awaited.load(Ordering::Relaxed).then(|| self.pieces.load(Ordering::Relaxed))
+    }
+}
+
+/// Runs the streams of a connection of HTTP/2, each for as long as its client reads.
+///
+/// Without room for the next piece, a body is not polled, and neither are the run in it, its deadline, and its timers.
+/// They would be there for as long as the client likes.
+#[derive(Debug, Clone)]
+pub(super) struct StreamExecutor {
+    link: Arc<Link>,
+    /// How long a client may read nothing.
+    limit: Duration,
+}
+
+impl StreamExecutor {
+    pub(super) fn new(link: Arc<Link>, limit: Duration) -> Self {
+        Self { link, limit }
+    }
+}
+
+impl<F> Executor<F> for StreamExecutor
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, stream: F) {
+        tokio::spawn(WhileRead {
+            stream: Some(Box::pin(stream)),
+            reader: Arc::default(),
+            link: Arc::clone(&self.link),
+            limit: self.limit,
+            stalled: None,
+        });
+    }
+}
+
+/// A stream until it is over, or its client does not read it. What runs in it ends with it, and a reset tells.
+struct WhileRead<F> {
+    stream: Option<Pin<Box<F>>>,
+    reader: Arc<Reader>,
+    link: Arc<Link>,
+    limit: Duration,
+    /// Which piece the client is waited for to read, and until when.
+    stalled: Option<(usize, Pin<Box<Sleep>>)>,
+}
+
+impl<F: Future<Output = ()>> Future for WhileRead<F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let Self { stream: Some(stream), reader, .. } = &mut *self else { return Poll::Ready(()) };
+        // Hyper does not poll a body without room in the client's window, so that only this task can notice that nothing is
+        // read.
+        if reader.scope(|| stream.as_mut().poll(cx)).is_ready() || reader.is_withdrawn(cx) {
+            return Poll::Ready(());
+        }
+        self.poll_stalled(cx)
+    }
+}
+
+impl<F> WhileRead<F> {
+    /// Ready once the client has read nothing for too long.
+    fn poll_stalled(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(piece) = self.reader.awaited() else {
+            self.stalled = None;
+            return Poll::Pending;
+        };
+        let limit = self.limit;
+        let (_, until) = match self.stalled.take() {
+            Some((before, until)) if before == piece => self.stalled.insert((before, until)),
+            _ => self.stalled.insert((piece, Box::pin(sleep(limit)))),
+        };
+        until.as_mut().poll(cx).map(|()| tracing::debug!("a stream is reset: its client does not read"))
+    }
+}
+
+impl<F> Drop for WhileRead<F> {
+    fn drop(&mut self) {
+        // With it go the run and its permit. What the connection was given already may stay there, until it is read.
+        self.stream = None;
+        if Arc::strong_count(&self.reader) > 1 {
+            self.link.await_last_pieces(&self.reader);
+        }
+    }
+}
+
+/// The size of a piece: that of a frame of HTTP/2, which clients take by default.
+pub(super) const PIECE: usize = 16 << 10;

@@ -119,9 +119,9 @@ impl Client {
         }
     }
 
-    /// Whether a server of which a session was known speaks the modern era by now. It is asked by a request that changes
+    /// Asks a server of which a session was known whether it speaks the modern era by now, by a request that changes
     /// nothing.
-    pub(super) async fn is_modern_now(&self) -> bool {
+    pub(super) async fn probe_modern(&self) -> bool {
         matches!(self.probe(Detection::ByRequest).await, Ok(Probed::Modern))
     }
 

@@ -107,7 +107,7 @@ impl CallDriver<'_> {
             Ok(reply) => reply,
             Err(ended) => return self.end_in_session(ended, &outgoing.method),
         };
-        if !has_begun && self.has_left_session(&reply, session).await && self.switch_era() {
+        if !has_begun && self.leave_lost_session(&reply, session).await && self.switch_era() {
             return Ok(());
         }
         match reply {
@@ -126,8 +126,9 @@ impl CallDriver<'_> {
         CallErrorKind::InDoubt { failure }.of(self.pending())
     }
 
-    /// Whether the server has not run the request, since it does not know the session or has come to speak the modern era.
-    async fn has_left_session(
+    /// Leaves the session if the server does not know it, or has come to speak the modern era: then it has not run the
+    /// request. Says whether it left.
+    async fn leave_lost_session(
         &self,
         reply: &Result<TransportResponse, TransportError>,
         session: &Arc<Session>,
@@ -141,7 +142,7 @@ impl CallDriver<'_> {
             return true;
         }
         let Some(memory) = memory.filter(|_| was_refused(reply)) else { return false };
-        let is_modern = self.client.is_modern_now().await;
+        let is_modern = self.client.probe_modern().await;
         if is_modern {
             self.client.drop_session(session);
             memory.remember(Era::Modern);

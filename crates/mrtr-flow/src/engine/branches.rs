@@ -85,7 +85,7 @@ impl<Q> Branches<Q> {
     /// A new branch: of the join that another one is a member of, or of a new join that this branch polls.
     pub(super) fn fork(&mut self, parent: BranchId, beside: Option<BranchId>) -> BranchId {
         let join = beside.and_then(|beside| self.get(beside).join).unwrap_or_else(|| {
-            let made_held = !self.is_free(parent);
+            let made_held = !self.observe_free(parent);
             self.joins.push(Join { parent, made_held, within: 0 });
             self.joins.len() - 1
         });
@@ -93,23 +93,24 @@ impl<Q> Branches<Q> {
         BranchId(self.members.len())
     }
 
-    /// Whether something besides a question may begin in a branch.
-    pub(super) fn is_free(&mut self, id: BranchId) -> bool {
+    /// Looks whether something besides a question may begin in a branch. A look changes something: a join that is seen
+    /// free once is not held as a whole any more.
+    pub(super) fn observe_free(&mut self, id: BranchId) -> bool {
         if self.held == 0 && self.joins.is_empty() {
             return true;
         }
-        self.passed_over == 0 && self.get(id).below == 0 && !self.is_held_from_above(id)
+        self.passed_over == 0 && self.get(id).below == 0 && !self.observe_held_from_above(id)
     }
 
-    /// Whether a question was polled in the branch or in one that it is under, or its join is held as a whole.
-    fn is_held_from_above(&mut self, id: BranchId) -> bool {
+    /// Looks whether a question was polled in the branch or in one that it is under, or its join is held as a whole.
+    fn observe_held_from_above(&mut self, id: BranchId) -> bool {
         let Branch { join, own, .. } = *self.get(id);
         if own > 0 {
             return true;
         }
         let Some(join) = join else { return false };
         let Join { parent, made_held, within } = self.joins[join];
-        if self.is_held_from_above(parent) {
+        if self.observe_held_from_above(parent) {
             return true;
         }
         // What its own members ask holds the branch around it, and not the join.

@@ -75,14 +75,14 @@ where
                     if deadline.poll(cx).is_pending() {
                         return Poll::Pending;
                     }
-                    run.is_overdue();
+                    run.fail_overdue();
                     return Poll::Ready(None);
                 }
             }
         }
     })
     .await;
-    if !run.closes_at_rest() {
+    if !run.close_if_idle() {
         outlast_steps(&run, &mut recorder, &mut deadline).await;
     }
     std::mem::forget(given_up);
@@ -92,7 +92,7 @@ where
     if run.context.sink.is_some() {
         let mut deadline = Deadline::new(&*run.context.environment.clock, run.context.deadline);
         if deadline.bound(recorder.finish(&run)).await.is_none() {
-            run.is_overdue();
+            run.fail_overdue();
         }
     }
     run.finish(returned)
@@ -112,10 +112,10 @@ impl Drop for Closing<'_> {
 async fn outlast_steps(run: &Run, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
     let idle = poll_fn(|cx| {
         while recorder.poll(run, cx).is_ready() {}
-        if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending }
+        run.poll_idle(cx.waker())
     });
     if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
-        run.is_overdue();
+        run.fail_overdue();
     }
     run.close();
 }

@@ -182,7 +182,7 @@ impl Run {
     /// Drops what lost a race, which is no mistake of the handler's.
     pub(crate) fn drop_lost<T>(&self, lost: T) {
         place::inside(self.id(), Within::Lost, || drop(lost));
-        self.is_misused(Within::Lost, "race");
+        self.end_if_misused(Within::Lost, "race");
     }
 
     /// Polls a member of a join: what it calls now, it calls in its branch.
@@ -218,10 +218,10 @@ impl Run {
         }
     }
 
-    /// Whether no step is under way, as one may be that the handler has let out of its hands.
-    pub(super) fn is_idle(&self, runner: &Waker) -> bool {
+    /// Ready when no step is under way, as one may be that the handler has let out of its hands.
+    pub(super) fn poll_idle(&self, runner: &Waker) -> Poll<()> {
         self.runner.register(runner);
-        self.state().in_flight == 0
+        if self.state().in_flight == 0 { Poll::Ready(()) } else { Poll::Pending }
     }
 
     fn stopped(&self) -> Option<StopReason> {
@@ -229,7 +229,7 @@ impl Run {
     }
 
     /// Closes the flow if no step is under way, and says whether it did.
-    pub(super) fn closes_at_rest(&self) -> bool {
+    pub(super) fn close_if_idle(&self) -> bool {
         let mut state = self.state();
         state.over = state.in_flight == 0;
         state.over
@@ -337,8 +337,8 @@ impl Run {
         self.state().ending = Some(Ending::Failed(failure));
     }
 
-    /// The run took longer than it may. Says what it was waiting for, to the log and to the caller.
-    pub(super) fn is_overdue(&self) {
+    /// Fails a run that took longer than it may. Says what it was waiting for, to the log and to the caller.
+    pub(super) fn fail_overdue(&self) {
         let mut state = self.state();
         let limit = self.context.deadline;
         let failure = match state.given_up.first() {
@@ -385,7 +385,7 @@ impl Run {
         let mut work = std::pin::pin!(Contained::telling(work, what));
         std::future::poll_fn(|cx| {
             let polled = place::inside(self.id(), within, || work.as_mut().poll(cx));
-            if self.is_misused(within, name) {
+            if self.end_if_misused(within, name) {
                 return Poll::Ready(None);
             }
             polled.map(|ended| self.or_end(ended, || format!("{} `{name}`", within.noun())))
@@ -396,12 +396,12 @@ impl Run {
     /// Runs a handler's own check of an answer. `None` if it used the flow as only the handler may: then the run ends.
     pub(crate) fn judge<R>(&self, key: &str, check: impl FnOnce() -> R) -> Option<R> {
         let judged = place::inside(self.id(), Within::Validate, check);
-        (!self.is_misused(Within::Validate, key)).then_some(judged)
+        (!self.end_if_misused(Within::Validate, key)).then_some(judged)
     }
 
-    /// Whether the flow was used inside something as only the handler may: that would wait for ever, and the run for it,
-    /// which ends therefore.
-    fn is_misused(&self, within: Within, name: &str) -> bool {
+    /// Ends the run if the flow was used inside something as only the handler may: that would wait for ever, and the run
+    /// for it. Says whether it was.
+    fn end_if_misused(&self, within: Within, name: &str) -> bool {
         let Some(what) = self.state().misused.take() else { return false };
         self.misuse(format!(
             "{what} was used inside {} `{name}`, which cannot wait for the client: ask before it, and hand it the answer; \
@@ -431,8 +431,9 @@ impl Run {
         ended.map_err(|Panicked(text)| self.misuse(format!("{} panicked: {text}", what()))).ok()
     }
 
-    /// Whether whatever calls now must stop, because the run is ending.
-    fn must_stop(&self, state: &mut State) -> bool {
+    /// Ends the run if its signal was raised. True if the run is ending, for this reason or another: then whatever calls
+    /// now must stop. Each call looks, since a handler that is never pending does not give the runner a turn to look.
+    fn end_if_stopped(&self, state: &mut State) -> bool {
         if let Some(reason) = self.stopped() {
             state.ending.get_or_insert(Ending::Stopped(reason));
         }
@@ -459,7 +460,7 @@ impl Run {
                 state.misused.get_or_insert_with(what);
                 Admission::Park
             }
-            Some(_) if self.must_stop(state) => Admission::Park,
+            Some(_) if self.end_if_stopped(state) => Admission::Park,
             Some((branch, Within::Handler)) => Admission::To(state.branches.living(branch)),
         }
     }

@@ -304,7 +304,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             }
             Evaluation::Given(_, answered)
                 if answered.wording.differs(asked.wording)
-                    && !self.run.takes_answer_to_other_words(&self.key, &answered, &asked) =>
+                    && !self.run.check_answered_wording(&self.key, &answered, &asked) =>
             {
                 Progress::Parked
             }

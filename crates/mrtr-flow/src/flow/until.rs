@@ -22,7 +22,7 @@ pub(super) async fn settle<T>(
     let mut question = Checked { run, key, unsettled, watch, hold: None, is_unsettled: false };
     let mut check = pin!(run.inside(Within::Until, key, check));
     let found = poll_fn(|cx| {
-        if !question.is_checked() {
+        if !question.note_poll() {
             return Poll::Pending;
         }
         question.watch.poll(&waker, cx, |cx| check.as_mut().poll(cx))
@@ -61,7 +61,7 @@ struct Checked<'a, U: Fn() -> Unsettled> {
 impl<U: Fn() -> Unsettled> Checked<'_, U> {
     /// Takes note of where it is polled, and says whether its check goes on. If it lost a race and is awaited all the
     /// same, it holds the branch that it is awaited in from now on.
-    fn is_checked(&mut self) -> bool {
+    fn note_poll(&mut self) -> bool {
         let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));
         is_checked.unwrap_or_else(|| {
             let hold = *self.hold.insert(self.run.begin_check(self.key, (self.unsettled)(), &self.watch));
@@ -95,7 +95,7 @@ impl<U: Fn() -> Unsettled> Checked<'_, U> {
     /// Waits for the end of the run.
     async fn wait<T>(&mut self) -> T {
         poll_fn(|_| {
-            self.is_checked();
+            self.note_poll();
             Poll::Pending
         })
         .await

@@ -58,8 +58,8 @@ impl<'a> PlainScanner<'a> {
         scan::known(self.text.get(start..self.at)?)
     }
 
-    /// Whether nothing is left.
-    pub(crate) fn is_at_end(&mut self) -> bool {
+    /// Goes past space, and says whether nothing else is left.
+    pub(crate) fn skip_to_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
@@ -133,15 +133,15 @@ impl<'a> PlainScanner<'a> {
     }
 
     fn skip_number(&mut self) -> Option<()> {
-        let _ = self.is_next(b"-");
-        if !self.is_next(b"0") {
+        let _ = self.skip_any_of(b"-");
+        if !self.skip_any_of(b"0") {
             self.skip_digits()?;
         }
-        if self.is_next(b".") {
+        if self.skip_any_of(b".") {
             self.skip_digits()?;
         }
-        if self.is_next(b"eE") {
-            let _ = self.is_next(b"+-");
+        if self.skip_any_of(b"eE") {
+            let _ = self.skip_any_of(b"+-");
             self.skip_digits()?;
         }
         Some(())
@@ -161,8 +161,8 @@ impl<'a> PlainScanner<'a> {
         is_there.then_some(())
     }
 
-    /// Whether one of these stands here, which it goes past.
-    fn is_next(&mut self, bytes: &[u8]) -> bool {
+    /// Goes past one of these, and says whether one stood here.
+    fn skip_any_of(&mut self, bytes: &[u8]) -> bool {
         let is_there = self.text.as_bytes().get(self.at).is_some_and(|byte| bytes.contains(byte));
         self.at += usize::from(is_there);
         is_there

@@ -66,17 +66,17 @@ impl Rule {
 
     /// Held by a question polled in it, above it or under it; by any that was dropped; or with its whole join, for as
     /// long as the branch around that is held by others than its members.
-    fn is_held(&mut self, branch: usize) -> bool {
+    fn observe_held(&mut self, branch: usize) -> bool {
         let dropped = self.questions.iter().any(|question| question.dropped && !question.over);
-        dropped || self.holding().any(|at| self.is_under(at, branch)) || self.is_held_from_above(branch)
+        dropped || self.holding().any(|at| self.is_under(at, branch)) || self.observe_held_from_above(branch)
     }
 
-    fn is_held_from_above(&mut self, branch: usize) -> bool {
+    fn observe_held_from_above(&mut self, branch: usize) -> bool {
         if self.holding().any(|at| self.is_under(branch, at)) {
             return true;
         }
         let Some(parent) = self.parent(branch) else { return false };
-        if self.is_held_from_above(parent) {
+        if self.observe_held_from_above(parent) {
             return true;
         }
         let join = self.joins[branch - 1];
@@ -140,13 +140,13 @@ impl Both {
             Event::Lose(branch) => self.lose(self.branch(branch)),
             Event::Look(branch) => {
                 let at = self.branch(branch);
-                assert_eq!(self.model.is_free(BranchId(at)), !self.rule.is_held(at), "branch {at}");
+                assert_eq!(self.model.observe_free(BranchId(at)), !self.rule.observe_held(at), "branch {at}");
             }
         }
     }
 
     fn join(&mut self, parent: usize, members: u8) {
-        let (join, held) = (self.rule.made_held.len(), self.rule.is_held(parent));
+        let (join, held) = (self.rule.made_held.len(), self.rule.observe_held(parent));
         self.rule.made_held.push(held);
         let mut first = None;
         for _ in 0..members {
@@ -198,9 +198,9 @@ fn members_of_one_join_do_not_hold_each_other_and_what_is_around_them_waits() {
     let one = branches.fork(BranchId::BODY, None);
     let two = branches.fork(BranchId::BODY, Some(one));
     let question = branches.hold(one, ());
-    assert_eq!([BranchId::BODY, one, two].map(|branch| branches.is_free(branch)), [false, false, true]);
+    assert_eq!([BranchId::BODY, one, two].map(|branch| branches.observe_free(branch)), [false, false, true]);
     let later = branches.fork(BranchId::BODY, None);
-    assert!(!branches.is_free(later), "a join that is first polled in a held branch is held");
+    assert!(!branches.observe_free(later), "a join that is first polled in a held branch is held");
     branches.release(question);
-    assert!(branches.is_free(later));
+    assert!(branches.observe_free(later));
 }

@@ -48,21 +48,22 @@ impl Run {
         what: impl FnOnce() -> String,
     ) -> Option<Admission> {
         match self.admit(state, what) {
-            Admission::To(branch) if !state.may_begin(branch, call, cx) => None,
+            Admission::To(branch) if !state.begin_or_hold(branch, call, cx) => None,
             admission => Some(admission),
         }
     }
 }
 
 impl State {
-    /// Whether a call may begin that is polled in this branch. If not, it is woken when that may have changed.
-    pub(super) fn may_begin(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
+    /// Begins a call that is polled in this branch, or has it wait: then it is woken when that may have changed. True if
+    /// it begins.
+    pub(super) fn begin_or_hold(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
         // It stays where it was made, wherever it is polled later.
         let made_in = *call.branch.get_or_insert(branch);
-        let is_free = self.branches.is_free(branch)
+        let is_free = self.branches.observe_free(branch)
             && (made_in == branch || {
                 let made_in = self.branches.living(made_in);
-                self.branches.is_free(made_in)
+                self.branches.observe_free(made_in)
             });
         if !is_free {
             self.hold_call(call, cx);

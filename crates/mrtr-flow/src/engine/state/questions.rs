@@ -73,19 +73,20 @@ impl Run {
         self.tell(&mut state, |entries| entries.push(key, EntryKind::Skipped));
     }
 
-    /// Whether an answer that was given to other words than are asked now is taken, if it was.
-    pub(super) fn takes_rewording(&self, state: &mut State, key: &str, reworded: Option<(Asked, Asked)>) -> bool {
-        reworded.is_none_or(|(answered, asked)| self.takes_other_wording(state, key, &answered, &asked))
+    /// Checks an answer that was given to other words than are asked now, if it was, as [`Self::check_wording`] does.
+    pub(super) fn check_rewording(&self, state: &mut State, key: &str, reworded: Option<(Asked, Asked)>) -> bool {
+        reworded.is_none_or(|(answered, asked)| self.check_wording(state, key, &answered, &asked))
     }
 
-    /// An answer was given to another wording than is asked now. False if the tool refuses that.
-    pub(crate) fn takes_answer_to_other_words(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
-        self.takes_other_wording(&mut self.state(), key, answered, asked)
+    /// Checks an answer that was given to another wording than is asked now, as [`Self::check_wording`] does.
+    pub(crate) fn check_answered_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+        self.check_wording(&mut self.state(), key, answered, asked)
     }
 
-    /// A flow that is not the same in every run puts answers to questions that they do not belong to.
+    /// Warns that an answer was given to another wording than is asked now. If the tool is strict, the run ends, and this
+    /// is false: a flow that is not the same in every run puts answers to questions that they do not belong to.
     #[cold]
-    fn takes_other_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
+    fn check_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
         let (answered, asked) = (answered.wording, asked.wording);
         tracing::warn!(
             flow = %self.context.flow_id(),

@@ -126,7 +126,7 @@ impl Run {
                 return None;
             };
             state.wake_held_calls();
-            return self.takes_rewording(&mut state, &question.key, reworded).then_some(error);
+            return self.check_rewording(&mut state, &question.key, reworded).then_some(error);
         }
         self.settle_otherwise(&mut state, hold);
         None
@@ -212,7 +212,7 @@ impl Run {
             }
         };
         state.in_flight -= usize::from(was_checked);
-        if !self.takes_rewording(state, &key, unsettled.reworded) {
+        if !self.check_rewording(state, &key, unsettled.reworded) {
             return;
         }
         let next = match unsettled.otherwise {

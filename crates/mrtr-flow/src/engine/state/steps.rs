@@ -51,7 +51,7 @@ impl Run {
     fn poll_begin_step(&self, name: &str, idempotent: bool, call: &mut HeldCall, cx: &Context<'_>) -> Poll<StepStart> {
         let mut state = self.state();
         Poll::Ready(match self.admit_name(&mut state, "step", name) {
-            Admission::To(branch) if !state.may_begin(branch, call, cx) => return Poll::Pending,
+            Admission::To(branch) if !state.begin_or_hold(branch, call, cx) => return Poll::Pending,
             Admission::To(_) => state.start_step(name, idempotent),
             Admission::Park => StepStart::Park,
             Admission::Closed => StepStart::Closed,

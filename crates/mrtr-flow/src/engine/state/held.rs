@@ -60,10 +60,10 @@ impl State {
     pub(super) fn begin_or_hold(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
         // It stays where it was made, wherever it is polled later.
         let made_in = *call.branch.get_or_insert(branch);
-        let is_free = self.branches.observe_free(branch)
+        let is_free = self.questions.branches.observe_free(branch)
             && (made_in == branch || {
-                let made_in = self.branches.living(made_in);
-                self.branches.observe_free(made_in)
+                let made_in = self.questions.branches.living(made_in);
+                self.questions.branches.observe_free(made_in)
             });
         if !is_free {
             self.hold_call(call, cx);
@@ -73,14 +73,14 @@ impl State {
 
     /// Has a call wait until some question holds nothing any more.
     pub(super) fn hold_call(&mut self, call: &mut HeldCall, cx: &Context<'_>) {
-        self.held_calls.wait(call, cx.waker());
+        self.questions.held_calls.wait(call, cx.waker());
     }
 
     /// A question holds nothing any more: the calls that may have waited for it look again.
     pub(super) fn wake_held_calls(&mut self) {
-        if !self.held_calls.is_empty() {
-            self.turns += 1;
-            std::mem::take(&mut self.held_calls.waiting).into_values().for_each(Waker::wake);
+        if !self.questions.held_calls.is_empty() {
+            self.questions.turns += 1;
+            std::mem::take(&mut self.questions.held_calls.waiting).into_values().for_each(Waker::wake);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Races in a run: who won is an entry, and stays so.
 
-use super::{Admission, Ending, Run, StepUse};
+use super::{Admission, Run, StepUse};
 use crate::engine::journal::{Leaf, StepEntry};
 use crate::engine::place::here;
 use crate::error::Failure;
@@ -26,10 +26,10 @@ impl Run {
             Admission::Park => return RaceStart::Park,
             Admission::Closed => return RaceStart::Closed,
         }
-        let mistake = if state.steps.insert_new(name, StepUse::Named) {
+        let mistake = if state.steps.uses.insert_new(name, StepUse::Named) {
             match state.recorded_step(name) {
                 None => {
-                    state.raced = true;
+                    state.steps.raced = true;
                     return RaceStart::Open;
                 }
                 Some(StepEntry::Value(winner)) => match winner.as_str().parse() {
@@ -41,14 +41,14 @@ impl Run {
         } else {
             format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
         };
-        state.ending = Some(Ending::Failed(Failure::misuse(mistake)));
+        state.phase.fail(Failure::misuse(mistake));
         RaceStart::Park
     }
 
     /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
     /// a spawned task is not to be recorded after the reply.
     pub(crate) fn is_at_home(&self) -> bool {
-        here(self.id()).is_some() && !self.state().over
+        here(self.id()).is_some() && !self.state().phase.is_closed()
     }
 
     /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.

@@ -34,12 +34,12 @@ pub use step::{Retry, Step, StepResult, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
+use crate::engine::context::Caller;
+use crate::engine::context::Progress;
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
 use crate::engine::{Admission, HeldCall, Run, StopReason, park};
-use crate::support::caller::Caller;
-use crate::support::notify::Progress;
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
 ///

@@ -1,11 +1,14 @@
-//! Whether a client may be asked something: only what it declared for this very request.
+//! Whether a client may be asked something, which is only what it declared for this very request; and whether an answer
+//! is one to what was asked.
 
 use indexmap::IndexMap;
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
-use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
 use mrtr_schema::error_object::MissingCapabilityData;
-use mrtr_schema::sampling::{CreateMessageParams, IncludeContext};
-use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision};
+use mrtr_schema::roots::ListRootsResult;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, IncludeContext};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision, Wire};
+use serde_json::value::RawValue;
 
 use crate::error::ProtocolError;
 
@@ -145,4 +148,42 @@ fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {
     if let Some(extensions) = from.extensions {
         into.extensions.get_or_insert_default().extend(extensions);
     }
+}
+
+/// Whether an answer is of the kind that was asked for and fits its form, or the reason why not. What a handler thinks
+/// of it is for the next run to say.
+///
+/// ```
+/// use mrtr_schema::roots::ListRootsRequest;
+/// use mrtr_schema::{InputRequest, Revision};
+/// use mrtr_flow::check_answer;
+/// use serde_json::value::RawValue;
+///
+/// let asked = InputRequest::from(ListRootsRequest::new());
+/// let check = |answer: &str| {
+///     let answer = RawValue::from_string(answer.to_owned()).expect("it is JSON");
+///     check_answer(&asked, &answer, Revision::Published)
+/// };
+/// assert_eq!(check(r#"{"roots": []}"#), Ok(()));
+/// assert!(check(r#"{"action": "accept"}"#).is_err_and(|reason| reason.contains("roots")));
+/// ```
+pub fn check_answer(request: &InputRequest, answer: &RawValue, revision: Revision) -> Result<(), String> {
+    let dialect = revision.lenient();
+    let read = match request {
+        InputRequest::Elicit(request) => {
+            let result = ElicitResult::read(answer, dialect).map_err(|error| error.to_string())?;
+            return match (&request.params, result.action) {
+                (ElicitParams::Form(form), ElicitAction::Accept) => {
+                    let content = result.content.ok_or("the form was not filled in")?;
+                    let fits = form.requested_schema.check(content.as_object());
+                    fits.map_err(|violations| violations.to_string())
+                }
+                _ => Ok(()),
+            };
+        }
+        InputRequest::Sample(_) => CreateMessageResult::read(answer, dialect).map(drop),
+        InputRequest::Roots(_) => ListRootsResult::read(answer, dialect).map(drop),
+        _ => JsonObject::from_raw(answer).map(drop),
+    };
+    read.map_err(|error| error.to_string())
 }

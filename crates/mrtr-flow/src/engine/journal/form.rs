@@ -4,7 +4,7 @@
 
 use mrtr_state::PayloadError;
 
-use super::asked::{Asked, Pinned, Wording};
+use super::answers::{Asked, Pinned, Wording};
 use crate::error::Visibility;
 
 /// What an entry says.

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Client;
 use super::converse::{Conversed, Ended};
 use super::drive::CallDriver;
-use super::era::{Mode, Refusal, Way};
+use super::era::{EraError, Mode, Way};
 use super::evidence::{Evidence, is_unlike_modern, was_refused};
 use super::session::Session;
 use crate::raw::subject;
@@ -70,7 +70,7 @@ impl CallDriver<'_> {
                 let was_not_run = !exchanged.has_begun && (was_refused(reply) || MethodInfo::of(method).only_reads);
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
-                    Err(Refusal::Stop(stop @ Stop::OtherVersion(_))) => {
+                    Err(EraError::Stop(stop @ Stop::OtherVersion(_))) => {
                         self.call.refuse_reply(stop);
                         return true;
                     }

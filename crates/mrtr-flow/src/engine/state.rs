@@ -40,6 +40,7 @@ pub(crate) use steps::{RaceStart, StepStart};
 use steps::{StepUse, Steps};
 pub(super) use unpolled::Unpolled;
 
+/// A run under way: what its handler and its runner share.
 pub(crate) struct Run {
     pub(crate) context: RunContext,
     state: Mutex<State>,

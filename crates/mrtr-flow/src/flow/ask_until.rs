@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mrtr_schema::elicitation::{ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, Url};
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{InputRequest, NamespacedInput, Wire};
 
 use super::ask::Ask;
@@ -177,7 +178,11 @@ where
     }
 
     fn refused(&self, request: &InputRequest, answer: &Leaf) -> Option<FlowError> {
-        let InputRequest::Elicit(_) = request else { return None };
+        match request.kind() {
+            InputKind::Form(_) | InputKind::Url(_) => {}
+            // Only a person refuses: any other answer is one.
+            InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => return None,
+        }
         let read = ElicitResult::read(answer.raw().ok()?, self.run.context.revision.lenient()).ok()?;
         let key = self.key.to_owned();
         match read.action {

@@ -28,7 +28,7 @@ pub use question::Question;
 pub(crate) use run::run;
 pub use sink::{JournalSink, SinkError};
 pub(crate) use state::{
-    Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, Run, StepStart, Unsettled, park,
+    ActiveRun, Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, StepStart, Unsettled, park,
 };
 pub use stop::{StopReason, StopSignal};
 pub(crate) use watch::{Watch, Watcher};

@@ -13,7 +13,7 @@ use super::journal::Journal;
 use super::outcome::RunReport;
 use super::pace::poll_apart;
 use super::sink::Recorder;
-use super::state::{Rest, Run, Unpolled};
+use super::state::{ActiveRun, Rest, Unpolled};
 use crate::error::Failure;
 use crate::support::clock::Clock;
 
@@ -22,14 +22,14 @@ use crate::support::clock::Clock;
 /// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
 pub(crate) fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
 where
-    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+    H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
 {
-    run_to_its_end(handler, Arc::new(Run::new(journal, context)))
+    run_to_its_end(handler, Arc::new(ActiveRun::new(journal, context)))
 }
 
-async fn run_to_its_end<T, H>(handler: H, run: Arc<Run>) -> RunReport<T>
+async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
 where
-    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+    H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
 {
     let mut deadline = Deadline::new(&*run.context.environment.clock, run.context.deadline);
     let mut handler = pin!(Contained::new(async { handler(Arc::clone(&run)).await }));
@@ -100,7 +100,7 @@ where
 }
 
 /// Closes the flow when it is dropped.
-struct Closing<'a>(&'a Run);
+struct Closing<'a>(&'a ActiveRun);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
@@ -110,7 +110,7 @@ impl Drop for Closing<'_> {
 
 /// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
 /// flow.
-async fn outlast_steps(run: &Run, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
+async fn outlast_steps(run: &ActiveRun, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
     let idle = poll_fn(|cx| {
         while recorder.poll(run, cx).is_ready() {}
         run.poll_idle(cx.waker())
@@ -192,7 +192,7 @@ impl<'a> UnpolledSince<'a> {
 
     /// Looks which are unpolled, after the handler has returned; those that have been for too long, the run gives up.
     /// Says whether it gave any up.
-    fn look(&mut self, run: &Run, cx: &mut Context<'_>) -> bool {
+    fn look(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> bool {
         let unpolled = run.unpolled();
         self.since.retain(|since| unpolled.contains(&since.unpolled));
         for unpolled in unpolled {

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use super::contained::{Contained, Panicked};
 use super::journal::Entries;
 use super::pace::poll_apart;
-use super::state::Run;
+use super::state::ActiveRun;
 
 /// Where entries go as they are made. Plain rounds keep them in the journal alone.
 ///
@@ -141,7 +141,7 @@ impl Recorder {
     }
 
     /// Ready when the sink has kept a batch, or has failed; then the steps that waited for it were woken.
-    pub(super) fn poll(&mut self, run: &Run, cx: &mut Context<'_>) -> Poll<()> {
+    pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<()> {
         if self.0.is_none() {
             let Some(batch) = run.take_batch() else { return Poll::Pending };
             let Some(sink) = run.context.sink.as_ref().map(Arc::clone) else { return Poll::Pending };
@@ -164,7 +164,7 @@ impl Recorder {
     }
 
     /// Has everything kept that is left.
-    pub(super) async fn finish(&mut self, run: &Run) {
+    pub(super) async fn finish(&mut self, run: &ActiveRun) {
         poll_fn(|cx| {
             while self.poll(run, cx).is_ready() {}
             if self.is_idle() { Poll::Ready(()) } else { Poll::Pending }

@@ -41,7 +41,7 @@ use steps::{StepUse, Steps};
 pub(super) use unpolled::Unpolled;
 
 /// A run under way: what its handler and its runner share.
-pub(crate) struct Run {
+pub(crate) struct ActiveRun {
     pub(crate) context: RunContext,
     state: Mutex<State>,
     /// Wakes the runner when something happens that its handler's own wakers do not tell of.
@@ -84,7 +84,7 @@ pub(crate) enum Admission {
     Closed,
 }
 
-impl Run {
+impl ActiveRun {
     pub(crate) fn new(mut journal: Journal, context: RunContext) -> Self {
         if context.sink.is_some() {
             // Which questions are open, this run says anew.
@@ -423,7 +423,7 @@ impl Run {
 /// Ends a run in which something panicked when it was dropped, as by `select!`: what the handler goes on without must
 /// not have failed unnoticed.
 struct EndsRun<'a> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     what: &'static str,
     name: &'a str,
 }

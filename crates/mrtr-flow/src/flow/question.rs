@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::Answered;
-use crate::engine::Run;
+use crate::engine::ActiveRun;
 use crate::engine::context::RunContext;
 use crate::engine::environment::KnownForm;
 use crate::engine::journal::{Asked, Wording};
@@ -314,7 +314,7 @@ impl<I: NamespacedInput> NamespacedQuestion<I> {
         &self.params
     }
 
-    pub(in crate::flow) fn interaction_id(&self, run: &Run) -> String {
+    pub(in crate::flow) fn interaction_id(&self, run: &ActiveRun) -> String {
         run.interaction_id(&self.scopes, &self.name)
     }
 }

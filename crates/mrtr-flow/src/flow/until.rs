@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use crate::engine::{HoldId, Run, Unsettled, Watch, Within};
+use crate::engine::{ActiveRun, HoldId, Unsettled, Watch, Within};
 use crate::error::FlowError;
 
 /// Runs the check of a question. What it finds is recorded, and is what the question gives; if it finds nothing, the
 /// question becomes what `unsettled` says.
 pub(super) async fn settle<T>(
-    run: &Run,
+    run: &ActiveRun,
     key: &str,
     unsettled: impl Fn() -> Unsettled,
     check: impl Future<Output = Option<T>>,
@@ -48,7 +48,7 @@ pub(super) async fn settle<T>(
 
 /// A question whose check runs, or has found nothing. A handler that drops it gets no further.
 struct Checked<'a, U: Fn() -> Unsettled> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     key: &'a str,
     unsettled: U,
     watch: Arc<Watch>,

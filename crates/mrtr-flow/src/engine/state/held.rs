@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::task::{Context, Waker};
 
-use super::{Admission, Run, State};
+use super::{ActiveRun, Admission, State};
 use crate::engine::branches::BranchId;
 
 /// A call on the flow that is to begin something, and may have to wait for its branch. It begins in the same run when
@@ -38,7 +38,7 @@ impl HeldCalls {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// Looks whether something besides a question may begin now; `None` if it is held and waits.
     pub(super) fn admit_beginning(
         &self,

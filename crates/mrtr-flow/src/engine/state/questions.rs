@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::held::HeldCalls;
 use super::settling::HeldQuestion;
-use super::{Admission, Run, State, Unsealed, cost};
+use super::{ActiveRun, Admission, State, Unsealed, cost};
 use crate::engine::Question;
 use crate::engine::branches::Branches;
 use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
@@ -40,7 +40,7 @@ pub(super) struct Questions {
     pub(super) read: Names<Option<u64>>,
 }
 
-impl Run {
+impl ActiveRun {
     /// Reads what is known under the name of a question. `fingerprint` tells whether it is the same one; some answers
     /// count for what a state says was asked, and for nothing else.
     pub(crate) fn evaluate(&self, key: &str, fingerprint: u64, needs_state: bool) -> Evaluation {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Run, State, cost};
+use super::{ActiveRun, State, cost};
 use crate::engine::branches::{HoldId, PassedOver};
 use crate::engine::journal::{Asked, EntryKind};
 use crate::engine::place::here;
@@ -61,7 +61,7 @@ pub(super) struct LookAgain {
     pub(super) pause: Duration,
 }
 
-impl Run {
+impl ActiveRun {
     /// Asks a question, from the branch that is being polled.
     pub(crate) fn ask(&self, question: Question, must_carry: bool) -> HoldId {
         let key = question.key.clone();

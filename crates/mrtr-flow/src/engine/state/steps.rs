@@ -4,7 +4,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
+use super::{ActiveRun, Admission, Ending, HeldCall, State, Unsealed, cost};
 use crate::engine::branches::BranchId;
 use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
 use crate::engine::name::unescaped;
@@ -59,7 +59,7 @@ pub(crate) enum StepStart {
     Recorded(StepEntry),
 }
 
-impl Run {
+impl ActiveRun {
     /// Begins a step, or gives what it gave before, as soon as its branch is free.
     pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
         let mut call = HeldCall::default();
@@ -263,7 +263,7 @@ impl State {
 
 /// Holds the end of a run off while a step is under way.
 pub(crate) struct StepGuard<'a> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     name: &'a str,
     ended: bool,
 }
@@ -286,7 +286,7 @@ impl Drop for StepGuard<'_> {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
     fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
         let step = state.steps.uses.get_or_insert(name, StepUse::Named);
@@ -304,7 +304,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
     /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
     pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
@@ -358,7 +358,7 @@ pub(crate) enum RaceStart {
     Won(usize),
 }
 
-impl Run {
+impl ActiveRun {
     /// Begins a race among so many members, or tells who won it.
     pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
         let mut state = self.state();

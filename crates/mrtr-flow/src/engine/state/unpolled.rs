@@ -1,6 +1,6 @@
 //! What a run makes of steps and checks that nothing polls while it waits for them.
 
-use super::Run;
+use super::ActiveRun;
 use super::settling::Stage;
 use super::steps::StepUse;
 use crate::engine::branches::HoldId;
@@ -20,7 +20,7 @@ enum What {
     Check(HoldId),
 }
 
-impl Run {
+impl ActiveRun {
     /// The steps and checks that were woken and not polled since, as far as something waits for their end: of steps,
     /// questions that could be asked; of checks, also calls that their question holds.
     pub(in crate::engine) fn unpolled(&self) -> Vec<Unpolled> {

@@ -14,6 +14,7 @@ mod first_line;
 mod imports;
 mod layers;
 mod machine_paths;
+mod predicates;
 mod texts;
 mod unwraps;
 
@@ -44,6 +45,7 @@ pub(crate) fn run() -> Result<Outcome> {
         doc_openings::problems(&texts),
         machine_paths::problems(&texts),
         unwraps::problems(&crates),
+        predicates::problems(&crates),
         layer_problems(&crates),
         cycles::problems(&crates),
         doors::problems(&members),

@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use mrtr::PendingCall;
 use mrtr::client::{ServerNotification, ServerRequest, UnsafeUrl, WireMessage};
 use mrtr::schema::content::ResourceContents;
-use mrtr::schema::elicitation::{ElicitParams, Field, FieldKind, Url};
+use mrtr::schema::elicitation::{Field, FieldKind, Url};
+use mrtr::schema::input::InputKind;
 use mrtr::schema::{CallToolResult, ContentBlock, Form, InputRequest, Printable};
 use serde_json::{Map, Value, json};
 
@@ -97,15 +98,12 @@ pub(crate) fn open_questions(call: &PendingCall) -> (Vec<String>, Value) {
 }
 
 fn asked(question: &InputRequest) -> String {
-    match question {
-        InputRequest::Elicit(request) => match &request.params {
-            ElicitParams::Form(params) => form(&params.message, &params.requested_schema),
-            ElicitParams::Url(params) => url(&params.message, &params.url),
-            _ => "a question of a kind that is not known here".to_owned(),
-        },
-        InputRequest::Sample(_) => "an answer of a model (--sample-with, --sample-command)".to_owned(),
-        InputRequest::Roots(_) => "your folders (--root)".to_owned(),
-        other => Printable::line(other.method()).to_string(),
+    match question.kind() {
+        InputKind::Form(params) => form(&params.message, &params.requested_schema),
+        InputKind::Url(params) => url(&params.message, &params.url),
+        InputKind::Sample(_) => "an answer of a model (--sample-with, --sample-command)".to_owned(),
+        InputKind::Roots => "your folders (--root)".to_owned(),
+        InputKind::Namespaced(_) | InputKind::Unknown(_) => Printable::line(question.method()).to_string(),
     }
 }
 
@@ -135,12 +133,11 @@ fn field(field: Field<'_>) -> String {
 }
 
 fn example_answer(question: &InputRequest) -> Option<Value> {
-    let InputRequest::Elicit(request) = question else { return None };
-    let form = match &request.params {
-        ElicitParams::Form(form) => form,
+    let form = match question.kind() {
+        InputKind::Form(form) => form,
         // Nothing but a no is taken where the URL is none to open.
-        ElicitParams::Url(params) => return Some(json!(UnsafeUrl::check(&params.url).is_ok())),
-        _ => return Some(json!(true)),
+        InputKind::Url(params) => return Some(json!(UnsafeUrl::check(&params.url).is_ok())),
+        InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => return None,
     };
     let required = form.requested_schema.fields().filter(|field| field.is_required);
     let fields = required.map(|field| (field.name.to_owned(), example_value(field)));

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult, FormContent};
+use mrtr_schema::elicitation::{ElicitAction, ElicitResult, FormContent};
+use mrtr_schema::input::InputKind;
 use mrtr_schema::roots::ListRootsResult;
 use mrtr_schema::sampling::{CreateMessageResult, SamplingContent};
 use mrtr_schema::validate::Violations;
@@ -86,25 +87,23 @@ pub(crate) fn validated(
 ) -> Result<InputResponse, AnswerError> {
     let wrong = |source| AnswerError::WrongKind { key: key.to_owned(), source };
     let raw = answer.as_object().as_raw();
-    match request {
-        InputRequest::Elicit(request) => match &request.params {
-            ElicitParams::Form(params) => filled_in(key, &params.requested_schema, answer, revision),
-            _ => ElicitResult::read(raw, revision.lenient()).map_err(wrong).and_then(|mut consent| {
-                // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
-                consent.content = None;
-                InputResponse::of(&consent, revision).map_err(|error| wrong(error.into()))
-            }),
-        },
-        InputRequest::Sample(request) => {
+    match request.kind() {
+        InputKind::Form(params) => filled_in(key, &params.requested_schema, answer, revision),
+        InputKind::Url(_) => ElicitResult::read(raw, revision.lenient()).map_err(wrong).and_then(|mut consent| {
+            // Consent carries nothing: the server finds out by itself whether it is done (EL-4).
+            consent.content = None;
+            InputResponse::of(&consent, revision).map_err(|error| wrong(error.into()))
+        }),
+        InputKind::Sample(params) => {
             let sampled = CreateMessageResult::read(raw, revision.lenient()).map_err(wrong)?;
             let uses_tools = sampled.content.iter().any(|block| matches!(block, SamplingContent::ToolUse(_)));
-            if uses_tools && request.params.tools.is_none() {
+            if uses_tools && params.tools.is_none() {
                 return Err(wrong(ReadError::refused("a tool is used, and none was offered").in_member("content")));
             }
             Ok(answer.clone())
         }
-        InputRequest::Roots(_) => ListRootsResult::read(raw, revision.lenient()).map(|_| answer.clone()).map_err(wrong),
-        _ => Ok(answer.clone()),
+        InputKind::Roots => ListRootsResult::read(raw, revision.lenient()).map(|_| answer.clone()).map_err(wrong),
+        InputKind::Namespaced(_) | InputKind::Unknown(_) => Ok(answer.clone()),
     }
 }
 

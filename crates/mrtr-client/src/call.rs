@@ -8,7 +8,7 @@ mod task;
 use std::collections::HashSet;
 use std::time::Duration;
 
-use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{ErrorCode, ErrorObject, InputRequest, Json, JsonObject, RequestState, Revision, Wire};
 use serde_json::value::RawValue;
 
@@ -343,12 +343,13 @@ impl Call {
 
 /// The URL that a question is about, if it is about one.
 fn url(request: &InputRequest) -> Option<&str> {
-    match request {
-        InputRequest::Elicit(request) => match &request.params {
-            ElicitParams::Url(params) => Some(params.url.as_str()),
-            _ => None,
-        },
-        _ => None,
+    match request.kind() {
+        InputKind::Url(params) => Some(params.url.as_str()),
+        InputKind::Form(_)
+        | InputKind::Sample(_)
+        | InputKind::Roots
+        | InputKind::Namespaced(_)
+        | InputKind::Unknown(_) => None,
     }
 }
 

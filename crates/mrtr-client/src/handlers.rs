@@ -9,7 +9,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use indexmap::IndexMap;
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
-use mrtr_schema::elicitation::{ElicitFormParams, ElicitParams, ElicitUrlParams};
+use mrtr_schema::elicitation::{ElicitFormParams, ElicitUrlParams};
+use mrtr_schema::input::OwnedInputKind;
 use mrtr_schema::roots::{ListRootsResult, Root};
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult};
 use mrtr_schema::{ClientCapabilities, InputRequest, InputResponse, JsonObject, NamespacedInput, Revision, tasks};
@@ -198,30 +199,27 @@ impl Handlers {
         context: QuestionContext,
         revision: Revision,
     ) -> Result<InputResponse, Unanswered> {
-        let (answering, builder) = match request {
-            InputRequest::Elicit(request) => match request.params {
-                ElicitParams::Form(params) => {
-                    (self.form.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_elicit")
-                }
-                ElicitParams::Url(params) => {
-                    (self.url.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_url")
-                }
-                _ => return Err(Unanswered::Unknown),
-            },
-            InputRequest::Sample(request) => {
+        let (answering, builder) = match request.into_kind() {
+            OwnedInputKind::Form(params) => {
+                (self.form.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_elicit")
+            }
+            OwnedInputKind::Url(params) => {
+                (self.url.as_ref().map(|Handler(ask)| ask(params, context, revision)), "on_url")
+            }
+            OwnedInputKind::Sample(params) => {
                 // Each use of a tool comes with its result, and nothing beside it (SA-1).
-                request.params.check_tool_results().map_err(|error| Unanswered::BadQuestion(error.into()))?;
-                let tools = request.params.tools.is_some() || request.params.tool_choice.is_some();
+                params.check_tool_results().map_err(|error| Unanswered::BadQuestion(error.into()))?;
+                let tools = params.tools.is_some() || params.tool_choice.is_some();
                 let allowed = self.sample.as_ref().filter(|_| !tools || self.samples_with_tools);
                 let builder = if tools { "on_sample_with_tools" } else { "on_sample" };
-                (allowed.map(|Handler(ask)| ask(request.params, context, revision)), builder)
+                (allowed.map(|Handler(ask)| ask(params, context, revision)), builder)
             }
-            InputRequest::Roots(_) => (self.roots.as_ref().map(|Handler(ask)| ask((), context, revision)), "on_roots"),
-            InputRequest::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
+            OwnedInputKind::Roots => (self.roots.as_ref().map(|Handler(ask)| ask((), context, revision)), "on_roots"),
+            OwnedInputKind::Namespaced(request) => match self.inputs.get(request.method.as_str()) {
                 Some(Handler(ask)) => (Some(ask(request.params.unwrap_or_default(), context, revision)), "on_input"),
                 None => return Err(Unanswered::Unknown),
             },
-            _ => return Err(Unanswered::Unknown),
+            OwnedInputKind::Unknown(_) => return Err(Unanswered::Unknown),
         };
         match answering {
             Some(Answering(answering)) => answering.await,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use indexmap::IndexMap;
 use mrtr_schema::elicitation::ElicitResult;
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{
     Era, Feature, InputRequest, InputRequests, InputResponse, InputResponses, JsonObject, NamespacedInput, Printable,
     RawMembers, ReadError, RequestState, Revision, Wire,
@@ -232,9 +233,10 @@ impl PendingCall {
 
     /// What a person is told who is asked under a key, whole and as it came. Do not show it as it is.
     pub fn untrusted_message(&self, key: &str) -> Option<&str> {
-        match self.question(key)? {
-            InputRequest::Elicit(request) => Some(request.params.message()),
-            _ => None,
+        match self.question(key)?.kind() {
+            InputKind::Form(params) => Some(&params.message),
+            InputKind::Url(params) => Some(&params.message),
+            InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => None,
         }
     }
 
@@ -259,12 +261,8 @@ impl PendingCall {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn input<I: NamespacedInput>(&self, key: &str) -> Option<Result<I::Params, serde_json::Error>> {
-        match self.question(key)? {
-            InputRequest::Namespaced(request) if request.method == I::METHOD => {
-                Some(request.params.clone().unwrap_or_default().to())
-            }
-            _ => None,
-        }
+        let InputRequest::Namespaced(request) = self.question(key)? else { return None };
+        (request.method == I::METHOD).then(|| request.params.clone().unwrap_or_default().to())
     }
 
     /// The keys of what is not answered yet.
@@ -296,15 +294,17 @@ impl PendingCall {
 
     /// Leaves a question out that is of no kind the protocol itself defines: a client need not know it (NS-3).
     pub fn skip(&mut self, key: &str) -> Result<(), AnswerError> {
-        match self.question(key) {
+        match self.question(key).map(InputRequest::kind) {
             None => Err(AnswerError::NotAsked(key.to_owned())),
-            Some(InputRequest::Namespaced(_) | InputRequest::Unknown(_)) => {
+            Some(InputKind::Namespaced(_) | InputKind::Unknown(_)) => {
                 if self.unanswered().any(|open| open == key) {
                     self.skipped.push(key.to_owned());
                 }
                 Ok(())
             }
-            Some(_) => Err(AnswerError::NotOptional(key.to_owned())),
+            Some(InputKind::Form(_) | InputKind::Url(_) | InputKind::Sample(_) | InputKind::Roots) => {
+                Err(AnswerError::NotOptional(key.to_owned()))
+            }
         }
     }
 

@@ -1,28 +1,22 @@
 //! One run of a handler over a journal: what it shares with its runner, and how it ends.
 
-pub(crate) mod answer;
 mod branches;
 mod contained;
 pub(crate) mod context;
-mod deadline;
 pub(crate) mod environment;
 pub(crate) mod gate;
 pub(crate) mod journal;
-pub(crate) mod lazy_flow;
 pub(crate) mod manual;
 pub(crate) mod name;
-mod outbox;
 mod outcome;
 mod pace;
 mod place;
 mod question;
-mod recorder;
 pub(crate) mod registered_inputs;
 mod run;
 mod sink;
 mod state;
 mod stop;
-mod unpolled;
 mod watch;
 
 pub(crate) use branches::{BranchId, HoldId};
@@ -34,7 +28,7 @@ pub use question::Question;
 pub(crate) use run::run;
 pub use sink::{JournalSink, SinkError};
 pub(crate) use state::{
-    Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, Run, StepStart, Unsettled, park,
+    ActiveRun, Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, StepStart, Unsettled, park,
 };
 pub use stop::{StopReason, StopSignal};
 pub(crate) use watch::{Watch, Watcher};

@@ -3,10 +3,9 @@
 use std::any::Any;
 use std::error::Error;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use mrtr_schema::{ErrorCode, ErrorObject};
-
-use crate::support::panics::{Panicked, contain};
 
 /// Why a flow did not get what it wanted: what `?` on a question or a step gives.
 ///
@@ -386,4 +385,25 @@ pub fn with_causes(error: &dyn Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// The message of a panic.
+#[derive(Debug)]
+pub struct Panicked(pub String);
+
+/// Runs something, and has its panic as an error.
+pub fn contain<R>(run: impl FnOnce() -> R) -> Result<R, Panicked> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let text = message(&*panic).to_owned();
+        // What a panic carries may itself panic when it is dropped; then it is not dropped at all.
+        if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(panic))) {
+            std::mem::forget(again);
+        }
+        Panicked(text)
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no message")
 }

@@ -34,12 +34,12 @@ pub use step::{Retry, Step, StepResult, StepWork};
 pub use tool_loop::{SamplingTools, ToolLoop, ToolOutput};
 pub use url::{UrlAsk, UrlUntil};
 
+use crate::engine::context::Caller;
+use crate::engine::context::Progress;
 use crate::engine::context::Runner;
 use crate::engine::journal::Leaf;
 use crate::engine::name::in_scopes;
-use crate::engine::{Admission, HeldCall, Run, StopReason, park};
-use crate::support::caller::Caller;
-use crate::support::notify::Progress;
+use crate::engine::{ActiveRun, Admission, HeldCall, StopReason, park};
 
 /// A handler's side of a conversation: it asks, it does, and it is run again with what is known by then.
 ///
@@ -69,7 +69,7 @@ use crate::support::notify::Progress;
 /// # }
 /// ```
 pub struct Flow {
-    run: Arc<Run>,
+    run: Arc<ActiveRun>,
     /// What is put before each name.
     prefix: String,
     /// The scopes that the prefix is made of, each with its length: another division would be another text.
@@ -77,7 +77,7 @@ pub struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(run: Arc<Run>) -> Self {
+    pub(crate) fn new(run: Arc<ActiveRun>) -> Self {
         Self { run, prefix: String::new(), scopes: String::new() }
     }
 

@@ -3,18 +3,15 @@
 //! Both crates are one work in two parts: they are published together, and what stands here may change in any version.
 //! It is no part of this crate's API.
 
-pub use crate::engine::context::{JournalLimit, Runner};
-pub use crate::engine::environment::Extensions;
+pub use crate::engine::context::{JournalLimit, Runner, all_hex, short_hex};
+pub use crate::engine::environment::{Extensions, LazyFlow};
 pub use crate::engine::journal::UnsealedAnswers;
-pub use crate::engine::lazy_flow::LazyFlow;
 pub use crate::engine::manual::{Manual, resolve_manual_questions};
 pub use crate::engine::registered_inputs::Inputs;
 pub use crate::engine::{Contained, SeenQuestions};
-pub use crate::error::{internal_error, into_words, too_much, with_causes};
+pub use crate::error::{Panicked, contain, internal_error, into_words, too_much, with_causes};
 pub use crate::support::by_name::ByName;
 pub use crate::support::echo;
-pub use crate::support::hex::{all_hex, short_hex};
-pub use crate::support::panics::{Panicked, contain};
 
 use crate::engine::journal::{Journal, StepEntry};
 

@@ -9,15 +9,12 @@ pub mod flow;
 pub mod for_server;
 mod support;
 
-pub use engine::answer::check_answer;
-pub use engine::context::{DEFAULT_RUN_DEADLINE, RunContext};
+pub use engine::context::{Caller, DEFAULT_RUN_DEADLINE, NotificationSink, Progress, RunContext};
 pub use engine::environment::Environment;
-pub use engine::gate::check_capabilities;
+pub use engine::gate::{check_answer, check_capabilities};
 pub use engine::journal::{Asked, Entries, Entry, EntryKind, Journal, JournalError, Pending};
 pub use engine::{JournalSink, Outcome, Question, RunReport, SinkError, StopReason, StopSignal};
 pub use error::{Failure, FailureKind, FlowError, ProtocolError, StepError, ToolError};
 pub use flow::Flow;
 pub use flow::run::run;
-pub use support::caller::Caller;
 pub use support::clock::{Clock, SystemClock};
-pub use support::notify::{NotificationSink, Progress};

@@ -98,14 +98,14 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// From here to [`is_done`](Self::is_done), a caller that goes away takes the connection with it, and the database
+    /// From here to [`ends`](Self::ends), a caller that goes away takes the connection with it, and the database
     /// rolls back.
     pub(crate) fn begins(&self) {
         self.is_spoiled.store(true, Ordering::Relaxed);
     }
 
     /// The transaction was committed or rolled back.
-    pub(crate) fn is_done(&self) {
+    pub(crate) fn ends(&self) {
         self.is_spoiled.store(false, Ordering::Relaxed);
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use mrtr_client::{ServerMessage, Transport, TransportError, TransportFailure, TransportRequest, TransportResponse};
-use mrtr_schema::{Number, RawMembers, ReadError, RequestId, Revision};
+use mrtr_schema::{Feature, Number, RawMembers, ReadError, RequestId};
 use rmcp::model::{ClientRequest, CustomRequest, RequestMetaObject, ServerResult};
 use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use rmcp::{ErrorData, RoleClient};
@@ -75,7 +75,8 @@ impl Transport for RmcpTransport {
         request: TransportRequest<'_>,
         _: &mut (dyn FnMut(ServerMessage) + Send),
     ) -> Result<TransportResponse, TransportError> {
-        if request.revision != Revision::Published {
+        // rmcp says version, client and capabilities with each request, and nothing of them in an older way.
+        if !request.revision.has(Feature::RequestMetadata) {
             return Err(TransportError::new(format!("rmcp does not speak {}", request.revision)));
         }
         let (sent, options) = outgoing(&request, self.is_session())?;

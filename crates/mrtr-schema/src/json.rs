@@ -3,15 +3,12 @@
 //! Free-form parts of a message (arguments, structured content, unknown members) are held as text. That keeps every
 //! number's value, costs nothing until a caller looks, and goes out as it came in.
 
-mod equality;
+mod cursor;
 mod index;
 mod number;
 mod plain;
-mod scan;
-mod spans;
 mod split;
 mod unique;
-mod whole;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,10 +22,10 @@ use serde_json::value::RawValue;
 pub use index::MemberIndex;
 pub use number::Number;
 pub(crate) use number::integer;
+use number::same_number;
 pub(crate) use plain::PlainScanner;
-pub(crate) use spans::MemberSpans;
 pub use split::RawMembers;
-pub(crate) use split::{Key, elements, text};
+pub(crate) use split::{Key, MemberSpans, elements, text};
 
 use crate::error::ReadError;
 use crate::printable::Printable;
@@ -62,7 +59,7 @@ impl Json {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn known(text: &str) -> Option<&RawValue> {
-        scan::known(text)
+        cursor::known(text)
     }
 
     /// The value with every whole number spelt in digits; `None` if each is already.
@@ -79,7 +76,7 @@ impl Json {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn in_digits(value: &RawValue) -> Option<Box<RawValue>> {
-        whole::in_digits(value)
+        number::in_digits(value)
     }
 
     /// Reads one JSON value from text.
@@ -147,7 +144,7 @@ impl Json {
 
 impl PartialEq for Json {
     fn eq(&self, other: &Self) -> bool {
-        equality::same(&self.0, &other.0)
+        same(&self.0, &other.0)
     }
 }
 
@@ -334,4 +331,38 @@ impl fmt::Debug for Members {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.iter()).finish()
     }
+}
+
+/// Whether two texts mean the same. Spacing, the order of keys, and the spelling of strings and numbers do not matter.
+///
+/// Recurses as deep as the values are nested: what was read is bounded, and what was built was built by recursion.
+pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {
+    if left.get() == right.get() {
+        return true;
+    }
+    match (left.get().as_bytes().first(), right.get().as_bytes().first()) {
+        (Some(b'{'), Some(b'{')) => same_object(left, right),
+        (Some(b'['), Some(b'[')) => same_array(left, right),
+        (Some(b'"'), Some(b'"')) => text(left).is_ok_and(|left| text(right).is_ok_and(|right| left == right)),
+        (Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')) => same_number(left.get(), right.get()),
+        _ => false,
+    }
+}
+
+fn same_object(left: &RawValue, right: &RawValue) -> bool {
+    let (Ok(left), Ok(right)) = (RawMembers::of(left), RawMembers::of(right)) else { return false };
+    let (left, right) = (by_key(&left), by_key(&right));
+    left.len() == right.len()
+        && left.iter().zip(&right).all(|((key, value), (other, second))| key == other && same(value, second))
+}
+
+fn by_key<'a>(members: &'a RawMembers<'a>) -> Vec<(&'a str, &'a RawValue)> {
+    let mut members: Vec<_> = members.iter().collect();
+    members.sort_unstable_by_key(|(key, _)| *key);
+    members
+}
+
+fn same_array(left: &RawValue, right: &RawValue) -> bool {
+    let (Ok(left), Ok(right)) = (elements(left), elements(right)) else { return false };
+    left.len() == right.len() && left.iter().zip(&right).all(|(left, right)| same(left, right))
 }

@@ -332,6 +332,8 @@ pub enum Feature {
     Tasks,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
+    /// What a core task asks may come with a `requestState`, which the client brings back with its answers.
+    TaskRequestState,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
     TasksExtension,
 }
@@ -398,6 +400,7 @@ impl Feature {
             Self::AnyStructuredContent    => [false,      false,      false,         false,    true],
             Self::Tasks                   => [false,      false,      true,          true,     true],
             Self::CoreTasks               => [false,      false,      true,          true,     false],
+            Self::TaskRequestState        => [false,      false,      false,         true,     false],
             Self::TasksExtension          => [false,      false,      false,         false,    true],
         }
     }

@@ -10,9 +10,7 @@ use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::result::InputRequiredResult;
 use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResult};
 use mrtr_schema::tasks::{self, RelatedTask, TaskParams, TaskPayload};
-use mrtr_schema::{
-    ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Revision, Wire, WireObject,
-};
+use mrtr_schema::{ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Wire, WireObject};
 use mrtr_server::ProtocolError;
 use mrtr_server::extend::{ExtensionReply, ExtensionRequest, check_capabilities};
 
@@ -212,8 +210,7 @@ impl Inner {
         if record.open.is_empty() {
             return Ok(None);
         }
-        // The draft has no place where it could come back.
-        let may_return = self.options.request_state && record.revision != Revision::Draft202602;
+        let may_return = self.options.request_state && record.revision.has(Feature::TaskRequestState);
         let state = may_return.then(|| self.task_state(record)).flatten();
         let requests = self.shown(task, capabilities)?;
         let mut asks =

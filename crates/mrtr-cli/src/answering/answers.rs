@@ -8,8 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, bail};
 use mrtr::client::{AnswerError, UnsafeUrl};
-use mrtr::schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
-use mrtr::schema::{InputRequest, Printable};
+use mrtr::schema::Printable;
+use mrtr::schema::elicitation::{ElicitAction, ElicitResult};
+use mrtr::schema::input::InputKind;
 use mrtr::{FormRequest, PendingCall, UrlRequest};
 use serde_json::{Map, Value};
 
@@ -79,15 +80,13 @@ impl Answers {
             if self.used().contains(&key) {
                 continue;
             }
-            let url = call.question(&key).and_then(|question| match question {
-                InputRequest::Elicit(asked) => {
-                    if let ElicitParams::Url(url) = &asked.params {
-                        Some(url)
-                    } else {
-                        None
-                    }
-                }
-                _ => None,
+            let url = call.question(&key).and_then(|question| match question.kind() {
+                InputKind::Url(params) => Some(params),
+                InputKind::Form(_)
+                | InputKind::Sample(_)
+                | InputKind::Roots
+                | InputKind::Namespaced(_)
+                | InputKind::Unknown(_) => None,
             });
             let is_unsafe = url.is_some_and(|url| UnsafeUrl::check(&url.url).is_err());
             let is_url = url.is_some();

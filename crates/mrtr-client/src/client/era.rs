@@ -34,13 +34,13 @@ pub(super) enum Way {
 
 /// Why there is neither a session nor anything else.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum EraError {
     Transport(TransportError),
     Server(ErrorObject),
     Stop(Stop),
 }
 
-impl Refusal {
+impl EraError {
     pub(super) fn into_error(self, pending: Box<PendingCall>) -> CallError {
         match self {
             Self::Transport(source) => CallErrorKind::Transport { source }.of(pending),
@@ -75,7 +75,7 @@ impl Client {
     }
 
     /// How a call goes out: it is found out, or a session begins.
-    pub(super) async fn find_way(&self) -> Result<Way, Refusal> {
+    pub(super) async fn find_way(&self) -> Result<Way, EraError> {
         match &self.0.mode {
             Mode::Modern => Ok(Way::Modern),
             Mode::Legacy(_) => self.session().await.map(Way::Session),
@@ -85,7 +85,7 @@ impl Client {
 
     /// Finds out which era the server speaks, unless that is known by now, and begins a session if it is the legacy one.
     /// `is_legacy` says that a probe was answered as only a legacy server does.
-    pub(super) async fn settle(&self, memory: &EraMemory, is_legacy: bool) -> Result<Way, Refusal> {
+    pub(super) async fn settle(&self, memory: &EraMemory, is_legacy: bool) -> Result<Way, EraError> {
         // Calls that begin at once find it out once.
         let _settling = self.0.settling.lock().await;
         let mut begun = None;
@@ -111,7 +111,7 @@ impl Client {
     }
 
     /// The session of this client, which begins if there is none.
-    async fn session(&self) -> Result<Arc<Session>, Refusal> {
+    async fn session(&self) -> Result<Arc<Session>, EraError> {
         let _settling = self.0.settling.lock().await;
         match self.current_session() {
             Some(session) => Ok(session),
@@ -119,14 +119,14 @@ impl Client {
         }
     }
 
-    /// Whether a server of which a session was known speaks the modern era by now. It is asked by a request that changes
+    /// Asks a server of which a session was known whether it speaks the modern era by now, by a request that changes
     /// nothing.
-    pub(super) async fn is_modern_now(&self) -> bool {
+    pub(super) async fn probe_modern(&self) -> bool {
         matches!(self.probe(Detection::ByRequest).await, Ok(Probed::Modern))
     }
 
     /// Asks the server what it is, in the modern way, which no server of the legacy era knows.
-    async fn probe(&self, detection: Detection) -> Result<Probed, Refusal> {
+    async fn probe(&self, detection: Detection) -> Result<Probed, EraError> {
         let id = RequestId::from(self.next_id());
         let mut probing = pin!(self.discover_once(&id));
         if detection == Detection::ByRequest {
@@ -153,7 +153,7 @@ impl Client {
         reply: Result<TransportResponse, TransportError>,
         id: &RequestId,
         detection: Detection,
-    ) -> Result<Probed, Refusal> {
+    ) -> Result<Probed, EraError> {
         match (Evidence::of(&reply, id), reply) {
             (Evidence::Modern, reply) => {
                 if let Ok(response) = &reply {
@@ -163,7 +163,7 @@ impl Client {
             }
             // Some legacy servers end where they hear anything before `initialize`.
             (_, Err(_)) if detection == Detection::ByProbe => Ok(Probed::Legacy(None)),
-            (Evidence::Nothing, Err(error)) => Err(Refusal::Transport(error)),
+            (Evidence::Nothing, Err(error)) => Err(EraError::Transport(error)),
             // A result that says nothing of versions is none of this method.
             (Evidence::Unclear | Evidence::Nothing, _) => Ok(Probed::Legacy(None)),
         }

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Client;
 use super::converse::{Conversed, Ended};
 use super::drive::CallDriver;
-use super::era::{Mode, Refusal, Way};
+use super::era::{EraError, Mode, Way};
 use super::evidence::{Evidence, is_unlike_modern, was_refused};
 use super::session::Session;
 use crate::raw::subject;
@@ -71,7 +71,7 @@ impl CallDriver<'_> {
                 // A probe decides, and not the reply: an unknown tool moves no client of a server of both eras into a session.
                 match self.client.settle(memory, method == "server/discover").await {
                     Ok(Way::Session(_)) => return was_not_run && self.switch_era(),
-                    Err(Refusal::Stop(stop @ Stop::OtherVersion(_))) => {
+                    Err(EraError::Stop(stop @ Stop::OtherVersion(_))) => {
                         self.call.refuse_reply(stop);
                         return true;
                     }
@@ -108,7 +108,7 @@ impl CallDriver<'_> {
             Ok(reply) => reply,
             Err(ended) => return self.end_in_session(ended, &outgoing.method),
         };
-        if !has_begun && self.has_left_session(&reply, session).await && self.switch_era() {
+        if !has_begun && self.leave_lost_session(&reply, session).await && self.switch_era() {
             return Ok(());
         }
         match reply {
@@ -127,8 +127,9 @@ impl CallDriver<'_> {
         CallErrorKind::InDoubt { failure }.of(self.pending())
     }
 
-    /// Whether the server has not run the request, since it does not know the session or has come to speak the modern era.
-    async fn has_left_session(
+    /// Leaves the session if the server does not know it, or has come to speak the modern era: then it has not run the
+    /// request. Says whether it left.
+    async fn leave_lost_session(
         &self,
         reply: &Result<TransportResponse, TransportError>,
         session: &Arc<Session>,
@@ -142,7 +143,7 @@ impl CallDriver<'_> {
             return true;
         }
         let Some(memory) = memory.filter(|_| was_refused(reply)) else { return false };
-        let is_modern = self.client.is_modern_now().await;
+        let is_modern = self.client.probe_modern().await;
         if is_modern {
             self.client.drop_session(session);
             memory.remember(Era::Modern);

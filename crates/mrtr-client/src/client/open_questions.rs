@@ -21,7 +21,7 @@ pub(super) struct OpenQuestions<'a> {
     driver: &'a CallDriver<'a>,
     session: &'a Session,
     /// Those that have no answer yet.
-    open: HashMap<RequestId, OpenQuestion>,
+    open: HashMap<RequestId, RunningHandler>,
     /// Those whose answers are on their way, and that were not withdrawn since.
     sending: HashSet<RequestId>,
     /// Ids that were there before, and their bytes: a question is asked once.
@@ -48,7 +48,7 @@ struct Round {
     bytes: usize,
 }
 
-struct OpenQuestion {
+struct RunningHandler {
     key: String,
     stop: AbortHandle,
 }
@@ -124,7 +124,7 @@ impl<'a> OpenQuestions<'a> {
         self.driver.reporter.emit(EventKind::Asked(vec![key.clone()]));
         let context = self.driver.context_of(key.clone(), self.asked_rounds);
         let (stop, stopped) = AbortHandle::new_pair();
-        self.open.insert(id.clone(), OpenQuestion { key, stop });
+        self.open.insert(id.clone(), RunningHandler { key, stop });
         let answered = Abortable::new(respond(client, session, request, question, context), stopped);
         self.answering.push(Box::pin(async move { Answering::Given { message: answered.await.ok(), id } }));
         Ok(())

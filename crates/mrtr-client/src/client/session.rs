@@ -10,7 +10,7 @@ use mrtr_schema::{Envelope, Era, ErrorObject, Feature, Json, ReadError, RequestI
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use super::era::{Mode, Refusal};
+use super::era::{EraError, Mode};
 use super::{Client, Inner};
 use crate::transport::{NEWEST_LEGACY, OneWayMessage, SessionId, TransportRequest, TransportResponse};
 use crate::{Stop, TransportError, TransportFailure};
@@ -65,7 +65,7 @@ impl Client {
     }
 
     /// Begins a session: `initialize`, and what follows on it.
-    pub(super) async fn open_session(&self) -> Result<Arc<Session>, Refusal> {
+    pub(super) async fn open_session(&self) -> Result<Arc<Session>, EraError> {
         let asked = match &self.0.mode {
             Mode::Legacy(revision) => *revision,
             Mode::Modern | Mode::Either(_) => NEWEST_LEGACY,
@@ -75,13 +75,13 @@ impl Client {
         let message = Request::<Initialize>::new(id.clone(), params).to_json(asked).map_err(unwritable)?;
         let response = self.exchange_plainly(&message, &id, "initialize", asked, None).await?;
         let server = InitializeResult::read(result_of(&response, &id)?.as_raw(), asked.lenient());
-        let server = server.map_err(|error| Refusal::Stop(error.into()))?;
+        let server = server.map_err(|error| EraError::Stop(error.into()))?;
         let revision = server.protocol_version.parse().ok().filter(|version: &Revision| version.era() == Era::Legacy);
-        let Some(revision) = revision else { return Err(Refusal::Stop(Stop::OtherVersion(server.protocol_version))) };
+        let Some(revision) = revision else { return Err(EraError::Stop(Stop::OtherVersion(server.protocol_version))) };
         let session = Session { revision, id: response.session, server };
         self.tell(&session, r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#)
             .await
-            .map_err(Refusal::Transport)?;
+            .map_err(EraError::Transport)?;
         self.set_log_level(&session).await;
         Ok(Arc::new(session))
     }
@@ -113,12 +113,12 @@ impl Client {
         method: &str,
         revision: Revision,
         session: Option<&SessionId>,
-    ) -> Result<TransportResponse, Refusal> {
+    ) -> Result<TransportResponse, EraError> {
         let reply_bytes = self.0.limits.reply_bytes;
         let request =
             TransportRequest { message, id, method, name: None, arguments: None, revision, session, reply_bytes };
         let exchanged = self.within_time(self.0.transport.exchange(request, &mut |_| {})).await;
-        exchanged.map_err(Refusal::Transport)
+        exchanged.map_err(EraError::Transport)
     }
 
     /// What the network has done within its time.
@@ -177,20 +177,20 @@ impl Drop for Inner {
 }
 
 /// The result that a response carries, or why there is none.
-fn result_of(response: &TransportResponse, id: &RequestId) -> Result<Json, Refusal> {
-    let bad = |error: ReadError| Refusal::Stop(error.into());
+fn result_of(response: &TransportResponse, id: &RequestId) -> Result<Json, EraError> {
+    let bad = |error: ReadError| EraError::Stop(error.into());
     match Envelope::parse(response.text.as_bytes()) {
         Ok(Envelope::Result { id: answered, result }) if answered == *id => Json::from_raw(result).map_err(bad),
         Ok(Envelope::Error { error, .. }) => {
             let error =
                 Json::from_raw(error).and_then(|error| ErrorObject::read(error.as_raw(), NEWEST_LEGACY.lenient()));
-            Err(error.map_or_else(bad, Refusal::Server))
+            Err(error.map_or_else(bad, EraError::Server))
         }
         Ok(_) => Err(bad(ReadError::refused("it does not answer `initialize`"))),
         Err(error) => Err(bad(ReadError::refused(error.to_string()))),
     }
 }
 
-fn unwritable(error: serde_json::Error) -> Refusal {
-    Refusal::Transport(TransportError::new(error))
+fn unwritable(error: serde_json::Error) -> EraError {
+    EraError::Transport(TransportError::new(error))
 }

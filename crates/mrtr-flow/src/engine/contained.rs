@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 
-pub(crate) use crate::support::panics::{Panicked, contain};
+pub(crate) use crate::error::{Panicked, contain};
 
 pin_project! {
     /// A future whose panics are its output. It is dropped as soon as it has ended.

@@ -4,18 +4,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_schema::{ClientCapabilities, Revision};
-use mrtr_state::{FlowId, Sealer};
+use async_trait::async_trait;
+use mrtr_schema::{ClientCapabilities, Json, LoggingLevel, Number, Revision};
+use mrtr_state::{FlowId, Principal, Sealer};
 use sha2::{Digest, Sha256};
 
-use super::environment::Environment;
-use super::lazy_flow::LazyFlow;
+use super::environment::{Environment, LazyFlow};
 use super::registered_inputs::Inputs;
 use super::sink::JournalSink;
 use super::stop::StopSignal;
-use crate::support::caller::Caller;
-use crate::support::hex::short_hex;
-use crate::support::notify::NotificationSink;
 
 /// What a run has besides its journal.
 ///
@@ -283,3 +280,116 @@ impl fmt::Debug for RunContext {
 
 /// How many times a flow is put down at most.
 const MOST_SHEDS: u32 = 3;
+
+/// Who sent a request: a subject, and who vouches for it.
+///
+/// ```
+/// use mrtr_flow::Caller;
+///
+/// let ann = Caller::new("https://id.example.com", "ann");
+/// assert_eq!((ann.issuer(), ann.subject()), ("https://id.example.com", "ann"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    issuer: String,
+    subject: String,
+}
+
+impl Caller {
+    /// A subject of an issuer.
+    pub fn new(issuer: impl Into<String>, subject: impl Into<String>) -> Self {
+        Self { issuer: issuer.into(), subject: subject.into() }
+    }
+
+    /// Who vouches for the subject.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Whom it vouches for.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// The caller as a binding of a state takes it.
+    ///
+    /// ```
+    /// let ann = mrtr_flow::Caller::new("https://id.example.com", "ann");
+    /// assert_eq!(ann.principal().subject, "ann");
+    /// ```
+    pub fn principal(&self) -> Principal<'_> {
+        Principal { issuer: &self.issuer, subject: &self.subject }
+    }
+}
+
+/// Takes what a flow says while it runs. A runner says with [`RunContext::notifications`] where it goes.
+///
+/// [`RunContext::notifications`]: crate::RunContext::notifications
+///
+/// ```
+/// use mrtr_flow::{NotificationSink, Progress};
+/// use mrtr_schema::{Json, LoggingLevel};
+///
+/// struct Printed;
+///
+/// #[async_trait::async_trait]
+/// impl NotificationSink for Printed {
+///     async fn progress(&self, progress: Progress) {
+///         println!("{} {:?}", progress.progress, progress.message);
+///     }
+///
+///     async fn log(&self, level: LoggingLevel, data: Json) {
+///         println!("{level:?} {data:?}");
+///     }
+/// }
+/// ```
+#[async_trait]
+pub trait NotificationSink: Send + Sync + 'static {
+    /// Takes how far the flow has come. The handler goes on when this has returned.
+    async fn progress(&self, progress: Progress);
+
+    /// Takes a log message. The handler goes on when this has returned.
+    async fn log(&self, level: LoggingLevel, data: Json);
+}
+
+/// How far a flow has come, as [`Flow::progress`](crate::Flow::progress) said it.
+///
+/// ```
+/// use mrtr_flow::Progress;
+///
+/// let mut progress = Progress::new(3);
+/// progress.total = Some(10.into());
+/// assert_eq!(progress.message, None);
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// How far it has come.
+    pub progress: Number,
+    /// How far it has to go, if that is known.
+    pub total: Option<Number>,
+    /// What it does.
+    pub message: Option<String>,
+}
+
+impl Progress {
+    /// So far, of an unknown total and without words.
+    pub fn new(progress: impl Into<Number>) -> Self {
+        Self { progress: progress.into(), total: None, message: None }
+    }
+}
+
+/// The first 128 bits of a digest, as text.
+pub fn short_hex(digest: &[u8]) -> String {
+    all_hex(&digest[..digest.len().min(16)])
+}
+
+/// Bytes as text.
+pub fn all_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        for nibble in [byte >> 4, byte & 15] {
+            text.extend(char::from_digit(nibble.into(), 16));
+        }
+        text
+    })
+}

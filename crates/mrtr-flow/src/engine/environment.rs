@@ -1,8 +1,9 @@
 //! What all runs of one program share: its clock, where flow ids come from, the application's own values, and forms.
+//! Forms that seem to ask for a secret, which is for a page behind a URL (EL-1), are told to the log.
 
 use std::any::{Any, TypeId};
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use foldhash::HashMap;
@@ -14,7 +15,6 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::context::{DEFAULT_RUN_DEADLINE, JournalLimit};
 use super::registered_inputs::Inputs;
 use crate::support::clock::{Clock, SystemClock};
-use crate::support::secrets;
 
 /// What all runs of one program share: a clock, a source of flow ids, how much a journal may hold, and the
 /// application's own values. A program makes one, and each [`RunContext`](crate::RunContext) has it.
@@ -211,10 +211,97 @@ impl Forms {
             return Ok(known.clone());
         }
         let form = Form::of::<T>()?;
-        secrets::warn_of(&form, std::any::type_name::<T>());
+        warn_of(&form, std::any::type_name::<T>());
         let digest = serde_json::to_vec(&form).map_or(0, |form| xxh3_64(&form));
         let known = KnownForm { form, digest };
         self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id, known.clone());
         Ok(known)
+    }
+}
+
+/// The flow of a round. Most calls ask nothing and carry nothing, and then no id is needed for them: to draw one
+/// takes a system call.
+#[derive(Debug, Clone)]
+pub struct LazyFlow(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    flow_progress: OnceLock<FlowProgress>,
+    lifetimes: Option<Lifetimes>,
+    begun: Timestamp,
+}
+
+impl LazyFlow {
+    /// A flow that begins now.
+    pub fn beginning(lifetimes: Option<Lifetimes>, now: Timestamp) -> Self {
+        Self(Arc::new(Inner { flow_progress: OnceLock::new(), lifetimes, begun: now }))
+    }
+
+    /// What is known of it, if it was wanted.
+    pub fn known(&self) -> Option<FlowProgress> {
+        self.0.flow_progress.get().copied()
+    }
+
+    /// What is known of it; now at the latest it has an id.
+    pub fn flow_progress(&self, environment: &Environment) -> FlowProgress {
+        *self.0.flow_progress.get_or_init(|| environment.begin_flow(self.0.lifetimes, self.0.begun))
+    }
+
+    /// The round: the first one, if no id was drawn.
+    pub fn round(&self) -> u32 {
+        self.known().map_or(1, |flow_progress| flow_progress.round())
+    }
+}
+
+impl From<FlowProgress> for LazyFlow {
+    fn from(flow_progress: FlowProgress) -> Self {
+        let begun = flow_progress.started();
+        Self(Arc::new(Inner { flow_progress: OnceLock::from(flow_progress), lifetimes: None, begun }))
+    }
+}
+
+/// Warns of fields that are named like a secret. A name proves nothing, so the form is asked for all the same; one that
+/// is marked as a secret, with the format `password`, is never made.
+fn warn_of(form: &Form, type_name: &'static str) {
+    for field in form.fields().filter(|field| looks_secret(field.name)) {
+        tracing::warn!(
+            form = type_name,
+            field = field.name,
+            "a form asks for what looks like a secret: ask for it by URL"
+        );
+    }
+}
+
+fn looks_secret(name: &str) -> bool {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    SECRETS.iter().any(|secret| name.contains(secret))
+}
+
+/// Parts of names, in lower case and without what stands between words.
+const SECRETS: [&str; 10] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "apikey",
+    "accesstoken",
+    "refreshtoken",
+    "privatekey",
+    "credential",
+    "cardnumber",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::looks_secret;
+
+    #[test]
+    fn names_are_compared_however_their_words_are_joined() {
+        for name in ["password", "Password", "userPassword", "api_key", "apiKey", "API-Key", "client_secret"] {
+            assert!(looks_secret(name), "{name}");
+        }
+        for name in ["name", "key", "token_count", "pass", "passport", "mail", "card"] {
+            assert!(!looks_secret(name), "{name}");
+        }
     }
 }

@@ -1,60 +1,56 @@
-//! Whether a client may be asked something: only what it declared for this very request.
+//! Whether a client may be asked something, which is only what it declared for this very request; and whether an answer
+//! is one to what was asked.
 
 use indexmap::IndexMap;
 use mrtr_schema::capabilities::{ElicitationCapability, RootsCapability, SamplingCapability};
-use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::elicitation::{ElicitAction, ElicitResult};
 use mrtr_schema::error_object::MissingCapabilityData;
-use mrtr_schema::sampling::{CreateMessageParams, IncludeContext};
-use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision};
+use mrtr_schema::input::InputKind;
+use mrtr_schema::roots::ListRootsResult;
+use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, IncludeContext};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Feature, InputRequest, JsonObject, Revision, Wire};
+use serde_json::value::RawValue;
 
 use crate::error::ProtocolError;
 
 /// Whether a client that declared this may be asked.
 pub(crate) fn allows(request: &InputRequest, declared: &ClientCapabilities, revision: Revision) -> bool {
-    match request {
-        InputRequest::Elicit(request) if is_url(&request.params) => {
-            declared.elicits_urls() && revision.has(Feature::ElicitationModes)
-        }
-        InputRequest::Elicit(_) => declared.elicits_forms(),
-        InputRequest::Sample(request) => {
+    match request.kind() {
+        InputKind::Form(_) => declared.elicits_forms(),
+        InputKind::Url(_) => declared.elicits_urls() && revision.has(Feature::ElicitationModes),
+        InputKind::Sample(params) => {
             declared.samples()
-                && (!uses_tools(&request.params) || declared.samples_with_tools())
-                && (!uses_context(&request.params) || declared.samples_with_context())
+                && (!uses_tools(params) || declared.samples_with_tools())
+                && (!uses_context(params) || declared.samples_with_context())
         }
-        InputRequest::Roots(_) => {
+        InputKind::Roots => {
             declared.lists_roots() && (revision.has(Feature::RootsAsInput) || revision.has(Feature::InputsAsRequests))
         }
-        InputRequest::Namespaced(request) => declared.knows(&request.method) && revision.has(Feature::NamespacedInputs),
-        _ => false,
+        InputKind::Namespaced(request) => declared.knows(&request.method) && revision.has(Feature::NamespacedInputs),
+        InputKind::Unknown(_) => false,
     }
 }
 
 /// What a client has to declare to be asked this.
 fn needed(request: &InputRequest) -> ClientCapabilities {
     let mut needed = ClientCapabilities::default();
-    match request {
-        InputRequest::Elicit(request) => {
-            let elicitation = needed.elicitation.insert(ElicitationCapability::default());
-            let mode = if is_url(&request.params) { &mut elicitation.url } else { &mut elicitation.form };
-            *mode = Some(JsonObject::default());
-        }
-        InputRequest::Sample(request) => {
+    let declared = || Some(JsonObject::default());
+    match request.kind() {
+        InputKind::Form(_) => needed.elicitation.insert(ElicitationCapability::default()).form = declared(),
+        InputKind::Url(_) => needed.elicitation.insert(ElicitationCapability::default()).url = declared(),
+        InputKind::Sample(params) => {
             let sampling = needed.sampling.insert(SamplingCapability::default());
-            sampling.tools = uses_tools(&request.params).then(JsonObject::default);
-            sampling.context = uses_context(&request.params).then(JsonObject::default);
+            sampling.tools = uses_tools(params).then(JsonObject::default);
+            sampling.context = uses_context(params).then(JsonObject::default);
         }
-        InputRequest::Roots(_) => needed.roots = Some(RootsCapability::default()),
-        InputRequest::Namespaced(request) => {
+        InputKind::Roots => needed.roots = Some(RootsCapability::default()),
+        InputKind::Namespaced(request) => {
             let extension = (request.method.as_str().to_owned(), JsonObject::default());
             needed.extensions = Some(IndexMap::from([extension]));
         }
-        _ => {}
+        InputKind::Unknown(_) => {}
     }
     needed
-}
-
-fn is_url(params: &ElicitParams) -> bool {
-    matches!(params, ElicitParams::Url(_))
 }
 
 fn uses_tools(params: &CreateMessageParams) -> bool {
@@ -145,4 +141,41 @@ fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {
     if let Some(extensions) = from.extensions {
         into.extensions.get_or_insert_default().extend(extensions);
     }
+}
+
+/// Whether an answer is of the kind that was asked for and fits its form, or the reason why not. What a handler thinks
+/// of it is for the next run to say.
+///
+/// ```
+/// use mrtr_schema::roots::ListRootsRequest;
+/// use mrtr_schema::{InputRequest, Revision};
+/// use mrtr_flow::check_answer;
+/// use serde_json::value::RawValue;
+///
+/// let asked = InputRequest::from(ListRootsRequest::new());
+/// let check = |answer: &str| {
+///     let answer = RawValue::from_string(answer.to_owned()).expect("it is JSON");
+///     check_answer(&asked, &answer, Revision::Published)
+/// };
+/// assert_eq!(check(r#"{"roots": []}"#), Ok(()));
+/// assert!(check(r#"{"action": "accept"}"#).is_err_and(|reason| reason.contains("roots")));
+/// ```
+pub fn check_answer(request: &InputRequest, answer: &RawValue, revision: Revision) -> Result<(), String> {
+    let dialect = revision.lenient();
+    let read = match request.kind() {
+        InputKind::Form(form) => {
+            let result = ElicitResult::read(answer, dialect).map_err(|error| error.to_string())?;
+            if result.action != ElicitAction::Accept {
+                return Ok(());
+            }
+            let content = result.content.ok_or("the form was not filled in")?;
+            let fits = form.requested_schema.check(content.as_object());
+            return fits.map_err(|violations| violations.to_string());
+        }
+        InputKind::Url(_) => ElicitResult::read(answer, dialect).map(drop),
+        InputKind::Sample(_) => CreateMessageResult::read(answer, dialect).map(drop),
+        InputKind::Roots => ListRootsResult::read(answer, dialect).map(drop),
+        InputKind::Namespaced(_) | InputKind::Unknown(_) => JsonObject::from_raw(answer).map(drop),
+    };
+    read.map_err(|error| error.to_string())
 }

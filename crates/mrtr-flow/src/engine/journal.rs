@@ -1,11 +1,10 @@
 //! What a flow knows: entries, each about something and under its name. The only memory between its runs.
 
-mod asked;
+mod answers;
 mod entries;
 mod form;
 mod leaf;
 mod slots;
-mod unsealed;
 
 use std::fmt;
 
@@ -18,12 +17,11 @@ use crate::error::{StepError, Visibility};
 use form::{Detail, Parts, Space, unreadable};
 use slots::{Slots, View};
 
-pub use asked::Asked;
-pub(crate) use asked::{Pinned, Wording};
+pub use answers::{Asked, UnsealedAnswers};
+pub(crate) use answers::{Pinned, Wording};
 pub use entries::{Entries, Entry};
 pub use form::EntryKind;
 pub(crate) use leaf::Leaf;
-pub use unsealed::UnsealedAnswers;
 
 /// The entries of a flow, by name.
 ///

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
 
 use super::place;
-use super::state::Run;
+use super::state::ActiveRun;
 
 /// How many calls on a flow go on at once, before one of them lets everything else have a turn.
 const CALLS_PER_TURN: u32 = 128;
@@ -33,7 +33,7 @@ impl Pace {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// Gives way if many calls came before this one, and is to be polled again at once. Each call on the flow begins
     /// with it, so that a loop of calls which are all ready starves neither timers nor the run's own deadline.
     pub(crate) fn poll_give_way(&self, cx: &Context<'_>) -> Poll<()> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mrtr_schema::elicitation::ElicitParams;
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{ClientCapabilities, InputRequest, Revision};
 
 use super::gate;
@@ -97,10 +97,9 @@ impl Question {
 
     /// Whether its answer makes no sense without the state it was asked with.
     pub(crate) fn needs_state(&self) -> bool {
-        match &self.request {
-            InputRequest::Elicit(request) => matches!(request.params, ElicitParams::Url(_)),
-            InputRequest::Namespaced(_) => true,
-            _ => false,
+        match self.request.kind() {
+            InputKind::Url(_) | InputKind::Namespaced(_) => true,
+            InputKind::Form(_) | InputKind::Sample(_) | InputKind::Roots | InputKind::Unknown(_) => false,
         }
     }
 }

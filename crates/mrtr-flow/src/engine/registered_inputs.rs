@@ -4,7 +4,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 
-use mrtr_schema::{InputRequest, InputRequests, Method, NamespacedInput};
+use mrtr_schema::input::InputKind;
+use mrtr_schema::{InputRequests, Method, NamespacedInput};
 
 /// The inputs that a server was built with. The published set is closed, so nothing else is ever asked for.
 #[expect(clippy::exhaustive_enums, reason = "a program names its inputs or takes any")]
@@ -67,11 +68,17 @@ impl Inputs {
 
     /// Says why one of several questions may not be asked: its input was not registered.
     pub(crate) fn check_all(&self, requests: &InputRequests) -> Result<(), String> {
-        requests.iter().try_for_each(|(key, request)| match request {
-            InputRequest::Namespaced(request) if !self.has(&request.method) => {
+        requests.iter().try_for_each(|(key, request)| match request.kind() {
+            InputKind::Namespaced(request) if !self.has(&request.method) => {
                 Err(not_registered(key, &request.method, "…"))
             }
-            _ => Ok(()),
+            // The protocol's own need no registration.
+            InputKind::Form(_)
+            | InputKind::Url(_)
+            | InputKind::Sample(_)
+            | InputKind::Roots
+            | InputKind::Namespaced(_)
+            | InputKind::Unknown(_) => Ok(()),
         })
     }
 

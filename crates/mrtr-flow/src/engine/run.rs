@@ -1,34 +1,35 @@
-//! The runner: polls a handler until it is done, or until all that is left is questions.
+//! The runner: polls a handler until it is done, or until all that is left is questions; with the end of its time, and
+//! its patience with what the handler leaves unpolled.
 
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
+use std::time::Duration;
 
 use super::contained::Contained;
 use super::context::RunContext;
-use super::deadline::Deadline;
 use super::journal::Journal;
 use super::outcome::RunReport;
 use super::pace::poll_apart;
-use super::recorder::Recorder;
-use super::state::{Rest, Run};
-use super::unpolled::UnpolledSince;
+use super::sink::Recorder;
+use super::state::{ActiveRun, Rest, Unpolled};
 use crate::error::Failure;
+use crate::support::clock::Clock;
 
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
 ///
 /// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
 pub(crate) fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
 where
-    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+    H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
 {
-    run_to_its_end(handler, Arc::new(Run::new(journal, context)))
+    run_to_its_end(handler, Arc::new(ActiveRun::new(journal, context)))
 }
 
-async fn run_to_its_end<T, H>(handler: H, run: Arc<Run>) -> RunReport<T>
+async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
 where
-    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
+    H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
 {
     let mut deadline = Deadline::new(&*run.context.environment.clock, run.context.deadline);
     let mut handler = pin!(Contained::new(async { handler(Arc::clone(&run)).await }));
@@ -75,14 +76,14 @@ where
                     if deadline.poll(cx).is_pending() {
                         return Poll::Pending;
                     }
-                    run.is_overdue();
+                    run.fail_overdue();
                     return Poll::Ready(None);
                 }
             }
         }
     })
     .await;
-    if !run.closes_at_rest() {
+    if !run.close_if_idle() {
         outlast_steps(&run, &mut recorder, &mut deadline).await;
     }
     std::mem::forget(given_up);
@@ -92,14 +93,14 @@ where
     if run.context.sink.is_some() {
         let mut deadline = Deadline::new(&*run.context.environment.clock, run.context.deadline);
         if deadline.bound(recorder.finish(&run)).await.is_none() {
-            run.is_overdue();
+            run.fail_overdue();
         }
     }
     run.finish(returned)
 }
 
 /// Closes the flow when it is dropped.
-struct Closing<'a>(&'a Run);
+struct Closing<'a>(&'a ActiveRun);
 
 impl Drop for Closing<'_> {
     fn drop(&mut self) {
@@ -109,13 +110,105 @@ impl Drop for Closing<'_> {
 
 /// Waits for a step that the handler has let out of its hands, which must have no effect after the reply, and closes the
 /// flow.
-async fn outlast_steps(run: &Run, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
+async fn outlast_steps(run: &ActiveRun, recorder: &mut Recorder, deadline: &mut Deadline<'_>) {
     let idle = poll_fn(|cx| {
         while recorder.poll(run, cx).is_ready() {}
-        if run.is_idle(cx.waker()) { Poll::Ready(()) } else { Poll::Pending }
+        run.poll_idle(cx.waker())
     });
     if !deadline.has_passed() && deadline.bound(idle).await.is_none() {
-        run.is_overdue();
+        run.fail_overdue();
     }
     run.close();
+}
+
+/// The end of a run's time. It counts from the moment at which the handler first waits for something: most never do,
+/// and need no timer.
+struct Deadline<'a> {
+    clock: &'a dyn Clock,
+    limit: Duration,
+    timer: Timer<'a>,
+}
+
+enum Timer<'a> {
+    Unset,
+    Set(Pin<Box<dyn Future<Output = ()> + Send + 'a>>),
+    Passed,
+}
+
+impl<'a> Deadline<'a> {
+    fn new(clock: &'a dyn Clock, limit: Duration) -> Self {
+        Self { clock, limit, timer: Timer::Unset }
+    }
+
+    fn has_passed(&self) -> bool {
+        matches!(self.timer, Timer::Passed)
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Timer::Unset = self.timer {
+            self.timer = Timer::Set(self.clock.sleep(self.limit));
+        }
+        if let Timer::Set(sleep) = &mut self.timer {
+            std::task::ready!(poll_apart(sleep.as_mut(), cx));
+            self.timer = Timer::Passed;
+        }
+        Poll::Ready(())
+    }
+
+    /// Waits for something until then; `None` if it had not come.
+    async fn bound<F: Future>(&mut self, future: F) -> Option<F::Output> {
+        let mut future = pin!(future);
+        poll_fn(|cx| match future.as_mut().poll(cx) {
+            Poll::Ready(output) => Poll::Ready(Some(output)),
+            Poll::Pending => self.poll(cx).map(|()| None),
+        })
+        .await
+    }
+}
+
+/// How long a handler may leave a step or a check unpolled that was woken.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Those that are unpolled now, each since a moment of its own.
+struct UnpolledSince<'a> {
+    clock: &'a dyn Clock,
+    since: Vec<Since<'a>>,
+}
+
+struct Since<'a> {
+    unpolled: Unpolled,
+    patience: Pin<Box<dyn Future<Output = ()> + Send + 'a>>,
+}
+
+impl<'a> UnpolledSince<'a> {
+    fn new(clock: &'a dyn Clock) -> Self {
+        Self { clock, since: Vec::new() }
+    }
+
+    /// Nothing waits for any of them.
+    fn forget(&mut self) {
+        self.since.clear();
+    }
+
+    /// Looks which are unpolled, after the handler has returned; those that have been for too long, the run gives up.
+    /// Says whether it gave any up.
+    fn look(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> bool {
+        let unpolled = run.unpolled();
+        self.since.retain(|since| unpolled.contains(&since.unpolled));
+        for unpolled in unpolled {
+            if self.since.iter().all(|since| since.unpolled != unpolled) {
+                self.since.push(Since { unpolled, patience: self.clock.sleep(PATIENCE) });
+            }
+        }
+        let mut gave_up = false;
+        self.since.retain_mut(|since| {
+            let is_over = poll_apart(since.patience.as_mut(), cx).is_ready();
+            if is_over {
+                run.give_up_unpolled(&since.unpolled);
+                gave_up = true;
+            }
+            !is_over
+        });
+        gave_up
+    }
 }

@@ -1,8 +1,16 @@
-//! Where a run's entries go as they are made.
+//! Where a run's entries go as they are made: the sink, what it has not been told of yet, and what tells it.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 use async_trait::async_trait;
 
+use super::contained::{Contained, Panicked};
 use super::journal::Entries;
+use super::pace::poll_apart;
+use super::state::ActiveRun;
 
 /// Where entries go as they are made. Plain rounds keep them in the journal alone.
 ///
@@ -46,4 +54,121 @@ pub enum SinkError {
     /// The store failed.
     #[error("the entry could not be kept")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// What a run has for its sink. The runner alone takes from it, so that entries are kept in their order.
+#[derive(Default)]
+pub(super) struct Outbox {
+    entries: Entries,
+    /// How many times something was put in, and how many of those the sink has kept.
+    queued: u64,
+    kept: u64,
+    /// Whether the sink failed: nothing is kept any more.
+    failed: bool,
+    waiting: Vec<(u64, Waker)>,
+}
+
+/// What the runner hands to the sink in one go.
+pub(super) struct Batch {
+    pub(super) entries: Entries,
+    up_to: u64,
+}
+
+impl Outbox {
+    /// Puts entries in, and says with which number they are kept.
+    pub(super) fn push(&mut self, write: impl FnOnce(&mut Entries)) -> u64 {
+        write(&mut self.entries);
+        self.queued += 1;
+        self.queued
+    }
+
+    /// Whether what was put in with this number is kept; `None` if it never will be.
+    pub(super) fn poll_kept(&mut self, number: u64, waker: &Waker) -> Poll<Option<()>> {
+        if self.failed {
+            return Poll::Ready(None);
+        }
+        if self.kept >= number {
+            return Poll::Ready(Some(()));
+        }
+        self.waiting.retain(|(waiting, other)| *waiting != number || !other.will_wake(waker));
+        self.waiting.push((number, waker.clone()));
+        Poll::Pending
+    }
+
+    /// What the sink is to be told next.
+    pub(super) fn take(&mut self) -> Option<Batch> {
+        if self.entries.is_empty() || self.failed {
+            return None;
+        }
+        Some(Batch { entries: std::mem::take(&mut self.entries), up_to: self.queued })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty() || self.failed
+    }
+
+    /// The sink has kept a batch. Gives back who is to be woken.
+    pub(super) fn kept(&mut self, batch: &Batch) -> Vec<Waker> {
+        self.kept = batch.up_to;
+        let kept = self.kept;
+        let (ready, waiting) = std::mem::take(&mut self.waiting).into_iter().partition(|(number, _)| *number <= kept);
+        self.waiting = waiting;
+        wakers(ready)
+    }
+
+    /// The sink has failed. Gives back who is to be woken.
+    pub(super) fn fail(&mut self) -> Vec<Waker> {
+        self.failed = true;
+        wakers(std::mem::take(&mut self.waiting))
+    }
+}
+
+fn wakers(waiting: Vec<(u64, Waker)>) -> Vec<Waker> {
+    waiting.into_iter().map(|(_, waker)| waker).collect()
+}
+
+/// Hands entries to the sink, one batch at a time.
+#[derive(Default)]
+pub(super) struct Recorder(Option<Recording>);
+
+/// A batch on its way, which comes back with what became of it.
+#[expect(clippy::type_complexity, reason = "this is the name for it")]
+struct Recording(Pin<Box<dyn Future<Output = (Batch, Result<(), SinkError>)> + Send>>);
+
+impl Recorder {
+    pub(super) fn is_idle(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Ready when the sink has kept a batch, or has failed; then the steps that waited for it were woken.
+    pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<()> {
+        if self.0.is_none() {
+            let Some(batch) = run.take_batch() else { return Poll::Pending };
+            let Some(sink) = run.context.sink.as_ref().map(Arc::clone) else { return Poll::Pending };
+            self.0 = Some(Recording(Box::pin(async move {
+                let recorded = Contained::new(async { sink.record(&batch.entries).await }).await;
+                let panicked = |Panicked(text)| Err(SinkError::Store(format!("the sink panicked: {text}").into()));
+                let kept = recorded.unwrap_or_else(panicked);
+                (batch, kept)
+            })));
+        }
+        let Some(Recording(recording)) = &mut self.0 else { return Poll::Pending };
+        match poll_apart(recording.as_mut(), cx) {
+            Poll::Ready((batch, kept)) => {
+                self.0 = None;
+                run.batch_ended(&batch, kept);
+                Poll::Ready(())
+            }
+            Poll::Pending => Poll::Pending,
+        }
+    }
+
+    /// Has everything kept that is left.
+    pub(super) async fn finish(&mut self, run: &ActiveRun) {
+        poll_fn(|cx| {
+            while self.poll(run, cx).is_ready() {}
+            if self.is_idle() { Poll::Ready(()) } else { Poll::Pending }
+        })
+        .await;
+    }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::task::AtomicWaker;
 
-use super::state::Run;
+use super::state::ActiveRun;
 
 /// Watches one step or check: passes on that it was woken, and remembers it until it is polled.
 #[derive(Debug, Default)]
@@ -70,7 +70,7 @@ impl Wake for Watch {
 }
 
 /// Most runs have one step under way at a time, which the run itself watches: that takes no allocation.
-impl Wake for Run {
+impl Wake for ActiveRun {
     fn wake(self: Arc<Self>) {
         self.watch.woke();
     }
@@ -88,14 +88,14 @@ pub(crate) enum Watcher {
 }
 
 impl Watcher {
-    pub(crate) fn watch<'a>(&'a self, run: &'a Run) -> &'a Watch {
+    pub(crate) fn watch<'a>(&'a self, run: &'a ActiveRun) -> &'a Watch {
         match self {
             Self::Run => &run.watch,
             Self::Own(watch) => watch,
         }
     }
 
-    pub(crate) fn waker(&self, run: &Arc<Run>) -> Waker {
+    pub(crate) fn waker(&self, run: &Arc<ActiveRun>) -> Waker {
         match self {
             Self::Run => Arc::clone(run).into(),
             Self::Own(watch) => Arc::clone(watch).into(),

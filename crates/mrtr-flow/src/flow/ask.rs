@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::question::Fingerprint;
 use super::{Flow, QuestionKind};
 use crate::engine::journal::{Asked, Leaf, Pinned};
-use crate::engine::{Admission, Evaluation, HoldId, Question, Run, park};
+use crate::engine::{ActiveRun, Admission, Evaluation, HoldId, Question, park};
 use crate::error::FlowError;
 
 /// A question. Await it for the answer; `?` passes on that it was declined or cancelled.
@@ -32,7 +32,7 @@ use crate::error::FlowError;
 /// ```
 #[must_use = "a question is asked when it is awaited"]
 pub struct Ask<'a, Q: QuestionKind, M = Required> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     key: String,
     question: Q,
     options: Options<Q::Value>,
@@ -219,7 +219,7 @@ impl<'a, Q: QuestionKind> Ask<'a, Q> {
         self.mode()
     }
 
-    pub(super) fn into_parts(self) -> (&'a Run, String, Q, Option<Duration>) {
+    pub(super) fn into_parts(self) -> (&'a ActiveRun, String, Q, Option<Duration>) {
         (self.run, self.key, self.question, self.options.valid_for)
     }
 
@@ -304,7 +304,7 @@ impl<Q: QuestionKind, M: AnswerMode> Ask<'_, Q, M> {
             }
             Evaluation::Given(_, answered)
                 if answered.wording.differs(asked.wording)
-                    && !self.run.takes_answer_to_other_words(&self.key, &answered, &asked) =>
+                    && !self.run.check_answered_wording(&self.key, &answered, &asked) =>
             {
                 Progress::Parked
             }

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use mrtr_schema::elicitation::{ElicitAction, ElicitRequest, ElicitResult, ElicitUrlParams, Url};
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{InputRequest, NamespacedInput, Wire};
 
 use super::ask::Ask;
@@ -13,7 +14,7 @@ use super::question::{Fingerprint, NamespacedQuestion, QuestionKind};
 use super::until::settle;
 use crate::engine::context::RunContext;
 use crate::engine::journal::{Asked, Leaf};
-use crate::engine::{Evaluation, FIRST_PAUSE, Otherwise, Question, Run, Unsettled, gate};
+use crate::engine::{ActiveRun, Evaluation, FIRST_PAUSE, Otherwise, Question, Unsettled, gate};
 use crate::error::FlowError;
 
 impl<'a, I> Ask<'a, NamespacedQuestion<I>>
@@ -76,7 +77,7 @@ where
 /// ```
 #[must_use = "a question is asked when it is awaited"]
 pub struct AskUntil<'a, I: NamespacedInput, D> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     key: String,
     question: NamespacedQuestion<I>,
     valid_for: Option<Duration>,
@@ -148,7 +149,7 @@ where
 
 /// What is asked of the client while there is no decision.
 struct Asks<'a, I: NamespacedInput> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     key: &'a str,
     question: &'a NamespacedQuestion<I>,
     valid_for: Option<Duration>,
@@ -177,7 +178,11 @@ where
     }
 
     fn refused(&self, request: &InputRequest, answer: &Leaf) -> Option<FlowError> {
-        let InputRequest::Elicit(_) = request else { return None };
+        match request.kind() {
+            InputKind::Form(_) | InputKind::Url(_) => {}
+            // Only a person refuses: any other answer is one.
+            InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => return None,
+        }
         let read = ElicitResult::read(answer.raw().ok()?, self.run.context.revision.lenient()).ok()?;
         let key = self.key.to_owned();
         match read.action {
@@ -204,7 +209,7 @@ where
 
 /// The input itself if the client can be asked for it; else the URL that stands in for it, if there is one and the
 /// client opens URLs; else the input all the same, which the gate then refuses with what is missing.
-fn request<I>(run: &Run, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
+fn request<I>(run: &ActiveRun, question: &NamespacedQuestion<I>) -> Result<InputRequest, String>
 where
     I: NamespacedInput + 'static,
     I::Response: Send,

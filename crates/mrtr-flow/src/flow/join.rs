@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use super::Flow;
 use super::member::{Joinable, Slot};
-use crate::engine::Run;
+use crate::engine::ActiveRun;
 use crate::error::FlowError;
 
 /// A tuple of questions, steps and branches.
@@ -40,7 +40,7 @@ impl<'a, T> Member<'a, T> {
 
     /// Polls it if it is a question and questions are due, or neither. The others go on to their end when it fails, so
     /// that no step is dropped half-way.
-    fn poll(&mut self, asks: bool, run: &Run, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
+    fn poll(&mut self, asks: bool, run: &ActiveRun, cx: &mut Context<'_>, failed: &mut Option<FlowError>) {
         if self.slot.asks != asks {
             return;
         }
@@ -64,7 +64,7 @@ macro_rules! join_of_tuples {
 
         /// A tuple of questions, steps and branches, being awaited.
         pub struct $joined<'a, $($one),*> {
-            run: &'a Run,
+            run: &'a ActiveRun,
             members: ($(Member<'a, $one>,)*),
             failed: Option<FlowError>,
         }
@@ -124,7 +124,7 @@ join_of_tuples! {
 /// ```
 #[must_use = "its members begin when it is awaited"]
 pub struct JoinAll<'a, T> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     members: Vec<Member<'a, T>>,
     failed: Option<FlowError>,
 }

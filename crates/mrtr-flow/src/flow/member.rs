@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use super::ask::{AnswerMode, Ask, Asking};
 use super::step::{Step, Work};
 use super::{AskUntil, Flow, QuestionKind, UrlAsk, UrlUntil};
-use crate::engine::{BranchId, Run};
+use crate::engine::{ActiveRun, BranchId};
 use crate::error::{Failure, FlowError};
 
 /// Something that can stand in [`Flow::join`](super::Flow::join) or [`Flow::race`](super::Flow::race): a question, a step
@@ -198,7 +198,7 @@ impl<'a, T: 'a> Slot<'a, T> {
 
 impl<T> Slot<'_, T> {
     /// Gives it a branch, under the one that polls the join, and beside the first of its members.
-    pub(super) fn fork(&mut self, run: &Run, first: &mut Option<BranchId>) {
+    pub(super) fn fork(&mut self, run: &ActiveRun, first: &mut Option<BranchId>) {
         let branch = *self.branch.get_or_insert_with(|| run.fork(*first));
         first.get_or_insert(branch);
     }
@@ -212,7 +212,7 @@ impl<T> Slot<'_, T> {
     }
 
     /// Polls it in its branch.
-    pub(super) fn poll(&mut self, run: &Run, cx: &mut Context<'_>) -> Poll<Result<T, FlowError>> {
+    pub(super) fn poll(&mut self, run: &ActiveRun, cx: &mut Context<'_>) -> Poll<Result<T, FlowError>> {
         let (Some(future), Some(branch)) = (&mut self.future, self.branch) else { return Poll::Pending };
         let polled = run.in_branch(branch, || future.as_mut().poll(cx));
         if polled.is_ready() {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use super::Flow;
 use super::member::{Joinable, Slot};
-use crate::engine::{RaceStart, Run};
+use crate::engine::{ActiveRun, RaceStart};
 use crate::error::FlowError;
 
 /// A tuple of questions, steps and branches, of which the first to end is taken.
@@ -124,7 +124,7 @@ impl<T> Future for Racing<'_, T> {
     }
 }
 
-async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>) -> Result<T, FlowError> {
+async fn race<T>(run: &ActiveRun, Contestants { name, mut slots }: Contestants<'_, T>) -> Result<T, FlowError> {
     let won = match run.begin_race(&name, slots.len()) {
         RaceStart::Park => return pending().await,
         RaceStart::Closed => return Err(FlowError::Closed),
@@ -159,7 +159,11 @@ async fn race<T>(run: &Run, Contestants { name, mut slots }: Contestants<'_, T>)
 }
 
 /// The place of the first that has ended, and what it gave. Questions are looked at first, as in a join.
-fn poll_all<T>(slots: &mut [Slot<'_, T>], run: &Run, cx: &mut Context<'_>) -> Poll<(usize, Result<T, FlowError>)> {
+fn poll_all<T>(
+    slots: &mut [Slot<'_, T>],
+    run: &ActiveRun,
+    cx: &mut Context<'_>,
+) -> Poll<(usize, Result<T, FlowError>)> {
     for asks in [true, false] {
         for (place, slot) in slots.iter_mut().enumerate().filter(|(_, slot)| slot.asks == asks) {
             if let Poll::Ready(output) = slot.poll(run, cx) {

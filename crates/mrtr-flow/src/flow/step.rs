@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 
 use super::Flow;
 use crate::engine::journal::{Leaf, StepEntry};
-use crate::engine::{Making, Run, StepStart, Watcher, Within, poll_apart};
+use crate::engine::{ActiveRun, Making, StepStart, Watcher, Within, poll_apart};
 use crate::error::{Failure, FlowError};
 
 /// A step. Await it for what it gave, now or in an earlier run.
@@ -27,7 +27,7 @@ use crate::error::{Failure, FlowError};
 /// ```
 #[must_use = "a step starts when it is awaited"]
 pub struct Step<'a, W> {
-    run: &'a Arc<Run>,
+    run: &'a Arc<ActiveRun>,
     made: Made<'a>,
     work: W,
     options: Options,
@@ -42,14 +42,14 @@ struct Options {
 
 /// The name of a step, and whether it was begun: one that never was may begin in a later run.
 struct Made<'a> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     name: String,
     making: Option<Making>,
     begun: bool,
 }
 
 impl<'a> Made<'a> {
-    fn new(run: &'a Run, name: String) -> Self {
+    fn new(run: &'a ActiveRun, name: String) -> Self {
         Self { run, name, making: run.making(), begun: false }
     }
 }
@@ -276,13 +276,13 @@ where
 }
 
 /// Polls a step that is under way, so that the run knows whether it was woken and left unpolled.
-async fn watched<F: Future>(run: &Arc<Run>, watcher: &Watcher, step: F) -> F::Output {
+async fn watched<F: Future>(run: &Arc<ActiveRun>, watcher: &Watcher, step: F) -> F::Output {
     let (mut step, watch, waker) = (pin!(step), watcher.watch(run), watcher.waker(run));
     poll_fn(|cx| watch.poll(&waker, cx, |cx| step.as_mut().poll(cx))).await
 }
 
 /// Does the work, and has its outcome kept before anything else happens. `None` if there is none to keep.
-async fn perform<'a, W, F, T, E>(run: &Run, name: &str, work: W, options: Options) -> Option<StepEntry>
+async fn perform<'a, W, F, T, E>(run: &ActiveRun, name: &str, work: W, options: Options) -> Option<StepEntry>
 where
     W: Work<'a, Future = F>,
     F: Future<Output = Result<T, E>> + Send + 'a,
@@ -307,7 +307,7 @@ where
 }
 
 /// Does the work until it succeeds or has been tried often enough, and makes its outcome an entry.
-async fn attempt<'a, W, F, T, E>(run: &Run, mut work: W, retry: Option<Retry>) -> StepEntry
+async fn attempt<'a, W, F, T, E>(run: &ActiveRun, mut work: W, retry: Option<Retry>) -> StepEntry
 where
     W: Work<'a, Future = F>,
     F: Future<Output = Result<T, E>> + Send + 'a,
@@ -330,7 +330,7 @@ where
 
 /// Reads the entry, also in the run that made it: what does not survive being recorded shows up at once. `None` if the
 /// run ends because it cannot be read.
-fn read<T: DeserializeOwned>(run: &Run, name: &str, entry: &StepEntry) -> Option<Result<T, FlowError>> {
+fn read<T: DeserializeOwned>(run: &ActiveRun, name: &str, entry: &StepEntry) -> Option<Result<T, FlowError>> {
     Some(match entry {
         StepEntry::Value(value) => {
             let value = run.contain("reading the outcome of step", name, || serde_json::from_str(value.as_str()))?;

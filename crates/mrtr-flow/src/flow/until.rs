@@ -5,13 +5,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use crate::engine::{HoldId, Run, Unsettled, Watch, Within};
+use crate::engine::{ActiveRun, HoldId, Unsettled, Watch, Within};
 use crate::error::FlowError;
 
 /// Runs the check of a question. What it finds is recorded, and is what the question gives; if it finds nothing, the
 /// question becomes what `unsettled` says.
 pub(super) async fn settle<T>(
-    run: &Run,
+    run: &ActiveRun,
     key: &str,
     unsettled: impl Fn() -> Unsettled,
     check: impl Future<Output = Option<T>>,
@@ -22,7 +22,7 @@ pub(super) async fn settle<T>(
     let mut question = Checked { run, key, unsettled, watch, hold: None, is_unsettled: false };
     let mut check = pin!(run.inside(Within::Until, key, check));
     let found = poll_fn(|cx| {
-        if !question.is_checked() {
+        if !question.note_poll() {
             return Poll::Pending;
         }
         question.watch.poll(&waker, cx, |cx| check.as_mut().poll(cx))
@@ -48,7 +48,7 @@ pub(super) async fn settle<T>(
 
 /// A question whose check runs, or has found nothing. A handler that drops it gets no further.
 struct Checked<'a, U: Fn() -> Unsettled> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     key: &'a str,
     unsettled: U,
     watch: Arc<Watch>,
@@ -61,7 +61,7 @@ struct Checked<'a, U: Fn() -> Unsettled> {
 impl<U: Fn() -> Unsettled> Checked<'_, U> {
     /// Takes note of where it is polled, and says whether its check goes on. If it lost a race and is awaited all the
     /// same, it holds the branch that it is awaited in from now on.
-    fn is_checked(&mut self) -> bool {
+    fn note_poll(&mut self) -> bool {
         let is_checked = self.hold.and_then(|hold| self.run.polled_check(hold));
         is_checked.unwrap_or_else(|| {
             let hold = *self.hold.insert(self.run.begin_check(self.key, (self.unsettled)(), &self.watch));
@@ -95,7 +95,7 @@ impl<U: Fn() -> Unsettled> Checked<'_, U> {
     /// Waits for the end of the run.
     async fn wait<T>(&mut self) -> T {
         poll_fn(|_| {
-            self.is_checked();
+            self.note_poll();
             Poll::Pending
         })
         .await

@@ -14,7 +14,7 @@ use super::question::{Fingerprint, QuestionKind, sealed, with_note};
 use super::until::settle;
 use super::{Answered, Flow};
 use crate::engine::journal::Asked;
-use crate::engine::{Evaluation, Otherwise, Question, Run, Unsettled};
+use crate::engine::{ActiveRun, Evaluation, Otherwise, Question, Unsettled};
 use crate::error::FlowError;
 
 /// A URL for a person to visit. Await it for their consent, or say when it is done.
@@ -163,7 +163,7 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let (run, key): (&Run, _) = (&self.ask.flow.run, self.ask.key.clone());
+        let (run, key): (&ActiveRun, _) = (&self.ask.flow.run, self.ask.key.clone());
         Box::pin(async move { run.contained(&key, self.take()).await })
     }
 }
@@ -174,7 +174,7 @@ where
     F: Future<Output = bool> + Send + 'a,
 {
     async fn take(mut self) -> Result<(), FlowError> {
-        let run: &Run = &self.ask.flow.run;
+        let run: &ActiveRun = &self.ask.flow.run;
         let fingerprint = Fingerprint::of(&self.ask.question);
         let found = run.evaluate(&self.ask.key, fingerprint.identity, UrlQuestion::NEEDS_STATE);
         match found {
@@ -202,7 +202,7 @@ impl UrlAsk<'_> {
 
     /// What it is while it is not done: a refusal stands; consent without completion is asked for again.
     fn unsettled(&self, found: &Evaluation, asked: Asked) -> Unsettled {
-        let run: &Run = &self.flow.run;
+        let run: &ActiveRun = &self.flow.run;
         let Evaluation::Given(response, answered) = found else {
             return Unsettled { reworded: None, otherwise: self.asked(asked) };
         };

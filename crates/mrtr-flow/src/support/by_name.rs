@@ -50,11 +50,13 @@ impl fmt::Debug for Name {
     }
 }
 
-impl<V> Names<V> {
-    pub(crate) fn new() -> Self {
+impl<V> Default for Names<V> {
+    fn default() -> Self {
         Self { entries: Vec::new(), places: None }
     }
+}
 
+impl<V> Names<V> {
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.place(name).is_some()
     }
@@ -120,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_few_names_and_many_are_kept_alike() {
-        let mut names = Names::new();
+        let mut names = Names::default();
         for number in 0..3 * FEW {
             for name in 0..=number {
                 // Of every length, from one that needs no place of its own to one that does.

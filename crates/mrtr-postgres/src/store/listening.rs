@@ -26,7 +26,7 @@ pub(super) async fn tell(inner: Arc<Inner>) {
             let connection = inner.database.connection().await?;
             connection.begins();
             connection.batch(&sql).await?;
-            connection.is_done();
+            connection.ends();
             Ok::<_, Failure>(())
         };
         if let Err(error) = told.await {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::scan::{Scanner, end_of_string, end_of_value, known, skip_space};
+use super::cursor::{Cursor, known};
 use super::split::{no_json, unquoted};
 use crate::error::ReadError;
 
@@ -66,19 +66,19 @@ impl MemberIndex {
             return Err(ReadError::expected("an object", object));
         }
         u32::try_from(text.len()).map_err(|_| ReadError::refused("this is too long"))?;
-        let (mut scanner, mut order) = (Scanner::new(object), Building::Few([Span::default(); FEW], 0));
-        scanner.next();
-        while scanner.peek() == Some(b'"') {
-            let start = scanner.place();
-            let quoted = scanner.text().ok_or_else(no_json)?;
+        let (mut cursor, mut order) = (Cursor::new(text, 0), Building::Few([Span::default(); FEW], 0));
+        cursor.next();
+        while cursor.peek() == Some(b'"') {
+            let start = cursor.place();
+            let quoted = cursor.text().ok_or_else(no_json)?;
             let key = unquoted(quoted)?;
-            scanner.next();
-            let value = match scanner.checked_value() {
+            cursor.next();
+            let value = match cursor.checked_value() {
                 Ok(value) => value.ok_or_else(no_json)?,
                 Err(error) => return Err(error.in_member(key.into_owned())),
             };
             see(&key, value);
-            let end = scanner.place();
+            let end = cursor.place();
             let span = Span {
                 start: place(start),
                 end_of_key: place(start + quoted.len()),
@@ -87,7 +87,7 @@ impl MemberIndex {
                 is_escaped: matches!(key, Cow::Owned(_)),
             };
             order.push(text.as_bytes(), span, &key);
-            if scanner.next() != Some(b',') {
+            if cursor.next() != Some(b',') {
                 break;
             }
         }
@@ -100,7 +100,7 @@ impl MemberIndex {
             Order::Few(spans, count) => spans.iter().take(*count).find(|span| span.has_key(text, key))?.value(text),
             Order::Many(many) => {
                 let start = many.find(key, |start| key_at(text, start))?;
-                member_at(text, start as usize).map(|(_, value, _)| value)
+                member_at(&mut Cursor::new(text, start as usize)).map(|(_, value)| value)
             }
         }
     }
@@ -120,12 +120,12 @@ impl MemberIndex {
 
     /// The members of an object, in their order in its text.
     pub fn members(text: &[u8]) -> impl Iterator<Item = (Cow<'_, str>, &RawValue)> {
-        let mut next = skip_space(text, 0) + 1;
+        let mut cursor = Cursor::new(text, 0);
         std::iter::from_fn(move || {
-            let (key, value, end) = member_at(text, skip_space(text, next))?;
-            // Past the comma, or past the end.
-            next = skip_space(text, end) + 1;
-            Some((key, value))
+            // Past the brace or the comma, or past the end.
+            cursor.next();
+            cursor.peek();
+            member_at(&mut cursor)
         })
     }
 }
@@ -232,22 +232,28 @@ fn start_of(packed: u64) -> u32 {
 }
 
 fn key_at(text: &[u8], start: u32) -> Option<Cow<'_, str>> {
-    key_and_end(text, start as usize).map(|(key, _)| key)
+    key_past(&mut Cursor::new(text, start as usize))
 }
 
-/// The member that begins here: its key, its value, and where that ends.
-fn member_at(text: &[u8], start: usize) -> Option<(Cow<'_, str>, &RawValue, usize)> {
-    let (key, end_of_key) = key_and_end(text, start)?;
-    let value = skip_space(text, skip_space(text, end_of_key) + 1);
-    let end = end_of_value(text, value)?;
-    Some((key, known(str::from_utf8(text.get(value..end)?).ok()?)?, end))
+/// The member that begins here: its key and its value, which the cursor goes past.
+fn member_at<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<(Cow<'t, str>, &'t RawValue)> {
+    let key = key_past(cursor)?;
+    cursor.next();
+    cursor.peek();
+    let start = cursor.place();
+    cursor.skip_value()?;
+    Some((key, known(cursor.since(start)?)?))
 }
 
-/// The key that begins here, and where it ends; `None` in a text that is another than the index was made of.
-fn key_and_end(text: &[u8], start: usize) -> Option<(Cow<'_, str>, usize)> {
-    let end = if text.get(start) == Some(&b'"') { end_of_string(text, start).0 } else { return None };
-    let quoted = text.get(start..end).filter(|quoted| quoted.len() > 1 && quoted.ends_with(b"\""))?;
-    Some((unquoted(str::from_utf8(quoted).ok()?).ok()?, end))
+/// The key that begins here, which the cursor goes past; `None` in a text that is another than the index was made of.
+fn key_past<'t>(cursor: &mut Cursor<&'t [u8]>) -> Option<Cow<'t, str>> {
+    let start = cursor.place();
+    if cursor.byte() != Some(b'"') {
+        return None;
+    }
+    cursor.skip_string();
+    let quoted = cursor.since(start).filter(|quoted| quoted.len() > 1 && quoted.ends_with('"'))?;
+    unquoted(quoted).ok()
 }
 
 /// So many need neither a place of their own nor an order.

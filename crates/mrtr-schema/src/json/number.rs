@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 use super::Json;
+use super::cursor::Cursor;
 use crate::error::ReadError;
 
 /// A JSON number, kept as its sender wrote it.
@@ -163,3 +164,54 @@ impl Decimal {
 
 /// More digits than any machine integer has.
 const LONGEST_INTEGER: usize = 40;
+
+/// A value in which every whole number is spelt in digits; `None` if each was already.
+pub(super) fn in_digits(value: &RawValue) -> Option<Box<RawValue>> {
+    let text = value.get();
+    let (mut spelt, mut kept, mut cursor) = (String::new(), 0, Cursor::new(text, 0));
+    while let Some(byte) = cursor.byte() {
+        let start = cursor.place();
+        match byte {
+            b'"' => drop::<bool>(cursor.skip_string()),
+            b'-' | b'0'..=b'9' => cursor.skip_word(),
+            _ => cursor.advance(),
+        }
+        if let Some(whole) = cursor.since(start).and_then(whole) {
+            spelt.push_str(&text[kept..start]);
+            spelt.push_str(&whole.to_string());
+            kept = cursor.place();
+        }
+    }
+    if kept == 0 {
+        return None;
+    }
+    spelt.push_str(&text[kept..]);
+    RawValue::from_string(spelt).ok()
+}
+
+/// The integer that a token is, if it is a number with a point or an exponent.
+fn whole(token: &str) -> Option<i128> {
+    let is_number = token.starts_with(|first: char| first == '-' || first.is_ascii_digit());
+    if is_number && token.contains(['.', 'e', 'E']) { integer(token) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spelt(text: &str) -> Option<String> {
+        let raw = serde_json::from_str(text).expect("JSON");
+        in_digits(raw).map(|raw| raw.get().to_owned())
+    }
+
+    #[test]
+    fn whole_numbers_are_spelt_in_digits_and_nothing_else_changes() {
+        let text = r#"{"a.0": [1.0, -2.50e1, 1.5, 3], "b": "1.0 \" 2.0", "\\": 4E0, "c": -0.0, "d": 1e99}"#;
+        let expected = r#"{"a.0": [1, -25, 1.5, 3], "b": "1.0 \" 2.0", "\\": 4, "c": 0, "d": 1e99}"#;
+        assert_eq!(spelt(text).as_deref(), Some(expected));
+        assert_eq!(spelt("7.0").as_deref(), Some("7"));
+        for unchanged in [r#"{"a": 1, "b": 1.5}"#, r#""1.0""#, "[]", "true", "-1", r#"["é 1.0"]"#] {
+            assert_eq!(spelt(unchanged), None);
+        }
+    }
+}

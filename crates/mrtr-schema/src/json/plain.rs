@@ -2,28 +2,25 @@
 
 use serde_json::value::RawValue;
 
-use super::scan;
+use super::cursor::{Cursor, known};
 
 /// Goes through text that may be JSON. Whatever is not plain, or not JSON, is `None`: then the parser has the word, and
 /// what it says of the text counts.
-pub(crate) struct PlainScanner<'a> {
-    text: &'a str,
-    at: usize,
-}
+pub(crate) struct PlainScanner<'a>(Cursor<&'a str>);
 
 impl<'a> PlainScanner<'a> {
     /// Of text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
         #[expect(clippy::needless_bitwise_bool, reason = "without branches, many bytes are looked at together")]
         let is_odd = text.bytes().fold(false, |is_odd, byte| is_odd | (byte < b' ') | (byte == b'\\'));
-        (!is_odd).then_some(Self { text, at: 0 })
+        (!is_odd).then_some(Self(Cursor::new(text, 0)))
     }
 
     /// Goes past an object. `value` goes past the value of each key.
     pub(crate) fn members(&mut self, mut value: impl FnMut(&'a str, &mut Self) -> Option<()>) -> Option<()> {
         self.expect(b'{')?;
         if self.peek()? == b'}' {
-            self.at += 1;
+            self.0.advance();
             return Some(());
         }
         loop {
@@ -40,9 +37,9 @@ impl<'a> PlainScanner<'a> {
     /// The text of a string.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.peek()?;
-        let start = self.at + 1;
+        let start = self.0.place();
         self.skip_string()?;
-        self.text.get(start..self.at - 1)
+        self.0.inside(start)
     }
 
     /// Any value.
@@ -53,13 +50,13 @@ impl<'a> PlainScanner<'a> {
     /// The value that something goes past.
     pub(crate) fn spanned(&mut self, skip: impl FnOnce(&mut Self) -> Option<()>) -> Option<&'a RawValue> {
         self.peek()?;
-        let start = self.at;
+        let start = self.0.place();
         skip(self)?;
-        scan::known(self.text.get(start..self.at)?)
+        known(self.0.since(start)?)
     }
 
-    /// Whether nothing is left.
-    pub(crate) fn is_at_end(&mut self) -> bool {
+    /// Goes past space, and says whether nothing else is left.
+    pub(crate) fn skip_to_end(&mut self) -> bool {
         self.peek().is_none()
     }
 
@@ -71,7 +68,7 @@ impl<'a> PlainScanner<'a> {
                 b'"' => self.skip_string()?,
                 opening @ (b'{' | b'[') => {
                     let is_object = opening == b'{';
-                    self.at += 1;
+                    self.0.advance();
                     if depth == DEEPEST {
                         return None;
                     }
@@ -128,20 +125,19 @@ impl<'a> PlainScanner<'a> {
 
     fn skip_string(&mut self) -> Option<()> {
         self.expect(b'"')?;
-        self.at += memchr::memchr(b'"', self.text.as_bytes().get(self.at..)?)? + 1;
-        Some(())
+        self.0.skip_past(b'"')
     }
 
     fn skip_number(&mut self) -> Option<()> {
-        let _ = self.is_next(b"-");
-        if !self.is_next(b"0") {
+        let _ = self.0.skip_any_of(b"-");
+        if !self.0.skip_any_of(b"0") {
             self.skip_digits()?;
         }
-        if self.is_next(b".") {
+        if self.0.skip_any_of(b".") {
             self.skip_digits()?;
         }
-        if self.is_next(b"eE") {
-            let _ = self.is_next(b"+-");
+        if self.0.skip_any_of(b"eE") {
+            let _ = self.0.skip_any_of(b"+-");
             self.skip_digits()?;
         }
         Some(())
@@ -149,43 +145,25 @@ impl<'a> PlainScanner<'a> {
 
     /// One digit or more.
     fn skip_digits(&mut self) -> Option<()> {
-        let rest = self.text.as_bytes().get(self.at..)?;
-        let count = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        self.at += count;
-        (count > 0).then_some(())
+        (self.0.skip_while(|byte| byte.is_ascii_digit()) > 0).then_some(())
     }
 
     fn skip_word(&mut self, word: &str) -> Option<()> {
-        let is_there = self.text.as_bytes().get(self.at..)?.starts_with(word.as_bytes());
-        self.at += word.len();
-        is_there.then_some(())
-    }
-
-    /// Whether one of these stands here, which it goes past.
-    fn is_next(&mut self, bytes: &[u8]) -> bool {
-        let is_there = self.text.as_bytes().get(self.at).is_some_and(|byte| bytes.contains(byte));
-        self.at += usize::from(is_there);
-        is_there
-    }
-
-    fn expect(&mut self, byte: u8) -> Option<()> {
-        (self.next()? == byte).then_some(())
+        self.0.skip_exactly(word.as_bytes()).then_some(())
     }
 
     fn next(&mut self) -> Option<u8> {
         let byte = self.peek()?;
-        self.at += 1;
+        self.0.advance();
         Some(byte)
     }
 
-    /// The next byte that is not space.
     fn peek(&mut self) -> Option<u8> {
-        loop {
-            match self.text.as_bytes().get(self.at)? {
-                b' ' => self.at += 1,
-                byte => return Some(*byte),
-            }
-        }
+        self.0.peek_plain()
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then_some(())
     }
 }
 

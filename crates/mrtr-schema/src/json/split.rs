@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::scan::Scanner;
+use super::cursor::{Cursor, known};
 use super::{Json, Members, unique};
 use crate::error::ReadError;
 use crate::limits::MOST_MEMBERS;
@@ -40,18 +41,18 @@ impl<'a> RawMembers<'a> {
         if !value.get().starts_with('{') {
             return Err(ReadError::expected("an object", value));
         }
-        Self::scanned(Scanner::new(value))?.unique()
+        Self::scanned(Cursor::new(value.get(), 0))?.unique()
     }
 
-    fn scanned(mut scanner: Scanner<'a>) -> Result<Self, ReadError> {
+    fn scanned(mut cursor: Cursor<&'a str>) -> Result<Self, ReadError> {
         let mut members = Vec::with_capacity(USUAL);
-        scanner.next();
-        while scanner.peek() == Some(b'"') {
-            let key = unquoted(scanner.text().ok_or_else(no_json)?)?;
-            scanner.next();
-            let value = scanner.value().ok_or_else(no_json)?;
+        cursor.next();
+        while cursor.peek() == Some(b'"') {
+            let key = unquoted(cursor.text().ok_or_else(no_json)?)?;
+            cursor.next();
+            let value = cursor.value().ok_or_else(no_json)?;
             members.push(Member { key, value: Some(value) });
-            if scanner.next() != Some(b',') {
+            if cursor.next() != Some(b',') {
                 break;
             }
         }
@@ -254,12 +255,12 @@ pub(crate) fn elements(value: &RawValue) -> Result<Vec<&RawValue>, ReadError> {
     if !value.get().starts_with('[') {
         return Err(ReadError::expected("an array", value));
     }
-    let mut scanner = Scanner::new(value);
+    let mut cursor = Cursor::new(value.get(), 0);
     let mut elements = Vec::new();
-    scanner.next();
-    while scanner.peek() != Some(b']') {
-        elements.push(scanner.value().ok_or_else(no_json)?);
-        if scanner.next() != Some(b',') {
+    cursor.next();
+    while cursor.peek() != Some(b']') {
+        elements.push(cursor.value().ok_or_else(no_json)?);
+        if cursor.next() != Some(b',') {
             break;
         }
     }
@@ -290,3 +291,46 @@ pub(super) fn unquoted(quoted: &str) -> Result<Cow<'_, str>, ReadError> {
 
 /// Most objects of the protocol have no more members than this.
 const USUAL: usize = 8;
+
+/// Where the members of an object stand in a text.
+#[derive(Debug, Clone)]
+pub(crate) struct MemberSpans(Vec<(KeyPlace, Range<usize>)>);
+
+#[derive(Debug, Clone)]
+enum KeyPlace {
+    At(Range<usize>),
+    /// With its escapes undone, so that it stands nowhere.
+    Text(Box<str>),
+}
+
+impl MemberSpans {
+    /// Where these stand in the text that they borrow from; `None` if they borrow from another.
+    pub(crate) fn of(members: &RawMembers<'_>, text: &str) -> Option<Self> {
+        let spans = members.keys_and_values().map(|(key, value)| {
+            let key = match key {
+                Cow::Borrowed(key) => KeyPlace::At(span(key, text)?),
+                Cow::Owned(key) => KeyPlace::Text(key.as_str().into()),
+            };
+            Some((key, span(value.get(), text)?))
+        });
+        spans.collect::<Option<_>>().map(Self)
+    }
+
+    /// The members again, borrowed from that text. It is sliced, and not looked at: that was done once.
+    pub(crate) fn members<'t>(&'t self, text: &'t str) -> Option<RawMembers<'t>> {
+        RawMembers::known(self.0.iter().map(|(key, value)| {
+            let key = match key {
+                KeyPlace::At(place) => text.get(place.clone())?,
+                KeyPlace::Text(key) => key,
+            };
+            Some((key, known(text.get(value.clone())?)?))
+        }))
+    }
+}
+
+/// Where a part stands in the text that it borrows from.
+fn span(part: &str, text: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let end = start.checked_add(part.len())?;
+    (end <= text.len()).then_some(start..end)
+}

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-use super::scan::end_of_string;
+use super::cursor::Cursor;
 use super::split::unquoted;
 use crate::error::ReadError;
 
@@ -29,16 +29,16 @@ pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
     // The keys of all objects that are open, and for each container how many there were before it.
     let (mut keys, mut count) = ([&[] as &[u8]; PLAIN_KEYS], 0);
     let (mut before, mut is_object, mut depth) = ([0; PLAIN_DEPTH], [false; PLAIN_DEPTH], 0);
-    let (mut at, mut at_key) = (start, false);
+    let (mut cursor, mut at_key) = (Cursor::new(bytes, start), false);
     loop {
-        match *bytes.get(at)? {
+        match cursor.byte()? {
             b'"' => {
-                let (end, is_escaped) = end_of_string(text.as_bytes(), at);
-                if is_escaped {
+                let start = cursor.place();
+                if cursor.skip_string() {
                     return None;
                 }
                 if at_key {
-                    let key = bytes.get(at..end)?;
+                    let key = bytes.get(start..cursor.place())?;
                     let own = keys.get(*before.get(depth - 1)?..count)?;
                     if own.contains(&key) {
                         return None;
@@ -46,7 +46,6 @@ pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
                     *keys.get_mut(count)? = key;
                     (count, at_key) = (count + 1, false);
                 }
-                at = end;
                 continue;
             }
             opening @ (b'{' | b'[') => {
@@ -59,13 +58,13 @@ pub(super) fn plain_end(text: &str, start: usize) -> Option<usize> {
                 depth -= 1;
                 (count, at_key) = (before[depth], false);
                 if depth == 0 {
-                    return Some(at + 1);
+                    return Some(cursor.place() + 1);
                 }
             }
             b',' => at_key = is_object[depth - 1],
             _ => {}
         }
-        at += 1;
+        cursor.advance();
     }
 }
 
@@ -76,8 +75,8 @@ fn check_any(text: &str) -> Result<(), ReadError> {
     let mut open: Vec<Container> = Vec::new();
     // The keys of all objects that are open, those of the outermost first.
     let mut keys: Vec<Cow<'_, str>> = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = text.as_bytes().get(at) {
+    let mut cursor = Cursor::new(text, 0);
+    while let Some(byte) = cursor.byte() {
         match byte {
             b'{' | b'[' if open.len() == DEEPEST => {
                 return Err(ReadError::refused(format!("nested more than {DEEPEST} levels deep")));
@@ -96,19 +95,20 @@ fn check_any(text: &str) -> Result<(), ReadError> {
             }
             b',' => open.last_mut().into_iter().for_each(Container::next),
             b'"' => {
-                let (end, is_escaped) = end_of_string(text.as_bytes(), at);
-                let string = &text[at..end];
+                let start = cursor.place();
+                let is_escaped = cursor.skip_string();
+                let string = &text[start..cursor.place()];
                 if let Some(Container::Object { at_key: at_key @ true, .. }) = open.last_mut() {
                     keys.push(if is_escaped { unquoted(string)? } else { string[1..string.len() - 1].into() });
                     *at_key = false;
                 } else if is_escaped && string.contains("\\u") {
                     unquoted(string)?; // half a surrogate pair is no text
                 }
-                at = end - 1;
+                continue;
             }
             _ => {}
         }
-        at += 1;
+        cursor.advance();
     }
     Ok(())
 }

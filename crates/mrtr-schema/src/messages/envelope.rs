@@ -264,7 +264,7 @@ impl<'a> Outline<'a> {
             }
             _ => None,
         })?;
-        scanner.is_at_end().then_some(outline)
+        scanner.skip_to_end().then_some(outline)
     }
 
     fn classify(self) -> Result<Envelope<'a>, EnvelopeError> {

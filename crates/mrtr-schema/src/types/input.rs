@@ -12,12 +12,12 @@ use serde_json::value::RawValue;
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::revision::{Dialect, Feature, Revision};
-use crate::types::elicitation::{ElicitRequest, ElicitResult};
+use crate::types::elicitation::{ElicitFormParams, ElicitParams, ElicitRequest, ElicitResult, ElicitUrlParams};
 use crate::types::meta::RequestMeta;
 use crate::types::namespaced::{Method, NamespacedInputRequest};
 use crate::types::request_state::RequestState;
 use crate::types::roots::{ListRootsRequest, ListRootsResult};
-use crate::types::sampling::{CreateMessageRequest, CreateMessageResult};
+use crate::types::sampling::{CreateMessageParams, CreateMessageRequest, CreateMessageResult};
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 
@@ -57,6 +57,76 @@ impl InputRequest {
             Self::Unknown(request) => &request.method,
         }
     }
+
+    /// Its kind, with what is asked.
+    #[doc(hidden)]
+    pub fn kind(&self) -> InputKind<'_> {
+        match self {
+            Self::Elicit(request) => match &request.params {
+                ElicitParams::Form(params) => InputKind::Form(params),
+                ElicitParams::Url(params) => InputKind::Url(params),
+            },
+            Self::Sample(request) => InputKind::Sample(&request.params),
+            Self::Roots(_) => InputKind::Roots,
+            Self::Namespaced(request) => InputKind::Namespaced(request),
+            Self::Unknown(request) => InputKind::Unknown(request),
+        }
+    }
+
+    /// Takes it apart by its kind.
+    #[doc(hidden)]
+    pub fn into_kind(self) -> OwnedInputKind {
+        match self {
+            Self::Elicit(request) => match request.params {
+                ElicitParams::Form(params) => OwnedInputKind::Form(params),
+                ElicitParams::Url(params) => OwnedInputKind::Url(params),
+            },
+            Self::Sample(request) => OwnedInputKind::Sample(request.params),
+            Self::Roots(_) => OwnedInputKind::Roots,
+            Self::Namespaced(request) => OwnedInputKind::Namespaced(request),
+            Self::Unknown(request) => OwnedInputKind::Unknown(request),
+        }
+    }
+}
+
+/// The kinds of input, all of them: where the crates of this workspace decide by the kind, they match this one, so that
+/// the compiler finds each place where a new kind is missing. It is no part of this crate's API, since a revision may add
+/// a kind at any time.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::exhaustive_enums, reason = "that is what it is for")]
+#[doc(hidden)]
+pub enum InputKind<'a> {
+    /// A form for a person.
+    Form(&'a ElicitFormParams),
+    /// A URL that a person is to visit.
+    Url(&'a ElicitUrlParams),
+    /// A question to a model.
+    Sample(&'a CreateMessageParams),
+    /// The client's roots.
+    Roots,
+    /// An input that an application defines.
+    Namespaced(&'a NamespacedInputRequest),
+    /// An input of a kind that the revision does not have.
+    Unknown(&'a UnknownInputRequest),
+}
+
+/// [`InputKind`], with what is asked handed over.
+#[derive(Debug, Clone)]
+#[expect(clippy::exhaustive_enums, reason = "that is what it is for")]
+#[doc(hidden)]
+pub enum OwnedInputKind {
+    /// A form for a person.
+    Form(ElicitFormParams),
+    /// A URL that a person is to visit.
+    Url(ElicitUrlParams),
+    /// A question to a model.
+    Sample(CreateMessageParams),
+    /// The client's roots.
+    Roots,
+    /// An input that an application defines.
+    Namespaced(NamespacedInputRequest),
+    /// An input of a kind that the revision does not have.
+    Unknown(UnknownInputRequest),
 }
 
 impl Wire for InputRequest {

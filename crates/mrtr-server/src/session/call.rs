@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use super::memory::Share;
 use super::notices;
 use super::one::Session;
-use super::open_questions::{Answer, Delivered, Difference, OpenQuestions, Standing};
+use super::open_questions::{Answer, Delivered, Difference, MOST_ASKED, OpenQuestions, Standing};
 use super::stream::CallStream;
 use crate::error::misuse;
 use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
@@ -146,7 +146,7 @@ impl Call {
         for question in new {
             let id = if questions.is_consented(&question) {
                 None
-            } else if questions.is_asked_too_often(&question.key) {
+            } else if questions.count_asked(&question.key) > MOST_ASKED {
                 return Err(ToolError::new(format!("`{}` was asked too often", question.key)).into());
             } else {
                 // What is waited for from here on is another thing.

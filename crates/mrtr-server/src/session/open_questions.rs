@@ -112,11 +112,11 @@ impl OpenQuestions {
             && self.visits.iter().any(|visit| visit.key == question.key && visit.request == question.request)
     }
 
-    /// Counts that a question is asked, and says whether that was too often.
-    pub(super) fn is_asked_too_often(&mut self, key: &str) -> bool {
+    /// Counts that a question is asked, and says how often it was.
+    pub(super) fn count_asked(&mut self, key: &str) -> u32 {
         let times = self.asked.entry(key.to_owned()).or_default();
         *times += 1;
-        *times > MOST_ASKED
+        *times
     }
 
     pub(super) fn opened(&mut self, question: Question, id: Option<i64>, patience: Duration, now: Timestamp) {
@@ -307,4 +307,4 @@ fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
 /// As often a question is put again because its answer would not do.
 const MOST_REFUSED: u32 = 5;
 /// As often a handler asks under one name, as one does that checks answers itself: as many as a flow has rounds.
-const MOST_ASKED: u32 = 32;
+pub(super) const MOST_ASKED: u32 = 32;

@@ -4,7 +4,7 @@
 
 use mrtr_state::PayloadError;
 
-use super::asked::{Asked, Pinned, Wording};
+use super::answers::{Asked, Pinned, Wording};
 use crate::error::Visibility;
 
 /// What an entry says.
@@ -232,7 +232,19 @@ pub(super) fn read(bytes: &[u8], start: usize) -> Option<Read> {
         EntryKind::Shed | EntryKind::Reworded | EntryKind::Consented => {
             Detail::Count(u32::from_be_bytes(reader.array()?))
         }
-        _ => Detail::None,
+        EntryKind::AnswerRefused
+        | EntryKind::Skipped
+        | EntryKind::QuestionWithdrawn
+        | EntryKind::Visited
+        | EntryKind::Decided
+        | EntryKind::StepStarted
+        | EntryKind::StepFinished
+        | EntryKind::StepDropped
+        | EntryKind::StepTimedOut
+        | EntryKind::Progress
+        | EntryKind::KeyGiven
+        | EntryKind::Carried
+        | EntryKind::UnsealedAnswer => Detail::None,
     };
     Some(Read { parts: Parts { kind, detail, leaf: (reader.at, end) }, name, end })
 }

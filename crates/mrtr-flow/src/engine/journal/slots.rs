@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
+use super::answers::UnsealedAnswers;
 use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::Leaf;
-use super::unsealed::UnsealedAnswers;
 
 /// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
 /// they are looked for.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::task::{Context, Waker};
 
-use super::{Admission, Run, State};
+use super::{ActiveRun, Admission, State};
 use crate::engine::branches::BranchId;
 
 /// A call on the flow that is to begin something, and may have to wait for its branch. It begins in the same run when
@@ -38,7 +38,7 @@ impl HeldCalls {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// Looks whether something besides a question may begin now; `None` if it is held and waits.
     pub(super) fn admit_beginning(
         &self,
@@ -48,21 +48,22 @@ impl Run {
         what: impl FnOnce() -> String,
     ) -> Option<Admission> {
         match self.admit(state, what) {
-            Admission::To(branch) if !state.may_begin(branch, call, cx) => None,
+            Admission::To(branch) if !state.begin_or_hold(branch, call, cx) => None,
             admission => Some(admission),
         }
     }
 }
 
 impl State {
-    /// Whether a call may begin that is polled in this branch. If not, it is woken when that may have changed.
-    pub(super) fn may_begin(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
+    /// Begins a call that is polled in this branch, or has it wait: then it is woken when that may have changed. True if
+    /// it begins.
+    pub(super) fn begin_or_hold(&mut self, branch: BranchId, call: &mut HeldCall, cx: &Context<'_>) -> bool {
         // It stays where it was made, wherever it is polled later.
         let made_in = *call.branch.get_or_insert(branch);
-        let is_free = self.branches.is_free(branch)
+        let is_free = self.questions.branches.observe_free(branch)
             && (made_in == branch || {
-                let made_in = self.branches.living(made_in);
-                self.branches.is_free(made_in)
+                let made_in = self.questions.branches.living(made_in);
+                self.questions.branches.observe_free(made_in)
             });
         if !is_free {
             self.hold_call(call, cx);
@@ -72,14 +73,14 @@ impl State {
 
     /// Has a call wait until some question holds nothing any more.
     pub(super) fn hold_call(&mut self, call: &mut HeldCall, cx: &Context<'_>) {
-        self.held_calls.wait(call, cx.waker());
+        self.questions.held_calls.wait(call, cx.waker());
     }
 
     /// A question holds nothing any more: the calls that may have waited for it look again.
     pub(super) fn wake_held_calls(&mut self) {
-        if !self.held_calls.is_empty() {
-            self.turns += 1;
-            std::mem::take(&mut self.held_calls.waiting).into_values().for_each(Waker::wake);
+        if !self.questions.held_calls.is_empty() {
+            self.questions.turns += 1;
+            std::mem::take(&mut self.questions.held_calls.waiting).into_values().for_each(Waker::wake);
         }
     }
 }

@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Admission, Ending, Run, State, Unsealed, cost};
+use super::held::HeldCalls;
+use super::settling::HeldQuestion;
+use super::{ActiveRun, Admission, State, Unsealed, cost};
+use crate::engine::Question;
+use crate::engine::branches::Branches;
 use crate::engine::journal::{AnswerEntry, Asked, EntryKind, Leaf};
 use crate::error::{Failure, ToolError};
+use crate::support::by_name::{ByName, Names};
 
 /// What a question finds under its name.
 pub(crate) enum Evaluation {
@@ -20,7 +25,22 @@ pub(crate) enum Evaluation {
     Given(Leaf, Asked),
 }
 
-impl Run {
+/// What is asked in a run, and what waits for the answers.
+#[derive(Default)]
+pub(super) struct Questions {
+    /// Open questions, in the order in which they were asked.
+    pub(super) open: ByName<Box<Question>>,
+    /// How often something happened for which the handler is polled once more before the run may end: a question was
+    /// opened, or calls that were held may begin.
+    pub(super) turns: usize,
+    pub(super) branches: Branches<HeldQuestion>,
+    pub(super) held_calls: HeldCalls,
+    /// What was read under each name in this run: the same name must mean the same thing. A name that was only looked
+    /// up by hand has no meaning yet.
+    pub(super) read: Names<Option<u64>>,
+}
+
+impl ActiveRun {
     /// Reads what is known under the name of a question. `fingerprint` tells whether it is the same one; some answers
     /// count for what a state says was asked, and for nothing else.
     pub(crate) fn evaluate(&self, key: &str, fingerprint: u64, needs_state: bool) -> Evaluation {
@@ -30,20 +50,20 @@ impl Run {
             Admission::Park => return Evaluation::Park,
             Admission::Closed => return Evaluation::Closed,
         }
-        if *state.read.get_or_insert(key, None).get_or_insert(fingerprint) != fingerprint {
+        if *state.questions.read.get_or_insert(key, None).get_or_insert(fingerprint) != fingerprint {
             let text = format!(
                 "two different questions are asked as `{key}`: give each a key of its own; in a loop, `flow.scope(i)` does"
             );
-            state.ending = Some(Ending::Failed(Failure::misuse(text)));
+            state.phase.fail(Failure::misuse(text));
             return Evaluation::Park;
         }
-        match state.journal.answer_to(key) {
+        match state.kept.journal.answer_to(key) {
             Some(AnswerEntry::Given(response, asked)) => return Evaluation::Given(response, asked),
             Some(AnswerEntry::Skipped) => return Evaluation::Skipped,
             None => {}
         }
-        let may_count = state.unsealed != Unsealed::Closed && !needs_state;
-        match may_count.then(|| state.journal.unsealed_answer(key)).flatten() {
+        let may_count = state.kept.unsealed != Unsealed::Closed && !needs_state;
+        match may_count.then(|| state.kept.journal.unsealed_answer(key)).flatten() {
             Some(response) => Evaluation::Given(response, Asked::default()),
             None => Evaluation::Ask,
         }
@@ -52,15 +72,15 @@ impl Run {
     /// Takes note that the answer under a name was used; one that came without a state enters the journal by that.
     pub(crate) fn accept(&self, key: &str, response: &Leaf) {
         let mut state = self.state();
-        if !state.journal.is_settled(key) {
+        if !state.kept.journal.is_settled(key) {
             self.accept_unsealed(&mut state, key, response);
         }
     }
 
     fn accept_unsealed(&self, state: &mut State, key: &str, response: &Leaf) {
-        state.unsealed = Unsealed::Used;
-        state.journal.remove_unsealed(key);
-        let before = state.journal.put_answer(key, response.clone(), Asked::default());
+        state.kept.unsealed = Unsealed::Used;
+        state.kept.journal.remove_unsealed(key);
+        let before = state.kept.journal.put_answer(key, response.clone(), Asked::default());
         state.resize(key, response.len(), before);
         self.tell(state, |entries| entries.push_answer(key, response));
     }
@@ -68,24 +88,25 @@ impl Run {
     /// Takes note that an optional question cannot be put to this client: the flow has gone on without it for good.
     pub(crate) fn skip(&self, key: &str) {
         let mut state = self.state();
-        let before = state.journal.put_skipped(key);
+        let before = state.kept.journal.put_skipped(key);
         state.resize(key, 0, before);
         self.tell(&mut state, |entries| entries.push(key, EntryKind::Skipped));
     }
 
-    /// Whether an answer that was given to other words than are asked now is taken, if it was.
-    pub(super) fn takes_rewording(&self, state: &mut State, key: &str, reworded: Option<(Asked, Asked)>) -> bool {
-        reworded.is_none_or(|(answered, asked)| self.takes_other_wording(state, key, &answered, &asked))
+    /// Checks an answer that was given to other words than are asked now, if it was, as [`Self::check_wording`] does.
+    pub(super) fn check_rewording(&self, state: &mut State, key: &str, reworded: Option<(Asked, Asked)>) -> bool {
+        reworded.is_none_or(|(answered, asked)| self.check_wording(state, key, &answered, &asked))
     }
 
-    /// An answer was given to another wording than is asked now. False if the tool refuses that.
-    pub(crate) fn takes_answer_to_other_words(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
-        self.takes_other_wording(&mut self.state(), key, answered, asked)
+    /// Checks an answer that was given to another wording than is asked now, as [`Self::check_wording`] does.
+    pub(crate) fn check_answered_wording(&self, key: &str, answered: &Asked, asked: &Asked) -> bool {
+        self.check_wording(&mut self.state(), key, answered, asked)
     }
 
-    /// A flow that is not the same in every run puts answers to questions that they do not belong to.
+    /// Warns that an answer was given to another wording than is asked now. If the tool is strict, the run ends, and this
+    /// is false: a flow that is not the same in every run puts answers to questions that they do not belong to.
     #[cold]
-    fn takes_other_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
+    fn check_wording(&self, state: &mut State, key: &str, answered: &Asked, asked: &Asked) -> bool {
         let (answered, asked) = (answered.wording, asked.wording);
         tracing::warn!(
             flow = %self.context.flow_id(),
@@ -96,7 +117,7 @@ impl Run {
         );
         if self.context.strict {
             let text = format!("The question `{key}` is another one than was answered; begin the call anew");
-            state.ending.get_or_insert(Ending::Failed(ToolError::new(text).into()));
+            state.phase.fail(ToolError::new(text).into());
         }
         !self.context.strict
     }
@@ -104,14 +125,14 @@ impl Run {
     /// Counts how often a pinned question changed its wording under an answer.
     pub(crate) fn reworded(&self, key: &str) -> u32 {
         let mut state = self.state();
-        let times = state.journal.count_rewording(key);
+        let times = state.kept.journal.count_rewording(key);
         self.tell(&mut state, |entries| entries.push_count(key, EntryKind::Reworded, times));
         times
     }
 
     /// What was decided elsewhere, once it was.
     pub(crate) fn decision(&self, key: &str) -> Option<Leaf> {
-        self.state().journal.decision(key)
+        self.state().kept.journal.decision(key)
     }
 
     pub(crate) fn record_decision<T: serde::Serialize>(&self, key: &str, decision: &T) {
@@ -120,8 +141,8 @@ impl Run {
                 let mut state = self.state();
                 self.tell(&mut state, |entries| entries.push_leaf(key, EntryKind::Decided, &decision));
                 let size = decision.len();
-                state.journal.put_decision(key, decision);
-                state.must_carry = true;
+                state.kept.journal.put_decision(key, decision);
+                state.kept.must_carry = true;
                 state.check_size("decision", key, size, 0);
             }
             Err(error) => self.misuse(format!("the decision on `{key}` cannot be written: {error}")),
@@ -129,16 +150,16 @@ impl Run {
     }
 
     pub(crate) fn visited(&self, key: &str) -> bool {
-        self.state().journal.has_visited(key)
+        self.state().kept.journal.has_visited(key)
     }
 
     pub(crate) fn record_visit(&self, key: &str) {
         let mut state = self.state();
-        if !state.journal.has_visited(key) {
-            state.journal.put_visited(key);
+        if !state.kept.journal.has_visited(key) {
+            state.kept.journal.put_visited(key);
             self.tell(&mut state, |entries| entries.push(key, EntryKind::Visited));
         }
-        state.must_carry = true;
+        state.kept.must_carry = true;
     }
 
     /// An id for an interaction outside the flow. It follows from the flow's own, so that it is the same after a run
@@ -149,19 +170,19 @@ impl Run {
     }
 
     pub(crate) fn carried(&self) -> Option<Leaf> {
-        self.state().journal.carried()
+        self.state().kept.journal.carried()
     }
 
     /// An answer as it came, for manual mode.
     pub(crate) fn given(&self, key: &str) -> Option<Leaf> {
         let mut state = self.state();
-        state.read.get_or_insert(key, None);
-        match state.journal.answer_to(key) {
+        state.questions.read.get_or_insert(key, None);
+        match state.kept.journal.answer_to(key) {
             Some(AnswerEntry::Given(response, _)) => return Some(response),
             Some(AnswerEntry::Skipped) => return None,
             None => {}
         }
-        let response = state.journal.unsealed_answer(key).filter(|_| state.unsealed != Unsealed::Closed)?;
+        let response = state.kept.journal.unsealed_answer(key).filter(|_| state.kept.unsealed != Unsealed::Closed)?;
         self.accept_unsealed(&mut state, key, &response);
         Some(response)
     }
@@ -172,7 +193,7 @@ impl State {
     /// carried: it may be the last one.
     fn resize(&mut self, key: &str, size: usize, before: Option<usize>) {
         let freed = before.map_or(0, |size| cost(key, size));
-        self.size = (self.size + cost(key, size)).saturating_sub(freed);
+        self.kept.size = (self.kept.size + cost(key, size)).saturating_sub(freed);
     }
 }
 

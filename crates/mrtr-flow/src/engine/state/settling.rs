@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Ending, Run, State, cost};
+use super::{ActiveRun, State, cost};
 use crate::engine::branches::{HoldId, PassedOver};
 use crate::engine::journal::{Asked, EntryKind};
 use crate::engine::place::here;
@@ -61,7 +61,7 @@ pub(super) struct LookAgain {
     pub(super) pause: Duration,
 }
 
-impl Run {
+impl ActiveRun {
     /// Asks a question, from the branch that is being polled.
     pub(crate) fn ask(&self, question: Question, must_carry: bool) -> HoldId {
         let key = question.key.clone();
@@ -69,8 +69,8 @@ impl Run {
         let mut state = self.state();
         let at = self.branch_here(&state);
         let waiting = Stage::Behind(Unsettled { reworded: None, otherwise });
-        let is_first = state.branches.passed_over().next().is_none();
-        let hold = state.branches.hold(at, HeldQuestion { key, stage: waiting });
+        let is_first = state.questions.branches.passed_over().next().is_none();
+        let hold = state.questions.branches.hold(at, HeldQuestion { key, stage: waiting });
         if is_first {
             self.settle_otherwise(&mut state, hold);
         }
@@ -82,10 +82,10 @@ impl Run {
     pub(crate) fn begin_check(&self, key: &str, unsettled: Unsettled, watch: &Arc<Watch>) -> HoldId {
         let mut state = self.state();
         let at = self.branch_here(&state);
-        let runs = state.branches.passed_over().next().is_none();
+        let runs = state.questions.branches.passed_over().next().is_none();
         let waiting = if runs { Stage::Checking(unsettled, Arc::clone(watch)) } else { Stage::Behind(unsettled) };
         state.in_flight += usize::from(runs);
-        state.branches.hold(at, HeldQuestion { key: key.to_owned(), stage: waiting })
+        state.questions.branches.hold(at, HeldQuestion { key: key.to_owned(), stage: waiting })
     }
 
     /// Takes note that a question was polled again, maybe elsewhere, and says whether its check runs; `None` if it was
@@ -93,8 +93,8 @@ impl Run {
     pub(crate) fn polled_check(&self, hold: HoldId) -> Option<bool> {
         let mut state = self.state();
         let at = self.branch_here(&state);
-        state.branches.polled(hold, at);
-        state.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(..)))
+        state.questions.branches.polled(hold, at);
+        state.questions.branches.question_mut(hold).map(|question| matches!(question.stage, Stage::Checking(..)))
     }
 
     /// Takes note that a question was polled again, maybe elsewhere. False if it was withdrawn: where it is awaited all the
@@ -102,13 +102,13 @@ impl Run {
     pub(crate) fn polled(&self, hold: HoldId) -> bool {
         let mut state = self.state();
         let at = self.branch_here(&state);
-        state.branches.polled(hold, at)
+        state.questions.branches.polled(hold, at)
     }
 
     /// The check of a question says that it is settled: what waited for that begins.
     pub(crate) fn check_said_yes(&self, hold: HoldId) {
         let mut state = self.state();
-        if let Some(question) = state.branches.release(hold) {
+        if let Some(question) = state.questions.branches.release(hold) {
             state.left(&question);
             state.wake_held_calls();
         }
@@ -117,16 +117,16 @@ impl Run {
     /// The check of a question says that it is not settled. If the user refused it, that is what it gives.
     pub(crate) fn check_said_no(&self, hold: HoldId) -> Option<FlowError> {
         let mut state = self.state();
-        let HeldQuestion { stage, .. } = state.branches.question_mut(hold)?;
+        let HeldQuestion { stage, .. } = state.questions.branches.question_mut(hold)?;
         if let Stage::Checking(Unsettled { otherwise: Otherwise::Refused(_), .. }, _) = stage {
-            let question = state.branches.release(hold)?;
+            let question = state.questions.branches.release(hold)?;
             state.left(&question);
             let Stage::Checking(Unsettled { reworded, otherwise: Otherwise::Refused(error) }, _) = question.stage
             else {
                 return None;
             };
             state.wake_held_calls();
-            return self.takes_rewording(&mut state, &question.key, reworded).then_some(error);
+            return self.check_rewording(&mut state, &question.key, reworded).then_some(error);
         }
         self.settle_otherwise(&mut state, hold);
         None
@@ -135,7 +135,7 @@ impl Run {
     /// The check of a question failed, and the run with it: nothing waits for what it might say.
     pub(crate) fn check_failed(&self, hold: HoldId) {
         let mut state = self.state();
-        let Some(question) = state.branches.question_mut(hold) else { return };
+        let Some(question) = state.questions.branches.question_mut(hold) else { return };
         let was_checked = matches!(std::mem::replace(&mut question.stage, Stage::Failed), Stage::Checking(..));
         state.in_flight -= usize::from(was_checked);
     }
@@ -144,15 +144,15 @@ impl Run {
     /// further. The end of the run drops it as well, and so does a race that it lost.
     pub(crate) fn dropped_question(&self, hold: HoldId) {
         let mut state = self.state();
-        if state.over {
+        if state.phase.is_closed() {
             return;
         }
         let how = if std::thread::panicking() { PassedOver::ByPanic } else { PassedOver::ByHandler };
         let at = here(self.id()).map(|_| self.branch_here(&state));
-        if !state.branches.pass_over(hold, at, how) {
+        if !state.questions.branches.pass_over(hold, at, how) {
             return;
         }
-        let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
+        let Some(HeldQuestion { key, stage }) = state.questions.branches.question_mut(hold) else { return };
         let (key, was_checked) = (key.clone(), matches!(stage, Stage::Checking(..)));
         if was_checked {
             self.settle_otherwise(&mut state, hold);
@@ -174,11 +174,11 @@ impl Run {
     /// Asks no more what branches asked that lost a race, which is recorded, and lets the branches around them go on.
     pub(crate) fn withdraw(&self, branch: crate::engine::BranchId) {
         let mut state = self.state();
-        for question in state.branches.withdraw(branch) {
+        for question in state.questions.branches.withdraw(branch) {
             state.left(&question);
             let is_open = |other: &HeldQuestion| matches!(other.stage, Stage::Open) && other.key == question.key;
-            if is_open(&question) && !state.branches.questions().any(is_open) {
-                state.open.shift_remove(&question.key);
+            if is_open(&question) && !state.questions.branches.questions().any(is_open) {
+                state.questions.open.shift_remove(&question.key);
                 self.tell(&mut state, |entries| entries.push(&question.key, EntryKind::QuestionWithdrawn));
             }
         }
@@ -189,11 +189,11 @@ impl Run {
     /// Asks what was behind a question that was passed over, if a race took that one back.
     fn ask_what_was_behind(&self, state: &mut State) {
         let is_behind = |question: &HeldQuestion| matches!(question.stage, Stage::Behind(_));
-        if state.branches.passed_over().any(|(question, _)| !is_behind(question)) {
+        if state.questions.branches.passed_over().any(|(question, _)| !is_behind(question)) {
             return;
         }
-        for hold in state.branches.holds() {
-            if state.branches.question_mut(hold).is_some_and(|question| is_behind(question)) {
+        for hold in state.questions.branches.holds() {
+            if state.questions.branches.question_mut(hold).is_some_and(|question| is_behind(question)) {
                 self.settle_otherwise(state, hold);
             }
         }
@@ -201,7 +201,7 @@ impl Run {
 
     /// Does with a question what is to be done if no check settles it.
     pub(super) fn settle_otherwise(&self, state: &mut State, hold: HoldId) {
-        let Some(HeldQuestion { key, stage }) = state.branches.question_mut(hold) else { return };
+        let Some(HeldQuestion { key, stage }) = state.questions.branches.question_mut(hold) else { return };
         let key = key.clone();
         let was_checked = matches!(stage, Stage::Checking(..));
         let unsettled = match std::mem::replace(stage, Stage::Failed) {
@@ -212,7 +212,7 @@ impl Run {
             }
         };
         state.in_flight -= usize::from(was_checked);
-        if !self.takes_rewording(state, &key, unsettled.reworded) {
+        if !self.check_rewording(state, &key, unsettled.reworded) {
             return;
         }
         let next = match unsettled.otherwise {
@@ -222,15 +222,15 @@ impl Run {
             }
             Otherwise::LookAgain => Stage::Visiting(self.look_again_for_visit(state, &key)),
             Otherwise::Refused(error) => {
-                state.ending.get_or_insert(Ending::Failed(error.into()));
+                state.phase.fail(error.into());
                 Stage::Failed
             }
             Otherwise::Mistake(text) => {
-                state.ending.get_or_insert(Ending::Failed(Failure::misuse(text)));
+                state.phase.fail(Failure::misuse(text));
                 Stage::Failed
             }
         };
-        if let Some(question) = state.branches.question_mut(hold) {
+        if let Some(question) = state.questions.branches.question_mut(hold) {
             question.stage = next;
         }
     }
@@ -238,30 +238,30 @@ impl Run {
     /// Opens a question, in place of whatever answer it had. If it is open already, it stays as it is for the client,
     /// with the wishes of both places that ask.
     fn open(&self, state: &mut State, question: Box<Question>, must_carry: bool) {
-        state.must_carry |= must_carry;
-        if let Some(open) = state.open.get_mut(&question.key) {
+        state.kept.must_carry |= must_carry;
+        if let Some(open) = state.questions.open.get_mut(&question.key) {
             open.optional &= question.optional;
             open.as_usual |= open.valid_for.is_none() != question.valid_for.is_none();
             open.valid_for = open.valid_for.max(question.valid_for);
             open.asked.pin(question.asked);
             return;
         }
-        if let Some(size) = state.journal.remove_answer(&question.key) {
-            state.size = state.size.saturating_sub(cost(&question.key, size));
+        if let Some(size) = state.kept.journal.remove_answer(&question.key) {
+            state.kept.size = state.kept.size.saturating_sub(cost(&question.key, size));
         }
-        state.turns += 1;
+        state.questions.turns += 1;
         self.tell(state, |entries| entries.push_question(&question));
         let key = question.key.clone();
-        state.open.insert(key, question);
+        state.questions.open.insert(key, question);
     }
 
     /// Consent to a visit was given, and it was looked for in vain: it is looked for again, after a pause that doubles.
     /// Nothing else begins in its branch meanwhile.
     fn look_again_for_visit(&self, state: &mut State, key: &str) -> LookAgain {
-        let count = state.journal.looks_for_visit(key).saturating_add(1);
-        state.journal.put_consented(key, count);
+        let count = state.kept.journal.looks_for_visit(key).saturating_add(1);
+        state.kept.journal.put_consented(key, count);
         self.tell(state, |entries| entries.push_count(key, EntryKind::Consented, count));
-        state.must_carry = true;
+        state.kept.must_carry = true;
         LookAgain { count, pause: super::questions::pause_before_look(count) }
     }
 }
@@ -274,7 +274,7 @@ impl State {
 
     /// The visits that are looked for again.
     pub(super) fn visits(&self) -> impl Iterator<Item = LookAgain> {
-        self.branches.questions().filter_map(|question| match question.stage {
+        self.questions.branches.questions().filter_map(|question| match question.stage {
             Stage::Visiting(look) => Some(look),
             _ => None,
         })
@@ -283,6 +283,6 @@ impl State {
     /// The questions whose checks run.
     pub(super) fn checks_under_way(&self) -> impl Iterator<Item = &str> {
         let checking = |question: &&HeldQuestion| matches!(question.stage, Stage::Checking(..));
-        self.branches.questions().filter(checking).map(|question| &*question.key)
+        self.questions.branches.questions().filter(checking).map(|question| &*question.key)
     }
 }

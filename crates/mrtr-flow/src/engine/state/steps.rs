@@ -1,16 +1,17 @@
-//! Steps in a run, and whatever else must not happen twice or half.
+//! Steps in a run, races, and whatever else must not happen twice or half.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::{Admission, Ending, HeldCall, Run, State, Unsealed, cost};
+use super::{ActiveRun, Admission, Ending, HeldCall, State, Unsealed, cost};
 use crate::engine::branches::BranchId;
 use crate::engine::journal::{Entries, EntryKind, Leaf, StepEntry};
 use crate::engine::name::unescaped;
 use crate::engine::place::here;
 use crate::engine::{Making, Watcher};
 use crate::error::Failure;
+use crate::support::by_name::Names;
 
 /// What a name of a step or a race was used for in a run.
 #[derive(Debug)]
@@ -25,6 +26,27 @@ pub(super) enum StepUse {
     Ended,
 }
 
+/// The steps and races of a run.
+pub(super) struct Steps {
+    /// What each name was used for in this run.
+    pub(super) uses: Names<StepUse>,
+    /// The last step that gave an outcome: where and when it was made, and its place among the steps.
+    last_outcome: Option<(Making, usize)>,
+    /// The run's own watch, while it watches no step.
+    free_watcher: Option<Watcher>,
+    /// Steps that wait for ever, because the handler dropped them in an earlier run.
+    pub(super) given_up: Vec<String>,
+    /// Whether a race was run: what lost was asked for and is not looked at.
+    pub(super) raced: bool,
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        let free_watcher = Some(Watcher::Run);
+        Self { uses: Names::default(), last_outcome: None, free_watcher, given_up: Vec::new(), raced: false }
+    }
+}
+
 /// What a step finds under its name.
 pub(crate) enum StepStart {
     /// It waits for the end of the run.
@@ -37,7 +59,7 @@ pub(crate) enum StepStart {
     Recorded(StepEntry),
 }
 
-impl Run {
+impl ActiveRun {
     /// Begins a step, or gives what it gave before, as soon as its branch is free.
     pub(crate) async fn begin_step(&self, name: &str, idempotent: bool, making: Option<Making>) -> StepStart {
         let mut call = HeldCall::default();
@@ -51,7 +73,7 @@ impl Run {
     fn poll_begin_step(&self, name: &str, idempotent: bool, call: &mut HeldCall, cx: &Context<'_>) -> Poll<StepStart> {
         let mut state = self.state();
         Poll::Ready(match self.admit_name(&mut state, "step", name) {
-            Admission::To(branch) if !state.may_begin(branch, call, cx) => return Poll::Pending,
+            Admission::To(branch) if !state.begin_or_hold(branch, call, cx) => return Poll::Pending,
             Admission::To(_) => state.start_step(name, idempotent),
             Admission::Park => StepStart::Park,
             Admission::Closed => StepStart::Closed,
@@ -66,7 +88,7 @@ impl Run {
     pub(crate) fn finish_step(&self, name: &str, entry: &StepEntry, making: Option<Making>) {
         let mut state = self.state();
         state.note_outcome(name, making);
-        let before = state.journal.put_step(name, entry);
+        let before = state.kept.journal.put_step(name, entry);
         let freed = before.map_or(0, |size| cost(name, size));
         state.check_size("step", name, entry.size(), freed);
     }
@@ -88,14 +110,14 @@ impl Run {
         use crate::engine::place::Within;
         let mut state = self.state();
         // A step that has begun is finished, whatever becomes of the run around it.
-        let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.over);
+        let in_step = here(self.id()).filter(|(_, within)| *within == Within::Step && !state.phase.is_closed());
         let admission = match in_step {
             Some((branch, _)) => Admission::To(branch),
             None => match self.admit_beginning(&mut state, call, cx, || format!("idempotency key `{name}`")) {
                 None => return Poll::Pending,
                 Some(Admission::To(_)) if !state.checkpoint_unsealed() => Admission::Park,
                 Some(Admission::To(_))
-                    if !state.journal.gave_keys() && !state.ensure_room_to_begin(|| format!("key `{name}`")) =>
+                    if !state.kept.journal.gave_keys() && !state.ensure_room_to_begin(|| format!("key `{name}`")) =>
                 {
                     Admission::Park
                 }
@@ -117,14 +139,14 @@ impl Run {
             None => Poll::Pending,
             Some(Admission::Closed) => Poll::Ready(Admission::Closed),
             Some(Admission::Park) => Poll::Ready(Admission::Park),
-            Some(Admission::To(_)) if !state.branches.is_all_free() => {
+            Some(Admission::To(_)) if !state.questions.branches.is_all_free() => {
                 state.hold_call(call, cx);
                 Poll::Pending
             }
             Some(Admission::To(_)) => {
-                if state.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
+                if state.kept.unsealed != Unsealed::Used || state.checkpoint_unsealed() {
                     // A task keeps its journal elsewhere, so that no state has to hold it.
-                    state.ending = Some(Ending::IntoTask);
+                    state.phase.end(Ending::IntoTask);
                 }
                 Poll::Ready(Admission::Park)
             }
@@ -133,14 +155,14 @@ impl Run {
 
     /// Takes note that an id of this flow's goes to the outside.
     pub(super) fn give_key(&self, state: &mut State) {
-        if state.journal.put_key_given() {
+        if state.kept.journal.put_key_given() {
             self.tell(state, |entries| entries.push("", EntryKind::KeyGiven));
         }
     }
 
     /// How far an earlier run had come.
     pub(crate) fn resumed(&self) -> Option<Leaf> {
-        self.state().resumed.clone()
+        self.state().kept.resumed.clone()
     }
 
     /// Keeps how far the flow has come, and says whether it goes on from here.
@@ -159,20 +181,21 @@ impl Run {
         // Progress is no effect: where an answer takes too much and may be the last, it matters only if it goes out now.
         let has_large_answer = state.answers_in_excess().is_some();
         self.tell(state, |entries| entries.push_leaf("", EntryKind::Progress, &progress));
-        let freed = state.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
-        state.must_carry = true;
+        let freed = state.kept.journal.put_progress(progress).map_or(0, |before| cost(PROGRESS, before));
+        state.kept.must_carry = true;
         if has_large_answer || cost(PROGRESS, size) <= freed {
-            state.size = (state.size + cost(PROGRESS, size)).saturating_sub(freed);
+            state.kept.size = (state.kept.size + cost(PROGRESS, size)).saturating_sub(freed);
         } else {
             state.check_size("entry", PROGRESS, size, freed);
         }
-        if state.ending.is_none() && self.context.sheds_after(state.journal.sheds()) && state.ensure_room_to_ask() {
+        if state.phase.is_active() && self.context.sheds_after(state.kept.journal.sheds()) && state.ensure_room_to_ask()
+        {
             metrics::counter!("mrtr_sheds_total").increment(1);
-            let times = state.journal.count_shed();
+            let times = state.kept.journal.count_shed();
             self.tell(state, |entries| entries.push_count("", EntryKind::Shed, times));
-            state.ending = Some(Ending::Yielded);
+            state.phase.end(Ending::Yielded);
         }
-        if state.ending.is_none() { Admission::To(branch) } else { Admission::Park }
+        if state.phase.is_active() { Admission::To(branch) } else { Admission::Park }
     }
 }
 
@@ -180,31 +203,31 @@ impl State {
     /// What is recorded of a step or a race; also under the name that an older version gave it, if nothing of that name
     /// was come by in this run.
     pub(super) fn recorded_step(&mut self, name: &str) -> Option<StepEntry> {
-        let recorded = self.journal.step(name);
+        let recorded = self.kept.journal.step(name);
         if recorded.is_some() || !name.contains('/') {
             return recorded;
         }
-        let older = unescaped(name).filter(|older| !self.steps.contains(older))?;
-        let recorded = self.journal.step(&older)?;
-        self.steps.insert_new(&older, StepUse::Ended);
+        let older = unescaped(name).filter(|older| !self.steps.uses.contains(older))?;
+        let recorded = self.kept.journal.step(&older)?;
+        self.steps.uses.insert_new(&older, StepUse::Ended);
         Some(recorded)
     }
 
     /// A step gave its outcome.
     fn note_outcome(&mut self, name: &str, making: Option<Making>) {
-        self.last_outcome = making.and_then(|making| Some((making, self.steps.place(name)?)));
+        self.steps.last_outcome = making.and_then(|making| Some((making, self.steps.uses.place(name)?)));
     }
 
     /// What watches the next step: the run itself, if it does not watch another.
     fn watcher(&mut self) -> Watcher {
-        self.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
+        self.steps.free_watcher.take().unwrap_or_else(|| Watcher::Own(Arc::default()))
     }
 
     fn start_step(&mut self, name: &str, idempotent: bool) -> StepStart {
-        if !self.steps.insert_new(name, StepUse::Named) {
+        if !self.steps.uses.insert_new(name, StepUse::Named) {
             let text =
                 format!("two steps are named `{name}`: give each a name of its own; in a loop, `flow.scope(i)` does");
-            self.ending = Some(Ending::Failed(Failure::misuse(text)));
+            self.phase.fail(Failure::misuse(text));
             return StepStart::Park;
         }
         if !self.checkpoint_unsealed() {
@@ -220,17 +243,17 @@ impl State {
         match recorded {
             // Whatever the handler took in its place has its own entry, and takes it again.
             Some(StepEntry::Dropped) => {
-                self.given_up.push(name.to_owned());
+                self.steps.given_up.push(name.to_owned());
                 StepStart::Park
             }
             Some(StepEntry::Started) if !idempotent => StepStart::Interrupted,
             Some(StepEntry::Started) | None => {
-                if self.journal.put_step(name, &StepEntry::Started).is_none() {
-                    self.size += cost(name, 0);
+                if self.kept.journal.put_step(name, &StepEntry::Started).is_none() {
+                    self.kept.size += cost(name, 0);
                 }
                 self.in_flight += 1;
                 let watcher = self.watcher();
-                *self.steps.get_or_insert(name, StepUse::Named) = StepUse::UnderWay(watcher.clone());
+                *self.steps.uses.get_or_insert(name, StepUse::Named) = StepUse::UnderWay(watcher.clone());
                 StepStart::Start(watcher)
             }
             Some(entry) => StepStart::Recorded(entry),
@@ -240,7 +263,7 @@ impl State {
 
 /// Holds the end of a run off while a step is under way.
 pub(crate) struct StepGuard<'a> {
-    run: &'a Run,
+    run: &'a ActiveRun,
     name: &'a str,
     ended: bool,
 }
@@ -256,22 +279,22 @@ impl Drop for StepGuard<'_> {
     fn drop(&mut self) {
         let mut state = self.run.state();
         // What is dropped by the runner at the end, or by a panic, was not given up by the handler: it is in doubt.
-        if !self.ended && !state.over && !std::thread::panicking() {
+        if !self.ended && !state.phase.is_closed() && !std::thread::panicking() {
             self.run.mark_dropped(&mut state, self.name);
         }
         self.run.leave(state, self.name);
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// One less thing to wait for. Where the handler has let it out of its hands, the runner must be told.
     fn leave(&self, mut state: std::sync::MutexGuard<'_, State>, name: &str) {
-        let step = state.steps.get_or_insert(name, StepUse::Named);
+        let step = state.steps.uses.get_or_insert(name, StepUse::Named);
         if let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Ended) {
             state.in_flight -= 1;
             if let Watcher::Run = watcher {
                 self.watch.clear();
-                state.free_watcher = Some(Watcher::Run);
+                state.steps.free_watcher = Some(Watcher::Run);
             }
         }
         drop(state);
@@ -281,7 +304,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl ActiveRun {
     /// The handler dropped a step that it had made and never begun. If another that was made beside it gave its outcome,
     /// they may stand in a `select!`, whose arms are polled in another order in the next run: then this one may begin.
     pub(crate) fn dropped_unbegun(&self, name: &str, making: Making) {
@@ -289,10 +312,12 @@ impl Run {
             return;
         }
         let state = self.state();
-        let Some((_, beside)) = state.last_outcome.filter(|(outcome, _)| *outcome == making && !state.over) else {
+        let Some((_, beside)) =
+            state.steps.last_outcome.filter(|(outcome, _)| *outcome == making && !state.phase.is_closed())
+        else {
             return;
         };
-        let beside = state.steps.name_at(beside).unwrap_or_default().to_owned();
+        let beside = state.steps.uses.name_at(beside).unwrap_or_default().to_owned();
         drop(state);
         tracing::warn!(
             flow = %self.context.flow_id(),
@@ -306,7 +331,7 @@ impl Run {
     /// The handler gave a step up, as a `select!` that took another branch does. It saw no outcome of it, so no later
     /// run sees one.
     fn mark_dropped(&self, state: &mut State, name: &str) {
-        state.journal.put_step(name, &StepEntry::Dropped);
+        state.kept.journal.put_step(name, &StepEntry::Dropped);
         self.tell(state, |entries| entries.push_step(name, &StepEntry::Dropped));
     }
 
@@ -320,3 +345,59 @@ impl Run {
 
 /// What the progress of a yield point is called where entries are named.
 const PROGRESS: &str = "progress";
+
+/// What a race finds under its name.
+pub(crate) enum RaceStart {
+    /// It waits for the end of the run.
+    Park,
+    /// Its run has ended.
+    Closed,
+    /// No member has won it yet.
+    Open,
+    /// This member won it in an earlier run.
+    Won(usize),
+}
+
+impl ActiveRun {
+    /// Begins a race among so many members, or tells who won it.
+    pub(crate) fn begin_race(&self, name: &str, members: usize) -> RaceStart {
+        let mut state = self.state();
+        match self.admit(&mut state, || format!("race `{name}`")) {
+            Admission::To(_) => {}
+            Admission::Park => return RaceStart::Park,
+            Admission::Closed => return RaceStart::Closed,
+        }
+        let mistake = if state.steps.uses.insert_new(name, StepUse::Named) {
+            match state.recorded_step(name) {
+                None => {
+                    state.steps.raced = true;
+                    return RaceStart::Open;
+                }
+                Some(StepEntry::Value(winner)) => match winner.as_str().parse() {
+                    Ok(winner) if winner < members => return RaceStart::Won(winner),
+                    _ => format!("no member won the race `{name}`, by what was recorded"),
+                },
+                Some(_) => format!("a race and a step are both named `{name}`"),
+            }
+        } else {
+            format!("two races are between the same members, `{name}`: put one of them in a `flow.scope`")
+        };
+        state.phase.fail(Failure::misuse(mistake));
+        RaceStart::Park
+    }
+
+    /// Whether the handler's own code is being polled, in a run that goes on: a race that was begun and then handed to
+    /// a spawned task is not to be recorded after the reply.
+    pub(crate) fn is_at_home(&self) -> bool {
+        here(self.id()).is_some() && !self.state().phase.is_closed()
+    }
+
+    /// Has it kept who won, before the handler hears of it. `None` if that fails: then the run ends.
+    ///
+    /// The run knows at once what its sink is told: a race that is dropped meanwhile was won all the same.
+    pub(crate) async fn record_winner(&self, name: &str, winner: usize) -> Option<()> {
+        let entry = StepEntry::Value(Leaf::of(&winner).expect("a number is JSON"));
+        self.finish_step(name, &entry, None);
+        self.record_step(name, &entry).await
+    }
+}

@@ -1,8 +1,8 @@
 //! What a run makes of steps and checks that nothing polls while it waits for them.
 
+use super::ActiveRun;
 use super::settling::Stage;
 use super::steps::StepUse;
-use super::{Ending, Run};
 use crate::engine::branches::HoldId;
 use crate::error::Failure;
 
@@ -20,14 +20,14 @@ enum What {
     Check(HoldId),
 }
 
-impl Run {
+impl ActiveRun {
     /// The steps and checks that were woken and not polled since, as far as something waits for their end: of steps,
     /// questions that could be asked; of checks, also calls that their question holds.
     pub(in crate::engine) fn unpolled(&self) -> Vec<Unpolled> {
         let state = self.state();
         let mut unpolled = Vec::new();
         if state.asks() {
-            for (name, step) in state.steps.iter() {
+            for (name, step) in state.steps.uses.iter() {
                 if let StepUse::UnderWay(watcher) = step
                     && let Some(polls) = watcher.watch(self).unpolled()
                 {
@@ -35,8 +35,8 @@ impl Run {
                 }
             }
         }
-        if state.asks() || !state.held_calls.is_empty() || state.ending.is_some() {
-            for (hold, question) in state.branches.held_questions() {
+        if state.asks() || !state.questions.held_calls.is_empty() || state.phase.is_ending() {
+            for (hold, question) in state.questions.branches.held_questions() {
                 if let Stage::Checking(_, watch) = &question.stage
                     && let Some(polls) = watch.unpolled()
                 {
@@ -54,17 +54,17 @@ impl Run {
         match what {
             What::Check(hold) => self.settle_otherwise(&mut state, *hold),
             What::Step(name) => {
-                let Some(step) = state.steps.get_mut(name) else { return };
+                let Some(step) = state.steps.uses.get_mut(name) else { return };
                 let StepUse::UnderWay(watcher) = std::mem::replace(step, StepUse::Left) else { return };
                 watcher.watch(self).leave();
                 state.in_flight -= 1;
-                let asked: Vec<_> = state.open.keys().map(|key| format!("`{key}`")).collect();
+                let asked: Vec<_> = state.questions.open.keys().map(|key| format!("`{key}`")).collect();
                 let text = format!(
                     "the step `{name}` was begun, and is kept and not polled while the flow asks {}: it cannot end, and \
                      the run cannot wait for it. `flow.join` does both at once; or await the step before the question",
                     if asked.is_empty() { "for a visit".to_owned() } else { asked.join(", ") }
                 );
-                state.ending = Some(Ending::Failed(Failure::misuse(text)));
+                state.phase.overrule(Failure::misuse(text));
             }
         }
     }

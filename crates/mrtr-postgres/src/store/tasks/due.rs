@@ -154,7 +154,7 @@ impl Inner {
         let connection = work.connection;
         work.keep(heads).await?;
         connection.batch("COMMIT").await?;
-        connection.is_done();
+        connection.ends();
         if !heads.is_empty() {
             self.signal();
         }
@@ -328,7 +328,7 @@ impl Work<'_> {
         kept?;
         let (entries, questions, next) = (entries?, questions?, next?);
         committed?;
-        connection.is_done();
+        connection.ends();
         if !heads.is_empty() || !tasks.is_empty() {
             self.inner.signal();
         }

@@ -1,0 +1,119 @@
+//! What a run leaves to the next one: its journal, the room that this has, and whether a state must carry it.
+
+use super::{Ending, State};
+use crate::engine::context::{JournalLimit, RunContext};
+use crate::engine::journal::{Journal, Leaf, PER_ENTRY};
+use crate::error::{Failure, too_much};
+
+pub(super) struct Kept {
+    pub(super) journal: Journal,
+    /// Roughly how many bytes the journal takes, sealed.
+    pub(super) size: usize,
+    /// How many it may take.
+    pub(super) limit: JournalLimit,
+    pub(super) unsealed: Unsealed,
+    /// Whether the next run cannot do without the journal.
+    pub(super) must_carry: bool,
+    /// How far an earlier run had come.
+    pub(super) resumed: Option<Leaf>,
+}
+
+/// What becomes of answers that came without a state.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unsealed {
+    /// A question may use them.
+    MayCount,
+    /// One did: before anything is done, they go out in a state.
+    Used,
+    /// A step was begun or read: they count no more.
+    Closed,
+}
+
+/// Roughly what an entry takes in a sealed journal.
+pub(super) fn cost(name: &str, size: usize) -> usize {
+    name.len() + size + PER_ENTRY
+}
+
+impl Kept {
+    pub(super) fn new(journal: Journal, context: &RunContext) -> Self {
+        Self {
+            size: journal.size(),
+            limit: context.journal_limit,
+            // To which wording they were given is not known, and a strict tool wants to know.
+            unsealed: if context.strict { Unsealed::Closed } else { Unsealed::MayCount },
+            must_carry: false,
+            resumed: journal.progress(),
+            journal,
+        }
+    }
+}
+
+impl State {
+    /// Whether no answers that came without a state were used. If some were, the run ends: first they go out in one,
+    /// so that a retry is the same flow, and does nothing twice.
+    pub(super) fn checkpoint_unsealed(&mut self) -> bool {
+        if self.kept.unsealed != Unsealed::Used {
+            return true;
+        }
+        if self.ensure_room_to_ask() {
+            self.phase.end(Ending::Yielded);
+        }
+        false
+    }
+
+    /// Something was begun or read after which answers that came without a state count no more: nor are they kept.
+    pub(super) fn close_unsealed(&mut self) {
+        if self.kept.unsealed != Unsealed::Closed {
+            self.kept.unsealed = Unsealed::Closed;
+            self.kept.journal.drop_unsealed();
+        }
+    }
+
+    /// The limit is checked as each entry of the handler's is made, so that the error can name the one that was too
+    /// much.
+    pub(super) fn check_size(&mut self, what: &str, name: &str, size: usize, freed: usize) {
+        self.kept.size = (self.kept.size + cost(name, size)).saturating_sub(freed);
+        let (total, limit) = (self.kept.size, self.kept.limit.usable());
+        if total > limit {
+            let text =
+                format!("the journal holds {total} bytes with the {size} of {what} `{name}`; {limit} are allowed");
+            self.phase.fail(Failure::misuse(text));
+        }
+    }
+
+    /// Makes sure that a state can carry the answers that came. If not, the run ends. Only the last answer of a flow may take
+    /// more: nothing has to carry it.
+    pub(super) fn ensure_room_to_ask(&mut self) -> bool {
+        let excess = self.answers_in_excess();
+        let has_room = excess.is_none();
+        if let Some(failure) = excess {
+            self.phase.fail(failure);
+        }
+        has_room
+    }
+
+    /// Makes sure that there is room for an effect that was not recorded yet. If not, the run ends before it: what was done and
+    /// cannot be kept would be done again.
+    pub(super) fn ensure_room_to_begin(&mut self, what: impl FnOnce() -> String) -> bool {
+        let usable = self.kept.limit.usable();
+        if self.kept.size <= usable {
+            return true;
+        }
+        let failure = self.answers_in_excess().unwrap_or_else(|| {
+            let (total, what) = (self.kept.size, what());
+            let largest = self.kept.journal.largest().unwrap_or_default();
+            Failure::misuse(format!("the journal holds {total} bytes before {what}; {usable} are allowed; {largest}"))
+        });
+        self.phase.fail(failure);
+        false
+    }
+
+    /// The client's mistake, if answers fill the journal: they are refused when they come, and not a round later. Those
+    /// that take no more than is kept free for them are not to blame for what stood there before.
+    pub(super) fn answers_in_excess(&self) -> Option<Failure> {
+        let (total, usable) = (self.kept.limit.total(), self.kept.limit.usable());
+        let is_large = self.kept.size > total || self.kept.journal.new_answers() > self.kept.limit.for_answers();
+        let excess = if self.kept.size > usable && is_large { self.kept.journal.excess(usable) } else { None };
+        excess.map(|key| too_much(key, usable))
+    }
+}

@@ -44,7 +44,7 @@ pub use conversation::Conversation;
 pub use listening::Listening;
 
 use crate::protocol::reply::Reply;
-use crate::register::context::Context;
+use crate::definition::context::Context;
 use crate::server::Server;
 
 /// A client in memory.

@@ -2,8 +2,8 @@
 
 pub use crate::protocol::offers::Offers;
 pub use crate::protocol::reply::{ReplyStream, Stage};
-pub use crate::register::context::{Arrival, HeaderClaim, Headers};
-pub use crate::register::inventory::Inventory;
+pub use crate::definition::context::{Arrival, HeaderClaim, Headers};
+pub use crate::definition::inventory::Inventory;
 pub use crate::server::Received;
 pub use crate::session::{LegacyMessage, LegacyReply, ListenError, SessionEvent, SessionId, SessionStream, Sessions};
 pub use crate::support::fair::{Account, CallerKey, FairPool, Full, Holding};

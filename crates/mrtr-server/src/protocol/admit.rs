@@ -16,8 +16,8 @@ use super::reply::{Refused, Reply};
 use super::route::Route;
 use super::versionless::{Content, PROTOCOL_VERSION, says_version};
 use crate::error::invalid_params;
-use crate::register::context::{Context, HeaderClaim, Headers};
-use crate::register::parts::Parts;
+use crate::definition::context::{Context, HeaderClaim, Headers};
+use crate::definition::parts::Parts;
 use crate::round::request::{OwnedRequest, Request};
 use crate::support::notify::{Notifier, Receiver};
 

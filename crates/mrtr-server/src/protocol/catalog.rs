@@ -10,8 +10,8 @@ use mrtr_schema::tools::ListToolsResult;
 use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities};
 
 use crate::error::invalid_params;
-use crate::register::parts::Parts;
-use crate::register::tool::PreparedTool;
+use crate::definition::parts::Parts;
+use crate::definition::tool::PreparedTool;
 use crate::round::request::Request;
 
 /// One page of each list, with where the next one begins and how long it may be kept.

@@ -15,10 +15,10 @@ use super::reply::{Reply, ReplyStream};
 use super::route::Route;
 use super::versionless::Versionless;
 use super::{catalog, extension, subscription};
-use crate::register::contained::{contained, panicked_in};
-use crate::register::context::Context;
-use crate::register::middleware::{Middleware, RequestInfo};
-use crate::register::parts::Parts;
+use crate::definition::contained::{contained, panicked_in};
+use crate::definition::context::Context;
+use crate::definition::middleware::{Middleware, RequestInfo};
+use crate::definition::parts::Parts;
 use crate::round::request::Request;
 use crate::round::{completion, prompt, resource, tool};
 

@@ -8,9 +8,9 @@ use mrtr_flow::for_server::internal_error;
 use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 
 use super::reply::{Reply, ReplyStream};
-use crate::register::contained::{ContainedStream, contained};
-use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
-use crate::register::parts::Parts;
+use crate::definition::contained::{ContainedStream, contained};
+use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};
+use crate::definition::parts::Parts;
 use crate::round::request::Request;
 
 /// Has an extension answer a method of its own.

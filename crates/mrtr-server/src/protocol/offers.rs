@@ -4,7 +4,7 @@ use std::fmt;
 
 use mrtr_schema::{Era, Implementation, Revision, ServerCapabilities, Tool};
 
-use crate::register::parts::Parts;
+use crate::definition::parts::Parts;
 use crate::round::resource;
 
 /// What a server offers: for a host that has tools, prompts or resources of its own, and must know which are the server's.

@@ -2,8 +2,8 @@
 
 use mrtr_schema::{ErrorObject, MethodInfo, Revision};
 
-use crate::register::contained::contained_call;
-use crate::register::parts::Parts;
+use crate::definition::contained::contained_call;
+use crate::definition::parts::Parts;
 
 /// What answers a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

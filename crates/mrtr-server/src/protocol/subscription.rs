@@ -27,9 +27,9 @@ use tokio::sync::broadcast::error::RecvError;
 use super::uris::Uris;
 use crate::error::invalid_params;
 use crate::protocol::reply::{Reply, ReplyStream};
-use crate::register::contained::ContainedStream;
-use crate::register::notices::ExtensionNotice;
-use crate::register::parts::{Identity, Parts};
+use crate::definition::contained::ContainedStream;
+use crate::definition::notices::ExtensionNotice;
+use crate::definition::parts::{Identity, Parts};
 use crate::round::request::Request;
 use crate::support::changes::Change;
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use mrtr_schema::{RawParams, RequestId};
 
 use super::reply::Reply;
-use crate::register::context::Context;
+use crate::definition::context::Context;
 use crate::round::request::OwnedRequest;
 
 /// A message that does not say its version in `_meta`, with what it is answered if it belongs to no session.

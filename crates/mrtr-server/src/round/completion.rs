@@ -8,9 +8,9 @@ use mrtr_schema::{ErrorObject, Json};
 use super::Round;
 use super::request::Request;
 use crate::error::invalid_params;
-use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::parts::Parts;
-use crate::register::settings::FlowSettings;
+use crate::definition::completion::{Completer, Completers, Completing};
+use crate::definition::parts::Parts;
+use crate::definition::settings::FlowSettings;
 
 pub(crate) async fn complete(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let revision = request.context.revision;

@@ -5,10 +5,10 @@ use mrtr_flow::{Failure, Outcome, ProtocolError, Question, RunReport, ToolError,
 use mrtr_schema::{ErrorCode, ErrorObject, Json};
 
 use super::{Prepared, Round, RoundEnd};
-use crate::register::flow_output::FlowOutput;
-use crate::register::handler::{Handler, RunningHandler};
-use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
-use crate::register::output::Output;
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::handler::{Handler, RunningHandler};
+use crate::definition::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::definition::output::Output;
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 

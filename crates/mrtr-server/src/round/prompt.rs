@@ -9,7 +9,7 @@ use mrtr_schema::{ErrorObject, RawMembers};
 use super::Round;
 use super::request::Request;
 use crate::error::invalid_params;
-use crate::register::parts::Parts;
+use crate::definition::parts::Parts;
 
 pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;

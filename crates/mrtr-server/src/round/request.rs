@@ -10,8 +10,8 @@ use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedPar
 use serde_json::value::RawValue;
 
 use crate::error::invalid_params;
-use crate::register::context::Context;
-use crate::register::extension::ExtensionRequest;
+use crate::definition::context::Context;
+use crate::definition::extension::ExtensionRequest;
 
 /// A request that was admitted: its parameters are still raw.
 pub(crate) struct Request<'a> {

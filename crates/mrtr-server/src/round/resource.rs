@@ -6,8 +6,8 @@ use mrtr_schema::{ErrorCode, ErrorObject, Feature, JsonObject, Revision};
 
 use super::Round;
 use super::request::Request;
-use crate::register::parts::Parts;
-use crate::register::resource::{PreparedResource, Reader};
+use crate::definition::parts::Parts;
+use crate::definition::resource::{PreparedResource, Reader};
 
 pub(crate) async fn read(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let uri = request.required_name()?;

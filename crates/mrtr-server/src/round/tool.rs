@@ -11,12 +11,12 @@ use super::request::Request;
 use super::{Opening, ReservationContext, Round, RoundEnd, single_use};
 use crate::error::invalid_params;
 use crate::error::misuse;
-use crate::register::contained::contained;
-use crate::register::extension::OfferedCall;
-use crate::register::flow_output::FlowOutput;
-use crate::register::parts::Parts;
-use crate::register::settings::TaskPolicy;
-use crate::register::tool::PreparedTool;
+use crate::definition::contained::contained;
+use crate::definition::extension::OfferedCall;
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::parts::Parts;
+use crate::definition::settings::TaskPolicy;
+use crate::definition::tool::PreparedTool;
 
 pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;

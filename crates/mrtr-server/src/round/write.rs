@@ -4,8 +4,8 @@ use indexmap::IndexMap;
 use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::{ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, Revision, Wire};
 
-use crate::register::flow_output::FlowOutput;
-use crate::register::parts::Identity;
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::parts::Identity;
 
 impl Identity {
     /// Writes a result without metadata of its own, and says in its metadata whose it is.

@@ -6,7 +6,7 @@ use tokio::sync::broadcast::error::RecvError;
 use super::notices;
 use super::one::{Listener, Session};
 use super::stream::{Primed, SessionEvent, SessionStream, event_id, parse_event_id};
-use crate::register::parts::Parts;
+use crate::definition::parts::Parts;
 use crate::support::changes::Change;
 use std::sync::Arc;
 

@@ -13,7 +13,7 @@ use super::stream::SessionStream;
 use super::table::{Sessions, is_version};
 use crate::protocol::reply::{Refused, Reply, Stage};
 use crate::protocol::versionless::{Content, Versionless};
-use crate::register::context::{Context, HeaderClaim};
+use crate::definition::context::{Context, HeaderClaim};
 
 /// A message that does not say its version: of the legacy era, if it belongs to a session or begins one.
 ///

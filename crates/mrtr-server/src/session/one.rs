@@ -16,7 +16,7 @@ use super::limits::SessionLimits;
 use super::memory::{Memory, Share};
 use super::open_questions::Answer;
 use super::stream::CallStream;
-use crate::register::context::Context;
+use crate::definition::context::Context;
 use crate::support::changes::Changes;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;

@@ -14,8 +14,8 @@ use super::listen::{self, ListenError};
 use super::memory::Memory;
 use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
-use crate::register::context::{Context, HeaderClaim};
-use crate::register::parts::Parts;
+use crate::definition::context::{Context, HeaderClaim};
+use crate::definition::parts::Parts;
 use crate::support::fair::{Account, FairPool, Holding};
 
 /// The sessions of a server, for a transport that carries them.

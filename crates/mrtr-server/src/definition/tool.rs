@@ -17,9 +17,9 @@ use mirrored::Mirrored;
 
 use super::settings::{FlowSettings, Guard, StatePolicy, TaskPolicy};
 use crate::error::BuildError;
-use crate::register::context::HeaderClaim;
-use crate::register::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::output::Output;
+use crate::definition::context::HeaderClaim;
+use crate::definition::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::output::Output;
 
 /// A tool that a server offers.
 ///

@@ -6,7 +6,7 @@ use mrtr_schema::tools::InputSchema;
 use mrtr_schema::{ErrorCode, ErrorObject, JsonObject};
 use serde_json::Value;
 
-use crate::register::context::HeaderClaim;
+use crate::definition::context::HeaderClaim;
 
 /// The arguments that are mirrored: where they are, and in which header, as it was declared: without its prefix.
 pub(super) struct Mirrored(Vec<(Vec<String>, String)>);

@@ -12,14 +12,14 @@ use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
 use crate::error::misuse;
-use crate::register::extension_reply::ExtensionReply;
-use crate::register::flow_output::{FlowOutput, internal_failure};
-use crate::register::notices::ExtensionNotices;
-use crate::register::output::Output;
-use crate::register::parts::Parts;
-use crate::register::settings::TaskPolicy;
-use crate::register::shared::Shared;
-use crate::register::tool::PreparedTool;
+use crate::definition::extension_reply::ExtensionReply;
+use crate::definition::flow_output::{FlowOutput, internal_failure};
+use crate::definition::notices::ExtensionNotices;
+use crate::definition::output::Output;
+use crate::definition::parts::Parts;
+use crate::definition::settings::TaskPolicy;
+use crate::definition::shared::Shared;
+use crate::definition::tool::PreparedTool;
 use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.

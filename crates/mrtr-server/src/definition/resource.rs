@@ -12,10 +12,10 @@ use mrtr_schema::{CachingHints, Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use crate::error::BuildError;
-use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::settings::{FlowSettings, StatePolicy};
-use crate::register::text_members::TextMembers;
+use crate::definition::completion::{Completer, Completers, Completing};
+use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::settings::{FlowSettings, StatePolicy};
+use crate::definition::text_members::TextMembers;
 use template::UriTemplate;
 
 /// A resource that a server offers at one URI.

@@ -10,9 +10,9 @@ use mrtr_state::Lifetimes;
 
 use super::text_members::TextMembers;
 use crate::error::BuildError;
-use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::settings::{FlowSettings, StatePolicy};
+use crate::definition::completion::{Completer, Completers, Completing};
+use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::settings::{FlowSettings, StatePolicy};
 
 /// A prompt that a server offers.
 ///

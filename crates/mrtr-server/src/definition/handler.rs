@@ -14,8 +14,8 @@ use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, JsonObject, ReadError};
 use serde_json::value::RawValue;
 
-use crate::register::flow_output::FlowOutput;
-use crate::register::output::{IntoOutput, Output};
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::output::{IntoOutput, Output};
 
 pub use arguments::HandlerArguments;
 pub use call::HandlerCall;

@@ -13,7 +13,7 @@ use super::prompt::PreparedPrompt;
 use super::reservations::Held;
 use super::resource::{PreparedResource, PreparedTemplate};
 use super::tool::PreparedTool;
-use crate::register::shared::Shared;
+use crate::definition::shared::Shared;
 use crate::support::lease_thread::LeaseThread;
 
 /// What a server was built of. It does not change while the server lives.

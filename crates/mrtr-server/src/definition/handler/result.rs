@@ -8,7 +8,7 @@ use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, ReadError};
 
 use super::{RunningHandler, ToolHandler};
-use crate::register::output::{IntoOutput, Output};
+use crate::definition::output::{IntoOutput, Output};
 
 /// What a call of a handler gives, where the call ends in `R`: a future that may be sent to another thread, of a
 /// [`HandlerResult`].

@@ -7,7 +7,7 @@ use mrtr_flow::Caller;
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::Timestamp;
 
-use crate::register::live::{KnownClient, LiveClient};
+use crate::definition::live::{KnownClient, LiveClient};
 use crate::support::fair::CallerKey;
 use crate::support::permit::{Held, Permit};
 

@@ -17,7 +17,7 @@ impl Log {
     /// What this crate and tasks say.
     #[allow(dead_code, reason = "some tests look at other crates")]
     pub(crate) fn start() -> Self {
-        Self::of(&["mrtr_server", "mrtr_tasks"])
+        Self::of(&["mrtr_flow", "mrtr_server", "mrtr_tasks"])
     }
 
     /// What these crates say.

@@ -2,13 +2,11 @@
 
 pub(crate) mod completion;
 pub(crate) mod contained;
-pub(crate) mod context;
 pub(crate) mod extension;
 pub(crate) mod extension_reply;
 pub(crate) mod flow_output;
 pub(crate) mod handler;
 pub(crate) mod inventory;
-pub(crate) mod live;
 pub(crate) mod middleware;
 pub(crate) mod notices;
 pub(crate) mod output;

@@ -12,20 +12,21 @@ use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaChe
 use mrtr_state::Sealer;
 use serde_json::Value;
 
-use crate::error::BuildError;
-use crate::protocol::dispatch;
-use crate::protocol::offers::Offers;
-use crate::protocol::reply::Reply;
-use crate::definition::context::{Arrival, Context};
 use crate::definition::extension::{Extension, Host};
 use crate::definition::inventory::Inventory;
 use crate::definition::middleware::Middleware;
-use crate::definition::parts::{Identity, Lists, Parts};
+use crate::definition::parts::{Lists, Parts, ResultWriter};
 use crate::definition::prompt::Prompt;
 use crate::definition::reservations;
 use crate::definition::resource::{Resource, ResourceTemplate};
 use crate::definition::shared::Shared;
 use crate::definition::tool::Tool;
+use crate::error::BuildError;
+use crate::protocol::admit::{self, Admission};
+use crate::protocol::context::{Arrival, Context};
+use crate::protocol::dispatch;
+use crate::protocol::offers::Offers;
+use crate::protocol::reply::Reply;
 use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
 use crate::support::changes::Changes;
 use crate::support::changes::ServerChanges;
@@ -92,13 +93,31 @@ impl Server {
 
     /// Answers one message of the modern era: one that does not say its version is refused.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        dispatch::receive(&self.0.parts, body, context, |versionless| versionless.refusal).await
+        match self.receive(body, context).await {
+            Received::Reply(reply) => reply,
+            Received::Legacy(message) => message.refusal(),
+        }
     }
 
     /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
+    ///
+    /// Where the client wants to hear of progress or logs, the answer may be a stream.
     pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
-        let legacy = |versionless| LegacyMessage::new(self.0.sessions.clone(), Box::new(versionless));
-        dispatch::receive(&self.0.parts, body, context, |versionless| Received::Legacy(legacy(versionless))).await
+        let parts = &self.0.parts;
+        Received::Reply(match admit::read(parts, &body, &context) {
+            Admission::Admitted(admitted) if admitted.wants_notifications() => match admitted.into_owned() {
+                Ok(owned) => {
+                    let context = context.caller.clone().into_owned();
+                    Box::pin(dispatch::answer_streaming(Arc::clone(parts), owned, context)).await
+                }
+                Err(reply) => reply,
+            },
+            Admission::Admitted(admitted) => dispatch::answer_request(parts, &admitted).await,
+            Admission::Replied(reply) => reply,
+            Admission::Versionless(message) => {
+                return Received::Legacy(LegacyMessage::new(self.0.sessions.clone(), message));
+            }
+        })
     }
 
     /// The sessions of clients of the legacy era.
@@ -206,15 +225,9 @@ pub enum Received {
     Legacy(LegacyMessage),
 }
 
-impl From<Reply> for Received {
-    fn from(reply: Reply) -> Self {
-        Self::Reply(reply)
-    }
-}
-
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.0.parts.identity.info.name).finish_non_exhaustive()
+        f.debug_struct("Server").field("name", &self.0.parts.results.info.name).finish_non_exhaustive()
     }
 }
 
@@ -492,7 +505,7 @@ impl Builder {
         };
         let parts = Parts {
             reservations: reservations::thread(&shared.clock),
-            identity: Identity::new(self.info),
+            results: ResultWriter::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),
             tools: unique("tools", tools, |tool| tool.definition.name.clone())?,

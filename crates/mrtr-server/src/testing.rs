@@ -43,8 +43,8 @@ pub use clock::FixedClock;
 pub use conversation::Conversation;
 pub use listening::Listening;
 
+use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
-use crate::definition::context::Context;
 use crate::server::Server;
 
 /// A client in memory.
@@ -202,7 +202,7 @@ impl Client {
     ///
     /// If the server does not answer with a stream.
     pub async fn listen(&self, wanted: SubscriptionFilter) -> Listening {
-        let revision = self.context.revision;
+        let revision = self.context.caller.revision;
         let wanted = wanted.to_json(revision).expect("a filter is JSON");
         let wanted: Value = serde_json::from_str(&wanted).expect("a filter is JSON");
         let mut params = Map::new();
@@ -230,7 +230,7 @@ impl Client {
     }
 
     async fn reply(&self, id: u64, method: &str, mut params: Map<String, Value>) -> Reply {
-        let revision = self.context.revision;
+        let revision = self.context.caller.revision;
         let mut context = self.context.clone();
         let mut meta = RequestMeta::new();
         if revision.has(Feature::RequestMetadata) {
@@ -251,7 +251,7 @@ impl Client {
 
     fn seen(&self, method: &str, message: &str) -> Value {
         let message = serde_json::from_str(message).expect("a message is JSON");
-        (self.watch.0)(self.context.revision, method, &message);
+        (self.watch.0)(self.context.caller.revision, method, &message);
         message
     }
 }

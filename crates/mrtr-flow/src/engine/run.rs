@@ -6,9 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use super::contained::Contained;
-use super::context::RunContext;
 use super::deadline::Deadline;
-use super::journal::Journal;
 use super::outcome::RunReport;
 use super::pace::poll_apart;
 use super::recorder::Recorder;
@@ -19,14 +17,7 @@ use crate::error::Failure;
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
 ///
 /// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
-pub(crate) fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
-where
-    H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
-{
-    run_to_its_end(handler, Arc::new(Run::new(journal, context)))
-}
-
-async fn run_to_its_end<T, H>(handler: H, run: Arc<Run>) -> RunReport<T>
+pub(crate) async fn run_to_its_end<T, H>(handler: H, run: Arc<Run>) -> RunReport<T>
 where
     H: AsyncFnOnce(Arc<Run>) -> Result<T, Failure>,
 {

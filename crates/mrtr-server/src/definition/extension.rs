@@ -11,7 +11,6 @@ use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParam
 use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
-use crate::error::misuse;
 use crate::definition::extension_reply::ExtensionReply;
 use crate::definition::flow_output::{FlowOutput, internal_failure};
 use crate::definition::notices::ExtensionNotices;
@@ -20,6 +19,7 @@ use crate::definition::parts::Parts;
 use crate::definition::settings::TaskPolicy;
 use crate::definition::shared::Shared;
 use crate::definition::tool::PreparedTool;
+use crate::error::misuse;
 use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.
@@ -316,7 +316,7 @@ impl ToolCall {
         let mut context = adjust(context);
         // What the author says of one tool counts more than what is said of all.
         context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
-        let ran = tool.run(&self.arguments, journal, context).await;
+        let ran = tool.run_over(&self.arguments, journal, context).await;
         Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))
     }
 

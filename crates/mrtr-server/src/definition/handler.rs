@@ -179,15 +179,7 @@ impl<R> fmt::Debug for Handler<R> {
 }
 
 impl<R: FlowOutput> Handler<R> {
-    pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
-        match (self.0)(flow, arguments) {
-            Ok(RunningHandler(running)) => running.await,
-            Err(reason) => unfit(&reason),
-        }
-    }
-
-    /// As [`call`](Self::call), for a caller that is not in a hurry: a second caller of that one keeps it from being a
-    /// part of the round. Gives what is to be awaited, or what came of it already.
+    /// Begins a run. Gives what is to be awaited, or what came of it already.
     pub(crate) fn start(
         &self,
         flow: Flow,

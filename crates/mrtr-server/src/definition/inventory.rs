@@ -31,8 +31,8 @@ pub struct Inventory {
 impl Inventory {
     pub(crate) fn of(parts: &Parts) -> Self {
         Self {
-            name: parts.identity.info.name.clone(),
-            version: parts.identity.info.version.clone(),
+            name: parts.results.info.name.clone(),
+            version: parts.results.info.version.clone(),
             tools: parts.tools.len(),
             prompts: parts.prompts.len(),
             resources: parts.resources.len() + parts.templates.len(),

@@ -18,7 +18,7 @@ use crate::support::lease_thread::LeaseThread;
 
 /// What a server was built of. It does not change while the server lives.
 pub(crate) struct Parts {
-    pub(crate) identity: Identity,
+    pub(crate) results: ResultWriter,
     pub(crate) instructions: Option<String>,
     pub(crate) shared: Arc<Shared>,
     /// Renews what rounds have reserved.
@@ -44,13 +44,13 @@ impl Parts {
 }
 
 /// Whose results these are.
-pub(crate) struct Identity {
+pub(crate) struct ResultWriter {
     pub(crate) info: Implementation,
     /// The server's name as it stands in the metadata of results.
     pub(crate) signature: String,
 }
 
-impl Identity {
+impl ResultWriter {
     pub(crate) fn new(info: Implementation) -> Self {
         Self { signature: signature(&info), info }
     }

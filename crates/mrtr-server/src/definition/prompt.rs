@@ -9,10 +9,10 @@ use mrtr_schema::{Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
 use super::text_members::TextMembers;
-use crate::error::BuildError;
 use crate::definition::completion::{Completer, Completers, Completing};
 use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::definition::settings::{FlowSettings, StatePolicy};
+use crate::error::BuildError;
 
 /// A prompt that a server offers.
 ///

@@ -11,11 +11,11 @@ use mrtr_schema::resources::ReadResourceResult;
 use mrtr_schema::{CachingHints, Icon, JsonObject, ReadError};
 use mrtr_state::Lifetimes;
 
-use crate::error::BuildError;
 use crate::definition::completion::{Completer, Completers, Completing};
 use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
 use crate::definition::settings::{FlowSettings, StatePolicy};
 use crate::definition::text_members::TextMembers;
+use crate::error::BuildError;
 use template::UriTemplate;
 
 /// A resource that a server offers at one URI.

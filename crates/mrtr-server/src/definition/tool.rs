@@ -15,11 +15,14 @@ use mrtr_state::Lifetimes;
 use arguments::ArgumentCheck;
 use mirrored::Mirrored;
 
+pub use mirrored::HeaderClaim;
+
 use super::settings::{FlowSettings, Guard, StatePolicy, TaskPolicy};
-use crate::error::BuildError;
-use crate::definition::context::HeaderClaim;
-use crate::definition::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::handler::{
+    ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler, RunningHandler,
+};
 use crate::definition::output::Output;
+use crate::error::BuildError;
 
 /// A tool that a server offers.
 ///
@@ -251,7 +254,12 @@ impl PreparedTool {
         self.check.check(arguments)
     }
 
-    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
-        run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
+    /// A run of a runner of its own, such as a task's.
+    pub(crate) async fn run_over(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
+        let begin = async |flow| match self.handler.start(flow, arguments.as_raw()) {
+            Ok(RunningHandler(running)) => running.await,
+            Err(ended) => ended,
+        };
+        run(begin, journal, context).await
     }
 }

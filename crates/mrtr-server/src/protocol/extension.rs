@@ -24,7 +24,7 @@ pub(super) async fn answer(
     let asked = request.for_extension();
     let answer = Box::pin(async { extension.handle(&asked).await });
     match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
-        ExtensionReply::Result(result) => Ok(Reply::result(id, parts.identity.adopt(&result, revision)?)),
+        ExtensionReply::Result(result) => Ok(Reply::result(id, parts.results.adopt(&result, revision)?)),
         ExtensionReply::Stream(messages) => {
             let (parts, id) = (Arc::clone(parts), id.clone());
             let unended = last(&parts, &id, Err(internal_error().into()), revision);
@@ -49,7 +49,7 @@ pub(super) async fn answer(
 }
 
 fn last(parts: &Parts, id: &RequestId, result: Result<Json, ProtocolError>, revision: Revision) -> Option<String> {
-    let adopted = result.map_err(ProtocolError::into_object).and_then(|result| parts.identity.adopt(&result, revision));
+    let adopted = result.map_err(ProtocolError::into_object).and_then(|result| parts.results.adopt(&result, revision));
     let reply = match adopted {
         Ok(result) => Reply::result(id, result),
         Err(error) => Reply::error(Some(id.clone()), error.into(), revision),

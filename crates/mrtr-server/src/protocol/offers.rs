@@ -67,7 +67,7 @@ impl<'a> Offers<'a> {
 
     /// What it says of itself.
     pub fn info(&self) -> &'a Implementation {
-        &self.0.identity.info
+        &self.0.results.info
     }
 
     /// How a model is to use it.

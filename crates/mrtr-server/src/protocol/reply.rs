@@ -80,6 +80,11 @@ impl Refused {
     pub(crate) fn early(error: ErrorObject) -> Self {
         Self { error: Box::new(error), stage: Stage::Metadata }
     }
+
+    #[cold]
+    pub(crate) fn not_a_request() -> Self {
+        Self::early(ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected"))
+    }
 }
 
 impl From<ErrorObject> for Refused {

@@ -25,11 +25,11 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::uris::Uris;
-use crate::error::invalid_params;
-use crate::protocol::reply::{Reply, ReplyStream};
 use crate::definition::contained::ContainedStream;
 use crate::definition::notices::ExtensionNotice;
-use crate::definition::parts::{Identity, Parts};
+use crate::definition::parts::{Parts, ResultWriter};
+use crate::error::invalid_params;
+use crate::protocol::reply::{Reply, ReplyStream};
 use crate::round::request::Request;
 use crate::support::changes::Change;
 
@@ -53,7 +53,7 @@ pub(crate) fn listen(parts: &Parts, id: &RequestId, request: &Request<'_>) -> Re
         id: id.clone(),
         revision,
         told: Told::of(&honoured),
-        result: parts.identity.listen_result(id, revision)?,
+        result: parts.results.listen_result(id, revision)?,
         changes,
         notices,
     };
@@ -252,7 +252,7 @@ impl Parts {
     }
 }
 
-impl Identity {
+impl ResultWriter {
     /// The last message of a subscription.
     fn listen_result(&self, id: &RequestId, revision: Revision) -> Result<String, ErrorObject> {
         let mut meta = ListenResultMeta::new(id.clone());

@@ -7,10 +7,10 @@ use mrtr_schema::{ErrorObject, Json};
 
 use super::Round;
 use super::request::Request;
-use crate::error::invalid_params;
 use crate::definition::completion::{Completer, Completers, Completing};
 use crate::definition::parts::Parts;
 use crate::definition::settings::FlowSettings;
+use crate::error::invalid_params;
 
 pub(crate) async fn complete(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let revision = request.context.revision;
@@ -18,12 +18,12 @@ pub(crate) async fn complete(parts: &Parts, request: &Request<'_>) -> Result<Str
     let argument = params.argument.name.clone();
     let Some(Completer(handler)) = completers(parts, &params.reference)?.get(&argument) else {
         let nothing = Completion::new(CompletionValues::default());
-        return parts.identity.write(&CompleteResult::new(nothing), revision);
+        return parts.results.write(&CompleteResult::new(nothing), revision);
     };
     let settings = FlowSettings::default();
-    let round = Round::new(parts, request, &argument, &settings)?;
+    let round = Round::open(parts, request, &argument, &settings)?;
     let completing = Json::of(&Completing::of(params)).map_err(|_| internal_error())?;
-    round.run_whole(handler, &completing, |_| {}).await
+    round.run_round(handler, &completing, |_| {}).await
 }
 
 fn completers<'a>(parts: &'a Parts, reference: &CompletionReference) -> Result<&'a Completers, ErrorObject> {

@@ -8,8 +8,8 @@ use mrtr_schema::{ErrorObject, RawMembers};
 
 use super::Round;
 use super::request::Request;
-use crate::error::invalid_params;
 use crate::definition::parts::Parts;
+use crate::error::invalid_params;
 
 pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;
@@ -29,12 +29,12 @@ pub(crate) async fn get(parts: &Parts, request: &Request<'_>) -> Result<String, 
         return Err(ProtocolError::invalid_params(message).into_object());
     }
     let arguments = prompt.members.object(given.iter().map(|(name, text)| (name.as_str(), text.as_str())));
-    let round = Round::new(parts, request, name, &prompt.settings)?;
+    let round = Round::open(parts, request, name, &prompt.settings)?;
     let description = &prompt.definition.description;
     let finish = |result: &mut GetPromptResult| {
         result.description = result.description.take().or_else(|| description.clone());
     };
-    round.run_whole(&prompt.handler, &arguments.into(), finish).await
+    round.run_round(&prompt.handler, &arguments.into(), finish).await
 }
 
 /// Arguments of a prompt, which are texts.

@@ -13,9 +13,9 @@ pub(crate) async fn read(parts: &Parts, request: &Request<'_>) -> Result<String,
     let uri = request.required_name()?;
     let missing = || not_found(uri, request.context.revision);
     let MatchedResource { reader, name, mime_type, arguments } = find(parts, uri).ok_or_else(missing)?;
-    let round = Round::new(parts, request, name, &reader.settings)?;
+    let round = Round::open(parts, request, name, &reader.settings)?;
     let read =
-        round.run_whole(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
+        round.run_round(&reader.handler, &arguments.into(), |result| reader.finish(result, uri, mime_type)).await;
     // A handler need not know how each revision says it.
     read.map_err(|error| if error.code == ErrorCode::RESOURCE_NOT_FOUND { missing() } else { error })
 }

@@ -5,9 +5,9 @@ use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::{ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, Revision, Wire};
 
 use crate::definition::flow_output::FlowOutput;
-use crate::definition::parts::Identity;
+use crate::definition::parts::ResultWriter;
 
-impl Identity {
+impl ResultWriter {
     /// Writes a result without metadata of its own, and says in its metadata whose it is.
     pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
         written(result, revision).map(|text| self.sign(text, revision))
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_state_that_is_put_in_as_text_stands_where_the_type_would_write_it() {
-        let identity = Identity::new(Implementation::new("tracker", "1.0.0"));
+        let results = ResultWriter::new(Implementation::new("tracker", "1.0.0"));
         let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#).expect("a form");
         let mut requests = InputRequests::default();
         requests.insert("who", ElicitRequest::new(ElicitFormParams::ask("Who \"are\" you?", form)));
@@ -114,11 +114,11 @@ mod tests {
         for revision in [Revision::Draft202602, Revision::Sep2322, Revision::Published] {
             for asked in [&requests, &InputRequests::default()] {
                 let typed = InputRequiredResult::from_parts(asked.clone(), Some(state.clone())).expect("it carries");
-                let typed = identity.sign(typed.to_json(revision).expect("it can be written"), revision);
-                let spliced = identity.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
+                let typed = results.sign(typed.to_json(revision).expect("it can be written"), revision);
+                let spliced = results.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
                 assert_eq!(spliced.expect("it can be written"), typed, "{revision}");
             }
         }
-        assert!(identity.write_interim(InputRequests::default(), None, Revision::Published).is_none());
+        assert!(results.write_interim(InputRequests::default(), None, Revision::Published).is_none());
     }
 }

@@ -16,7 +16,7 @@ use super::limits::SessionLimits;
 use super::memory::{Memory, Share};
 use super::open_questions::Answer;
 use super::stream::CallStream;
-use crate::definition::context::Context;
+use crate::protocol::context::Context;
 use crate::support::changes::Changes;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
@@ -30,7 +30,7 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn of(context: &Context<'_>) -> Self {
-        Self { caller: context.caller.clone(), tenant: context.tenant.clone() }
+        Self { caller: context.caller.caller.clone(), tenant: context.caller.tenant.clone() }
     }
 }
 

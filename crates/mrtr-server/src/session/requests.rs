@@ -15,13 +15,14 @@ use super::one::{NotBegun, Session};
 use super::stateless::Stateless;
 use super::stream::SessionStream;
 use super::table::{Sessions, primed};
+use crate::definition::parts::Parts;
+use crate::definition::tool::HeaderClaim;
 use crate::error::invalid_params;
 use crate::protocol::admit::{Admitted, OwnedAdmitted};
+use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
 use crate::protocol::{catalog, dispatch};
-use crate::definition::context::{Context, HeaderClaim};
-use crate::definition::live::{KnownClient, LiveClient};
-use crate::definition::parts::Parts;
+use crate::round::live::{KnownClient, LiveClient};
 use crate::round::request::OwnedRequest;
 use crate::support::notify::{Notifier, Receiver};
 use crate::support::shed::LoadGuard;
@@ -57,7 +58,7 @@ pub(super) fn initialize(
 }
 
 fn read_initialize(request: &OwnedRequest, context: &Context<'_>) -> Result<InitializeParams, ErrorObject> {
-    let params = request.request(context)?.params;
+    let params = request.request(&context.caller)?.params;
     let asked = params.text("protocolVersion").map_err(invalid_params)?.unwrap_or_default();
     let revision = Revision::for_session(&asked);
     params.read(revision.lenient()).map_err(invalid_params)
@@ -83,7 +84,7 @@ pub(super) async fn stateless(
         Ok(admitted) => admitted,
         Err(reply) => return LegacyReply::of(reply, revision),
     };
-    let reply = Box::pin(dispatch::respond_streaming(Arc::clone(parts), admitted, context)).await;
+    let reply = Box::pin(dispatch::answer_streaming(Arc::clone(parts), admitted, context.caller)).await;
     LegacyReply::of(reply, revision)
 }
 
@@ -104,7 +105,7 @@ pub(super) async fn in_session(
     let revision = session.revision;
     let mut context = context;
     context.in_session(revision, KnownClient { capabilities: Arc::clone(&session.capabilities), live: None });
-    let params = match request.request(&context) {
+    let params = match request.request(&context.caller) {
         Ok(request) => request.params,
         Err(error) => return LegacyReply::of(Reply::error(Some(id), error.into(), revision), revision),
     };
@@ -115,7 +116,7 @@ pub(super) async fn in_session(
         },
         Some(Err(error)) => Reply::error(Some(id), error.into(), revision),
         None => match admit(parts, id, &request, &context) {
-            Ok(admitted) => Box::pin(respond(parts, &admitted, &context)).await,
+            Ok(admitted) => Box::pin(answer_owned(parts, &admitted, &context)).await,
             Err(reply) => reply,
         },
     };
@@ -146,17 +147,17 @@ fn own_method(
     None
 }
 
-async fn respond(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
-    match admitted.admitted(context) {
-        Ok(admitted) => dispatch::respond(parts, &admitted).await,
+async fn answer_owned(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
+    match admitted.admitted(&context.caller) {
+        Ok(admitted) => dispatch::answer_request(parts, &admitted).await,
         Err(reply) => reply,
     }
 }
 
 fn admit(parts: &Parts, id: RequestId, request: &OwnedRequest, context: &Context<'_>) -> Result<OwnedAdmitted, Reply> {
-    match request.request(context) {
-        Ok(request) => Admitted::in_session(parts, id, request)?.into_owned(),
-        Err(error) => Err(Reply::error(Some(id), error.into(), context.revision)),
+    match request.request(&context.caller) {
+        Ok(request) => Admitted::in_session(parts, id, request, context)?.into_owned(),
+        Err(error) => Err(Reply::error(Some(id), error.into(), context.caller.revision)),
     }
 }
 
@@ -169,7 +170,7 @@ async fn begin_call(
     mut context: Context<'static>,
 ) -> LegacyReply {
     let revision = session.revision;
-    let (size, permit) = (request.size(), context.take_permit());
+    let (size, permit) = (request.size(), context.caller.permit.take());
     let call = match session.begin_call(id.clone(), size, permit, parts.shared.changes.clone()) {
         Ok(call) => call,
         Err(reason) => return LegacyReply::of(Reply::error(Some(id), reason.to_error().into(), revision), revision),
@@ -185,7 +186,7 @@ async fn begin_call(
     let (log, to) = (Some(session.level()), Receiver::Sink(Arc::clone(&call) as _));
     admitted.hear(|progress| Notifier { progress, log, to, revision });
     let mut reader = call.stream.read_after(0);
-    tokio::spawn(run(Arc::clone(parts), open, admitted, context));
+    tokio::spawn(run_call(Arc::clone(parts), open, admitted, context));
     drop(call);
     match reader.next().await {
         Some(event) if event.is_response() => {
@@ -198,21 +199,21 @@ async fn begin_call(
 }
 
 /// Runs a call to its end.
-async fn run(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
+async fn run_call(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
     let _counted = LoadGuard::begin(&parts.shared.detached);
     let call: &Call = &open.0;
-    let response = respond(&parts, &admitted, &context).await.last().await;
+    let response = answer_owned(&parts, &admitted, &context).await.last().await;
     call.end(response);
 }
 
 /// Takes in what a client says.
-pub(super) fn notified(session: &Session, method: &str, params: RawParams<'_>) {
+pub(super) fn notified(session: &Session, method: &str, params: Option<RawParams<'_>>) {
     if method != "notifications/cancelled" {
         // That it is ready, or that its roots changed: they are asked for anew each time.
         return;
     }
-    let cancelled = params.read::<CancelledParams>(session.revision.lenient());
-    if let Some(id) = cancelled.ok().and_then(|params| params.request_id) {
+    let cancelled = params.and_then(|params| params.read::<CancelledParams>(session.revision.lenient()).ok());
+    if let Some(id) = cancelled.and_then(|params| params.request_id) {
         session.cancel(&id);
     }
 }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use mrtr_flow::{Journal, Question, StopSignal, ToolError};
 
-use crate::definition::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::round::live::{LiveClient, LiveRun, NotAnswered, Wait};
 
 /// A client that cannot be asked.
 #[derive(Debug)]

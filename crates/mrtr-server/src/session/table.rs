@@ -14,8 +14,9 @@ use super::listen::{self, ListenError};
 use super::memory::Memory;
 use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
-use crate::definition::context::{Context, HeaderClaim};
 use crate::definition::parts::Parts;
+use crate::definition::tool::HeaderClaim;
+use crate::protocol::context::Context;
 use crate::support::fair::{Account, FairPool, Holding};
 
 /// The sessions of a server, for a transport that carries them.
@@ -99,7 +100,7 @@ impl Sessions {
         capabilities: ClientCapabilities,
     ) -> Result<Arc<Session>, TooMany> {
         let table = &self.table;
-        let (owner, key) = (Owner::of(context), context.account_key());
+        let (owner, key) = (Owner::of(context), context.caller.account_key());
         let id = SessionId::random(&table.random);
         let beginning = table.beginning.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = table.take_slot(&table.slots.account(&key), owner.caller.is_some())?;

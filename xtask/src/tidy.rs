@@ -10,6 +10,7 @@ mod doc_openings;
 mod edges;
 mod figures;
 mod first_line;
+mod hops;
 mod imports;
 mod layers;
 mod machine_paths;
@@ -35,6 +36,7 @@ pub(crate) fn run() -> Result<Outcome> {
     let crates = crates()?;
     let texts = texts::committed()?;
     let packages = budgets::counted()?;
+    let (hops, hop_problems) = hops::counted(workspace::root());
     let problems = [
         first_line::problems(&texts),
         doc_openings::problems(&texts),
@@ -44,11 +46,13 @@ pub(crate) fn run() -> Result<Outcome> {
         cycles::problems(&crates),
         edges::problems(&metadata::read()?),
         budgets::problems(&packages),
+        hop_problems,
     ]
     .concat();
 
     print(&figures::report(&crates))?;
     print(&budgets::report(&packages))?;
+    print(&format!("a plain call passes through {hops} functions"))?;
     for problem in &problems {
         print(problem)?;
     }

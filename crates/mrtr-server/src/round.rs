@@ -1,13 +1,10 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
-pub(crate) mod completion;
 pub(crate) mod live;
-pub(crate) mod prompt;
+pub(crate) mod others;
 pub(crate) mod request;
-pub(crate) mod resource;
 mod single_use;
 pub(crate) mod tool;
-mod unmatched;
 mod write;
 
 use std::borrow::Cow;
@@ -15,7 +12,8 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_flow::for_server::{
-    LazyFlow, RoundJournal, UnsealedAnswers, echo, internal_error, resolve_manual_questions, too_much, with_causes,
+    LazyFlow, RoundJournal, SeenQuestions, UnsealedAnswers, echo, internal_error, resolve_manual_questions, too_much,
+    with_causes,
 };
 use mrtr_flow::{
     Caller, Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
@@ -32,11 +30,9 @@ use tracing::{Instrument, Span, field, info_span};
 use crate::definition::flow_output::{FlowOutput, internal_failure};
 use crate::definition::handler::{Handler, RunningHandler};
 use crate::definition::output::Output;
-use crate::definition::parts::{Parts, ResultWriter};
+use crate::definition::parts::{Parts, ResultWriter, Shared};
 use crate::definition::settings::{FlowSettings, StatePolicy, TaskPolicy};
-use crate::definition::shared::Shared;
-use crate::error::invalid_params;
-use crate::error::misuse;
+use crate::error::{invalid_params, misuse};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 use request::Request;
@@ -294,7 +290,7 @@ impl<'a> Round<'a> {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
         if !self.pending.is_empty() || self.answers.is_some() {
-            unmatched::warn(&outcome, &seen, &self.pending, self.answers.as_ref());
+            warn_of_unmatched(&outcome, &seen, &self.pending, self.answers.as_ref());
         }
         let FlowSettings { guard, tasks, strict, .. } = self.settings;
         let must_carry = must_carry || guard.is_some() || *tasks == TaskPolicy::ByFlow || *strict;
@@ -453,4 +449,47 @@ impl fmt::Debug for Keys<'_> {
 fn no_answer(key: &str) -> ErrorObject {
     let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
     ProtocolError::invalid_params(message).into_object()
+}
+
+/// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
+/// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
+///
+/// Only names that the server chose are logged: what a client made up is counted.
+fn warn_of_unmatched<R>(
+    outcome: &Outcome<R>,
+    seen: &SeenQuestions,
+    pending: &[Pending],
+    answers: Option<&Answers<'_>>,
+) {
+    if pending.is_empty() && answers.is_none() {
+        return;
+    }
+    // Otherwise the handler did not get as far as it would.
+    if !matches!(outcome, Outcome::Waiting(_) | Outcome::Done(_)) {
+        return;
+    }
+    let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
+    if !seen.raced && pending.iter().any(|question| !seen.contains(question.key())) {
+        let gone = pending.iter().filter(|question| !seen.contains(question.key()));
+        let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
+        warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
+        warn_of(&unasked, "questions that the round before asked were not asked any more");
+    }
+    let Some(answers) = answers else { return };
+    // Without a state, any answer may be one that the client gives before it is asked.
+    let asked_for = match pending {
+        [] => seen.names().filter(|key| answers.get(key).is_some()).count(),
+        pending => pending.iter().filter(is_answered).count(),
+    };
+    let strangers = answers.index.len() - asked_for;
+    if strangers > 0 {
+        tracing::warn!(answers = strangers, "the client sent answers that this flow did not ask for; they are ignored");
+    }
+}
+
+fn warn_of(questions: &[&Pending], what: &'static str) {
+    if !questions.is_empty() {
+        let keys: Vec<_> = questions.iter().map(|question| question.key()).collect();
+        tracing::warn!(?keys, "{what}");
+    }
 }

@@ -13,18 +13,16 @@ use mrtr_state::Sealer;
 use serde_json::Value;
 
 use crate::definition::extension::{Extension, Host};
-use crate::definition::inventory::Inventory;
 use crate::definition::middleware::Middleware;
-use crate::definition::parts::{Lists, Parts, ResultWriter};
+use crate::definition::parts::{Lists, Parts, ResultWriter, Shared, reservation_thread};
 use crate::definition::prompt::Prompt;
-use crate::definition::reservations;
 use crate::definition::resource::{Resource, ResourceTemplate};
-use crate::definition::shared::Shared;
 use crate::definition::tool::Tool;
 use crate::error::BuildError;
 use crate::protocol::admit::{self, Admission};
 use crate::protocol::context::{Arrival, Context};
 use crate::protocol::dispatch;
+use crate::protocol::offers::Inventory;
 use crate::protocol::offers::Offers;
 use crate::protocol::reply::Reply;
 use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
@@ -501,10 +499,10 @@ impl Builder {
             changes,
             explains_failures: self.explains_failures,
             #[cfg(feature = "testing")]
-            causes: crate::support::causes::Causes::default(),
+            causes: crate::definition::parts::Causes::default(),
         };
         let parts = Parts {
-            reservations: reservations::thread(&shared.clock),
+            reservations: reservation_thread(&shared.clock),
             results: ResultWriter::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),

@@ -1,8 +1,8 @@
 //! For transports: what they tell a server of a request, and what a reply is made of.
 
-pub use crate::definition::inventory::Inventory;
 pub use crate::definition::tool::HeaderClaim;
 pub use crate::protocol::context::{Arrival, Headers};
+pub use crate::protocol::offers::Inventory;
 pub use crate::protocol::offers::Offers;
 pub use crate::protocol::reply::{ReplyStream, Stage};
 pub use crate::server::Received;

@@ -11,13 +11,13 @@ use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParam
 use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
+use crate::definition::extension_reply::ExtensionNotices;
 use crate::definition::extension_reply::ExtensionReply;
 use crate::definition::flow_output::{FlowOutput, internal_failure};
-use crate::definition::notices::ExtensionNotices;
 use crate::definition::output::Output;
 use crate::definition::parts::Parts;
+use crate::definition::parts::Shared;
 use crate::definition::settings::TaskPolicy;
-use crate::definition::shared::Shared;
 use crate::definition::tool::PreparedTool;
 use crate::error::misuse;
 use crate::support::fair::CallerKey;

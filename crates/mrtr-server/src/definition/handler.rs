@@ -2,8 +2,6 @@
 
 mod arguments;
 mod call;
-mod invalid_arguments;
-mod result;
 
 use std::fmt;
 use std::pin::Pin;
@@ -18,8 +16,7 @@ use crate::definition::flow_output::FlowOutput;
 use crate::definition::output::{IntoOutput, Output};
 
 pub use arguments::HandlerArguments;
-pub use call::HandlerCall;
-pub use result::{HandlerFuture, HandlerResult};
+pub use call::{HandlerCall, HandlerFuture, HandlerResult};
 
 /// A handler of a tool with a name and fields of its own.
 ///

@@ -5,19 +5,20 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use mrtr_flow::ProtocolError;
-use mrtr_flow::for_server::Contained;
-use mrtr_schema::{ErrorObject, RequestId};
+use mrtr_flow::for_server::{Contained, internal_error};
+use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 use tokio::sync::mpsc;
 
-use super::admit::{Admitted, OwnedAdmitted};
-use super::reply::{Reply, ReplyStream};
-use super::route::Route;
-use super::{catalog, extension, subscription};
-use crate::definition::contained::{contained, panicked_in};
+use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};
 use crate::definition::middleware::{Middleware, RequestInfo};
 use crate::definition::parts::Parts;
+use crate::protocol::admit::{Admitted, OwnedAdmitted};
+use crate::protocol::reply::{Reply, ReplyStream};
+use crate::protocol::route::Route;
+use crate::protocol::{catalog, subscription};
 use crate::round::request::{CallerContext, Request};
-use crate::round::{completion, prompt, resource, tool};
+use crate::round::{others, tool};
+use crate::support::contained::{ContainedStream, contained, panicked_in};
 
 /// Answers a request that was admitted.
 pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
@@ -106,9 +107,9 @@ async fn run_method(
     let revision = request.context.revision;
     let result = match route {
         Route::CallTool => tool::answer_call(parts, request).await,
-        Route::GetPrompt => prompt::get(parts, request).await,
-        Route::ReadResource => resource::read(parts, request).await,
-        Route::Complete => completion::complete(parts, request).await,
+        Route::GetPrompt => others::get_prompt(parts, request).await,
+        Route::ReadResource => others::read_resource(parts, request).await,
+        Route::Complete => others::complete(parts, request).await,
         Route::ListTools => catalog::tools(parts, request),
         Route::ListPrompts => catalog::prompts(parts, request),
         Route::ListResources => catalog::resources(parts, request),
@@ -118,7 +119,7 @@ async fn run_method(
         Route::Ping => catalog::ping(parts, revision),
         // Both are answered with more than a result.
         Route::Listen => return subscription::listen(parts, id, request),
-        Route::Extension(place) => return Box::pin(extension::answer(parts, id, request, place)).await,
+        Route::Extension(place) => return Box::pin(answer_by_extension(parts, id, request, place)).await,
     };
     result.map(|result| Reply::result(id, result))
 }
@@ -141,3 +142,55 @@ async fn pass<'a>(
 }
 
 const NOTIFICATIONS_IN_FLIGHT: usize = 16;
+
+/// Has an extension answer a method of its own.
+async fn answer_by_extension(
+    parts: &Arc<Parts>,
+    id: &RequestId,
+    request: &Request<'_>,
+    place: usize,
+) -> Result<Reply, ErrorObject> {
+    let (extension, revision) = (&parts.extensions[place], request.context.revision);
+    let asked = request.for_extension();
+    let answer = Box::pin(async { extension.handle(&asked).await });
+    match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
+        ExtensionReply::Result(result) => Ok(Reply::result(id, parts.results.adopt(&result, revision)?)),
+        ExtensionReply::Stream(messages) => {
+            let (parts, id) = (Arc::clone(parts), id.clone());
+            let unended = last_message(&parts, &id, Err(internal_error().into()), revision);
+            let messages = ContainedStream::new(extension.name(), messages);
+            let written = messages.map(move |message| match message {
+                Ok(ExtensionMessage::Notice(notice)) => (Some(notice.to_message()), false),
+                Ok(ExtensionMessage::Result(result)) => (last_message(&parts, &id, result, revision), true),
+                Err(error) => (last_message(&parts, &id, Err(error.into()), revision), true),
+            });
+            // Up to the result, and that too: what an extension says after it is not for this client.
+            let written = stream::unfold(Some((written, unended)), |left| async {
+                let (mut written, unended) = left?;
+                let Some((text, is_last)) = written.next().await else {
+                    tracing::error!("an extension's stream ended without a result");
+                    return Some((unended, None));
+                };
+                Some((text, (!is_last).then_some((written, unended))))
+            });
+            Ok(Reply::Subscription(ReplyStream::new(written.filter_map(std::future::ready))))
+        }
+    }
+}
+
+fn last_message(
+    parts: &Parts,
+    id: &RequestId,
+    result: Result<Json, ProtocolError>,
+    revision: Revision,
+) -> Option<String> {
+    let adopted = result.map_err(ProtocolError::into_object).and_then(|result| parts.results.adopt(&result, revision));
+    let reply = match adopted {
+        Ok(result) => Reply::result(id, result),
+        Err(error) => Reply::error(Some(id.clone()), error.into(), revision),
+    };
+    match reply {
+        Reply::Message { body, .. } => Some(body),
+        _ => None,
+    }
+}

@@ -12,7 +12,7 @@ use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, InRevision, RequestId, Revision};
 use tokio::sync::mpsc;
 
-use crate::support::cooperative::poll_cooperatively;
+use crate::support::contained::poll_cooperatively;
 
 /// What a server answers.
 ///

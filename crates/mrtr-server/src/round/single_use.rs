@@ -14,7 +14,7 @@ use super::ReservationContext;
 use super::request::{CallerContext, OwnedRequest, Request};
 use super::tool::ToolRound;
 use crate::definition::parts::Parts;
-use crate::definition::reservations::{Held, LEASE};
+use crate::definition::parts::{Held, LEASE};
 use crate::definition::settings::Guard;
 use crate::support::lease_thread::{HeldLease, LeaseThread};
 use crate::support::metrics;

@@ -9,7 +9,6 @@ use tracing::Instrument;
 
 use super::request::Request;
 use super::{Round, RoundEnd, single_use};
-use crate::definition::contained::contained;
 use crate::definition::extension::OfferedCall;
 use crate::definition::flow_output::FlowOutput;
 use crate::definition::parts::Parts;
@@ -17,6 +16,7 @@ use crate::definition::settings::TaskPolicy;
 use crate::definition::tool::PreparedTool;
 use crate::error::invalid_params;
 use crate::error::misuse;
+use crate::support::contained::contained;
 
 /// Answers a call of a tool.
 pub(crate) async fn answer_call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {

@@ -5,8 +5,7 @@ use std::fmt;
 use mrtr_schema::{ErrorCode, ErrorObject, RequestId, Revision, Wire};
 use serde_json::value::RawValue;
 
-use super::id::SessionId;
-use super::limits::Legacy;
+use super::limits::{Legacy, SessionId};
 use super::one::Session;
 use super::open_questions::Answer;
 use super::requests;

@@ -11,8 +11,7 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::call::Call;
-use super::id::SessionId;
-use super::limits::SessionLimits;
+use super::limits::{SessionId, SessionLimits};
 use super::memory::{Memory, Share};
 use super::open_questions::Answer;
 use super::stream::CallStream;

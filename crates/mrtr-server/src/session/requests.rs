@@ -2,19 +2,13 @@
 
 use std::sync::Arc;
 
-use mrtr_flow::ProtocolError;
+use async_trait::async_trait;
+use mrtr_flow::{Journal, ProtocolError, Question, StopSignal, ToolError};
 use mrtr_schema::discovery::InitializeParams;
 use mrtr_schema::notifications::{CancelledParams, SetLevelParams};
 use mrtr_schema::resources::{SubscribeParams, UnsubscribeParams};
 use mrtr_schema::{ErrorCode, ErrorObject, RawParams, RequestId, Revision};
 
-use super::call::{Call, OpenCall};
-use super::limits::Legacy;
-use super::message::LegacyReply;
-use super::one::{NotBegun, Session};
-use super::stateless::Stateless;
-use super::stream::SessionStream;
-use super::table::{Sessions, primed};
 use crate::definition::parts::Parts;
 use crate::definition::tool::HeaderClaim;
 use crate::error::invalid_params;
@@ -22,8 +16,14 @@ use crate::protocol::admit::{Admitted, OwnedAdmitted};
 use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
 use crate::protocol::{catalog, dispatch};
-use crate::round::live::{KnownClient, LiveClient};
+use crate::round::live::{KnownClient, LiveClient, LiveRun, NotAnswered, Wait};
 use crate::round::request::OwnedRequest;
+use crate::session::call::{Call, OpenCall};
+use crate::session::limits::Legacy;
+use crate::session::message::LegacyReply;
+use crate::session::one::{NotBegun, Session};
+use crate::session::stream::SessionStream;
+use crate::session::table::{Sessions, primed};
 use crate::support::notify::{Notifier, Receiver};
 use crate::support::shed::LoadGuard;
 
@@ -229,3 +229,34 @@ impl NotBegun {
         ErrorObject::new(code, text)
     }
 }
+
+/// A client that cannot be asked.
+#[derive(Debug)]
+pub(super) struct Stateless {
+    pub(super) journal_limit: usize,
+}
+
+#[async_trait]
+impl LiveClient for Stateless {
+    fn run_begins(&self) -> LiveRun {
+        LiveRun { stop: StopSignal::new(), journal_limit: self.journal_limit }
+    }
+
+    async fn run_ended(&self, _: &Journal) -> Result<(), NotAnswered> {
+        Ok(())
+    }
+
+    fn unaskable(&self) -> Option<&'static str> {
+        Some(REASON)
+    }
+
+    async fn ask(&self, _: Vec<Question>, _: &mut Journal, _: Wait) -> Result<(), NotAnswered> {
+        Err(NotAnswered::Failed(ToolError::new(REASON).into()))
+    }
+
+    async fn pause(&self, _: Wait) -> Result<(), NotAnswered> {
+        Err(NotAnswered::Failed(ToolError::new(REASON).into()))
+    }
+}
+
+const REASON: &str = "this server keeps no sessions in which a client of this protocol version could be asked";

@@ -8,10 +8,9 @@ use mrtr_flow::Clock;
 use mrtr_schema::{ClientCapabilities, HeapSize, Revision};
 use mrtr_state::ProcessRandom;
 
-use super::id::SessionId;
-use super::limits::{Legacy, SessionLimits};
-use super::listen::{self, ListenError};
+use super::limits::{Legacy, SessionId, SessionLimits};
 use super::memory::Memory;
+use super::notices::{self, ListenError};
 use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
 use crate::definition::parts::Parts;
@@ -158,7 +157,7 @@ impl Sessions {
         if !is_version(version, session.revision) {
             return Err(ListenError::OtherVersion);
         }
-        listen::listen(&self.parts, &session, primed(session.revision), last_event)
+        notices::listen(&self.parts, &session, primed(session.revision), last_event)
     }
 
     /// Ends a session, and says whether there was one of this caller's. Its calls are cancelled.

@@ -1,13 +1,15 @@
-//! The shapes of a handler, told by what it is called with alone.
+//! The shapes of a handler, told by what it is called with, and what a call gives: a future of a result.
 
 use std::fmt;
 use std::sync::Arc;
 
-use mrtr_flow::Flow;
+use mrtr_flow::{Failure, Flow};
+use mrtr_schema::tools::OutputSchema;
+use mrtr_schema::{CallToolResult, ReadError};
 
-use super::ToolHandler;
-use super::arguments::NoArguments;
-use super::result::TraitCall;
+use crate::definition::handler::arguments::NoArguments;
+use crate::definition::handler::{RunningHandler, ToolHandler};
+use crate::definition::output::{IntoOutput, Output};
 
 /// What can be called as a handler: a function of a flow, a function of a flow and one more parameter, or a
 /// [`ToolHandler`]. Whether its arguments and its result will do is another question, so that the compiler can name
@@ -79,5 +81,103 @@ impl<H: ToolHandler> HandlerCall<ByTrait> for H {
 
     fn call(handler: &Arc<Self>, flow: Flow, arguments: H::Arguments) -> TraitCall<H> {
         TraitCall { handler: Arc::clone(handler), flow, arguments }
+    }
+}
+
+/// What a call of a handler gives, where the call ends in `R`: a future that may be sent to another thread, of a
+/// [`HandlerResult`].
+///
+/// ```
+/// use mrtr_schema::CallToolResult;
+/// use mrtr_server::handler::HandlerFuture;
+///
+/// fn is_run(_: impl HandlerFuture<CallToolResult>) {}
+/// is_run(async { Ok::<_, String>("Hello") });
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a handler is async, and this one returns `{Self}` at once",
+    label = "this handler does not return a future that can be run",
+    note = "write `async fn`, or return `async move {{ … }}`",
+    note = "the future is `Send + 'static`: keep no `Rc`, `RefCell` reference or lock guard of std's across an `.await`"
+)]
+pub trait HandlerFuture<R> {
+    /// Runs to its end.
+    #[doc(hidden)]
+    fn run(self) -> RunningHandler<R>;
+
+    /// The schema that structured results follow, if they are.
+    #[doc(hidden)]
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError>;
+}
+
+impl<T, R> HandlerFuture<R> for T
+where
+    T: Future<Output: HandlerResult<R>> + Send + 'static,
+{
+    #[inline]
+    fn run(self) -> RunningHandler<R> {
+        RunningHandler::new(async move { self.await.into_output() })
+    }
+
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
+        T::Output::output_schema()
+    }
+}
+
+/// A call of a [`ToolHandler`], which makes its future when it is run: that future has no name.
+pub struct TraitCall<H: ToolHandler> {
+    pub(super) handler: Arc<H>,
+    pub(super) flow: Flow,
+    pub(super) arguments: H::Arguments,
+}
+
+impl<H: ToolHandler> fmt::Debug for TraitCall<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("TraitCall")
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<H: ToolHandler> HandlerFuture<CallToolResult> for TraitCall<H> {
+    fn run(self) -> RunningHandler<CallToolResult> {
+        let Self { handler, flow, arguments } = self;
+        RunningHandler::new(async move { handler.call(flow, arguments).await.into_output() })
+    }
+
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
+        H::Output::output_schema()
+    }
+}
+
+/// What a handler ends in, where the call ends in `R`: a `Result` of an [output](IntoOutput) or any error.
+///
+/// ```
+/// use mrtr_schema::CallToolResult;
+/// use mrtr_server::handler::HandlerResult;
+///
+/// fn ends<T: HandlerResult<CallToolResult>>() {}
+/// ends::<Result<String, std::io::Error>>();
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "a handler returns a `Result`, and this one returns `{Self}`",
+    label = "this handler does not return a `Result`",
+    note = "write `-> Result<{Self}, Failure>` and end in `Ok(…)`; the error may be `mrtr_server::Failure`, `anyhow::Error`, an error of your own, or a `String`"
+)]
+pub trait HandlerResult<R> {
+    #[doc(hidden)]
+    fn into_output(self) -> Result<Output<R>, Failure>;
+
+    #[doc(hidden)]
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError>;
+}
+
+impl<O: IntoOutput<R>, E: Into<Failure>, R> HandlerResult<R> for Result<O, E> {
+    #[inline]
+    fn into_output(self) -> Result<Output<R>, Failure> {
+        self.map_err(Into::into)?.into_output()
+    }
+
+    fn output_schema() -> Result<Option<OutputSchema>, ReadError> {
+        O::output_schema()
     }
 }

@@ -37,7 +37,7 @@ pub use types::content::ContentBlock;
 pub use types::error_object::{ErrorCode, ErrorObject};
 pub use types::form::Form;
 pub use types::implementation::{Icon, Implementation};
-pub use types::input::{InputRequest, InputRequests, InputResponse, InputResponses};
+pub use types::input::{InputKind, InputRequest, InputRequests, InputResponse, InputResponses};
 pub use types::meta::LoggingLevel;
 pub use types::namespaced::{Method, NamespacedInput};
 pub use types::request_id::RequestId;

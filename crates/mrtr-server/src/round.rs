@@ -278,11 +278,15 @@ impl<'a> Round<'a> {
             running.wait_for_release().await;
         }
         let (journal, context) = (std::mem::take(&mut self.journal), self.run_context(self.began));
-        let begin = async |flow| match handler.start(flow, arguments.as_raw()) {
-            Ok(RunningHandler(running)) => running.await,
-            Err(ended) => ended,
-        };
-        let ran = run(begin, journal, context).await;
+        let ran = run(
+            async |flow| match handler.start(flow, arguments.as_raw()) {
+                Ok(RunningHandler(running)) => running.await,
+                Err(ended) => ended,
+            },
+            journal,
+            context,
+        )
+        .await;
         drop(running);
         let RunReport { outcome, journal, must_carry, seen, .. } =
             resolve_manual_questions(ran, &self.shared.environment, Output::into_manual);

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::error::ReadError;
 use crate::json::{JsonObject, Members, RawMembers};
 use crate::revision::{Dialect, Feature, Revision};
-use crate::types::elicitation::{ElicitRequest, ElicitResult};
+use crate::types::elicitation::{ElicitParams, ElicitRequest, ElicitResult};
 use crate::types::meta::RequestMeta;
 use crate::types::namespaced::{Method, NamespacedInputRequest};
 use crate::types::request_state::RequestState;
@@ -46,7 +46,47 @@ pub enum InputRequest {
     Unknown(UnknownInputRequest),
 }
 
+/// The kind of a question, for code that must look at each: where a match over it names them all, the compiler finds
+/// what a new kind leaves out.
+///
+/// ```
+/// use mrtr_schema::InputKind;
+/// use mrtr_schema::roots::ListRootsRequest;
+///
+/// assert_eq!(mrtr_schema::InputRequest::from(ListRootsRequest::new()).kind(), InputKind::Roots);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "who adds a kind is to be told of every match that lacks it")]
+pub enum InputKind {
+    /// A form for a person.
+    Form,
+    /// A URL for a person.
+    Url,
+    /// A question to a model.
+    Sampling,
+    /// The client's roots.
+    Roots,
+    /// An input that an application defines.
+    Namespaced,
+    /// A kind that the revision does not have.
+    Unknown,
+}
+
 impl InputRequest {
+    /// Its kind.
+    pub fn kind(&self) -> InputKind {
+        match self {
+            Self::Elicit(request) => match request.params {
+                ElicitParams::Form(_) => InputKind::Form,
+                ElicitParams::Url(_) => InputKind::Url,
+            },
+            Self::Sample(_) => InputKind::Sampling,
+            Self::Roots(_) => InputKind::Roots,
+            Self::Namespaced(_) => InputKind::Namespaced,
+            Self::Unknown(_) => InputKind::Unknown,
+        }
+    }
+
     /// The method on the wire.
     pub fn method(&self) -> &str {
         match self {

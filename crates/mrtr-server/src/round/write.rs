@@ -1,8 +1,12 @@
 //! Results as text, with the server's name in their metadata.
 
 use indexmap::IndexMap;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::meta::ResultMeta;
-use mrtr_schema::{ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, Revision, Wire};
+use mrtr_schema::{
+    ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
+    Wire,
+};
 
 use crate::definition::flow_output::FlowOutput;
 use crate::definition::parts::ResultWriter;
@@ -41,15 +45,32 @@ impl ResultWriter {
 
     /// Writes a result that a handler may have given metadata, and says in it whose it is.
     pub(crate) fn write_output<R: FlowOutput>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
-        if result.meta().is_none() {
-            return self.write(&result, revision);
+        let Some(meta) = result.meta() else { return self.write(&result, revision) };
+        if revision.has(Feature::ServerInfoInResults) {
+            meta.server_info.get_or_insert_with(|| self.info.clone());
         }
-        self.identify(&written(&result, revision)?, revision)
+        written(&result, revision)
     }
 
-    /// Takes over a result that an extension wrote.
-    pub(crate) fn adopt(&self, result: &mrtr_schema::Json, revision: Revision) -> Result<String, ErrorObject> {
-        self.identify(result.as_str(), revision)
+    /// Takes over a result that an extension wrote: it is JSON already, in which only its members are told apart.
+    pub(crate) fn adopt(&self, result: &Json, revision: Revision) -> Result<String, ErrorObject> {
+        if !revision.has(Feature::ServerInfoInResults) {
+            return Ok(result.as_str().to_owned());
+        }
+        let members = RawMembers::of(result.as_raw()).map_err(|_| internal_error())?;
+        let Some(meta) = members.get("_meta") else { return Ok(self.sign(result.as_str().to_owned(), revision)) };
+        let meta = ResultMeta::read(meta, revision.lenient()).unwrap_or_default();
+        self.with_meta(&members, meta)
+    }
+
+    /// The members of a result, with this metadata in the place of theirs, and the server's name in it.
+    fn with_meta(&self, members: &RawMembers<'_>, mut meta: ResultMeta) -> Result<String, ErrorObject> {
+        let unreadable = |_| internal_error();
+        meta.server_info.get_or_insert_with(|| self.info.clone());
+        let meta = serde_json::value::to_raw_value(&meta).map_err(unreadable)?;
+        let own = |key| if key == "_meta" { Some(&*meta) } else { None };
+        let result: IndexMap<_, _> = members.iter().map(|(key, value)| (key, own(key).unwrap_or(value))).collect();
+        serde_json::to_string(&result).map_err(unreadable)
     }
 
     /// Adds the server's name to a result that has no metadata: at its end, as text.
@@ -63,21 +84,6 @@ impl ResultWriter {
         }
         written
     }
-
-    /// Adds the server's name to whatever metadata a result has.
-    fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
-        if !revision.has(Feature::ServerInfoInResults) {
-            return Ok(written.to_owned());
-        }
-        let unreadable = |_| mrtr_flow::for_server::internal_error();
-        let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
-            serde_json::from_str(written).map_err(unreadable)?;
-        let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
-        let mut meta = meta.and_then(Result::ok).unwrap_or_default();
-        meta.server_info.get_or_insert_with(|| self.info.clone());
-        result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
-        serde_json::to_string(&result).map_err(unreadable)
-    }
 }
 
 /// More than is put around a result, besides a state and a signature.
@@ -89,7 +95,7 @@ fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObjec
         Ok(()) => Ok(String::from_utf8(text).expect("JSON is text")),
         Err(error) => {
             tracing::error!(%error, "a result cannot be written in this revision");
-            Err(mrtr_flow::for_server::internal_error())
+            Err(internal_error())
         }
     }
 }

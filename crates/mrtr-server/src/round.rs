@@ -315,9 +315,12 @@ impl<'a> Round<'a> {
         result.map(RoundEnd::Result)
     }
 
-    fn complete<R: FlowOutput>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
+    fn complete<R: FlowOutput>(&self, mut result: R, outcome: &'static str) -> Result<String, ErrorObject> {
         self.concluded(outcome);
-        self.results.write_output(result, self.revision())
+        match result.meta() {
+            None => self.results.write(&result, self.revision()),
+            Some(_) => self.results.write_output(result, self.revision()),
+        }
     }
 
     fn concluded(&self, outcome: &'static str) {

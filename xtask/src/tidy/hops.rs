@@ -25,7 +25,7 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
     let page = fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap_or_default();
     let mut problems = Vec::new();
     let mut lengths = Vec::new();
-    for heading in LISTS {
+    for (place, heading) in LISTS.into_iter().enumerate() {
         let names = listed(&page, heading);
         if names.is_empty() {
             problems.push(format!("docs/ARCHITECTURE.md: nothing is listed under `{heading}`"));
@@ -33,7 +33,9 @@ pub(super) fn counted(root: &Path) -> (usize, Vec<String>) {
         lengths.push(names.len());
         let hops: Result<Vec<_>, _> = names.iter().map(|name| Hop::read(root, name)).collect();
         match hops {
-            Ok(hops) => problems.extend(leads_nowhere(&hops)),
+            // A handler is in the midst of the others, and leads where its author wants.
+            Ok(hops) if place == 0 => problems.extend(leads_nowhere(&hops)),
+            Ok(_) => {}
             Err(problem) => problems.push(problem),
         }
     }

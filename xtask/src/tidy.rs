@@ -11,6 +11,7 @@ mod doors;
 mod edges;
 mod figures;
 mod first_line;
+mod hops;
 mod imports;
 mod layers;
 mod machine_paths;
@@ -40,6 +41,7 @@ pub(crate) fn run() -> Result<Outcome> {
     let crates = crates()?;
     let texts = texts::committed()?;
     let packages = budgets::counted()?;
+    let (hops, hop_problems) = hops::counted(workspace::root());
     let problems = [
         first_line::problems(&texts),
         doc_openings::problems(&texts),
@@ -51,11 +53,13 @@ pub(crate) fn run() -> Result<Outcome> {
         doors::problems(&members),
         edges::problems(&metadata),
         budgets::problems(&packages),
+        hop_problems,
     ]
     .concat();
 
     print(&figures::report(&members))?;
     print(&budgets::report(&packages))?;
+    print(&format!("a plain call passes through {hops} functions"))?;
     for problem in &problems {
         print(problem)?;
     }

@@ -25,7 +25,7 @@ pub use outcome::{Outcome, RunReport, SeenQuestions};
 pub(crate) use pace::poll_apart;
 pub(crate) use place::{Making, Within};
 pub use question::Question;
-pub(crate) use run::run;
+pub(crate) use run::run_to_its_end;
 pub use sink::{JournalSink, SinkError};
 pub(crate) use state::{
     ActiveRun, Admission, Evaluation, FIRST_PAUSE, HeldCall, Otherwise, RaceStart, StepStart, Unsettled, park,

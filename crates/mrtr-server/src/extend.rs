@@ -6,10 +6,10 @@ pub use mrtr_flow::{
     SystemClock, check_answer, check_capabilities, run,
 };
 
-pub use crate::register::extension::{CallHold, Extension, ExtensionRequest, Host, OfferedCall, ToolCall};
-pub use crate::register::extension_reply::{ExtensionMessage, ExtensionReply};
-pub use crate::register::flow_output::FlowOutput;
-pub use crate::register::middleware::{Middleware, RequestInfo};
-pub use crate::register::notices::{ExtensionNotice, ExtensionNotices};
+pub use crate::definition::extension::{CallHold, Extension, ExtensionRequest, Host, OfferedCall, ToolCall};
+pub use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};
+pub use crate::definition::extension_reply::{ExtensionNotice, ExtensionNotices};
+pub use crate::definition::flow_output::FlowOutput;
+pub use crate::definition::middleware::{Middleware, RequestInfo};
 pub use crate::support::lease_thread::{HeldLease, LeaseEnd, LeaseThread, RenewAll, Renewal};
 pub use crate::support::shed::{Load, ShedAbove, ShedAfterQueueing, Shedder};

@@ -1,7 +1,7 @@
 //! What a handler may be, and what it may give.
 
-pub use crate::register::completion::Completing;
-pub use crate::register::handler::{
+pub use crate::definition::completion::Completing;
+pub use crate::definition::handler::{
     HandlerArguments, HandlerCall, HandlerFuture, HandlerResult, IntoHandler, ToolHandler,
 };
-pub use crate::register::output::{IntoOutput, Output};
+pub use crate::definition::output::{IntoOutput, Output};

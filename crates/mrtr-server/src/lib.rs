@@ -2,12 +2,12 @@
 //!
 #![doc = include_str!("../README.md")]
 
+mod definition;
 mod error;
 pub mod extend;
 pub mod flow;
 pub mod handler;
 mod protocol;
-mod register;
 mod round;
 mod server;
 mod session;
@@ -16,15 +16,15 @@ mod support;
 pub mod testing;
 pub mod transport;
 
+pub use definition::output::{InputRequired, Structured};
+pub use definition::prompt::Prompt;
+pub use definition::resource::{Resource, ResourceTemplate};
+pub use definition::settings::{Guard, StatePolicy, TaskPolicy};
+pub use definition::tool::Tool;
 pub use error::{BuildError, TemplateError};
 pub use mrtr_flow::{Caller, Failure, Flow, FlowError, ProtocolError, StepError, ToolError};
 pub use mrtr_state::Sealer;
+pub use protocol::context::Context;
 pub use protocol::reply::Reply;
-pub use register::context::Context;
-pub use register::output::{InputRequired, Structured};
-pub use register::prompt::Prompt;
-pub use register::resource::{Resource, ResourceTemplate};
-pub use register::settings::{Guard, StatePolicy, TaskPolicy};
-pub use register::tool::Tool;
 pub use server::{Builder, Server};
 pub use session::{Legacy, SessionLimits};

@@ -3,11 +3,10 @@
 pub(crate) mod admit;
 pub(crate) mod catalog;
 mod client_meta;
+pub(crate) mod context;
 pub(crate) mod dispatch;
-mod extension;
+pub(crate) mod era;
 pub(crate) mod offers;
 pub(crate) mod reply;
 mod route;
 mod subscription;
-mod uris;
-pub(crate) mod versionless;

@@ -1,13 +1,10 @@
 //! One round of a call: open the state, run the handler over its journal, and seal what it knows now.
 
-pub(crate) mod completion;
-mod live;
-pub(crate) mod prompt;
+pub(crate) mod live;
+pub(crate) mod others;
 pub(crate) mod request;
-pub(crate) mod resource;
 mod single_use;
 pub(crate) mod tool;
-mod unmatched;
 mod write;
 
 use std::borrow::Cow;
@@ -15,41 +12,51 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use mrtr_flow::for_server::{
-    LazyFlow, RoundJournal, UnsealedAnswers, echo, internal_error, resolve_manual_questions, too_much, with_causes,
+    LazyFlow, RoundJournal, SeenQuestions, UnsealedAnswers, echo, internal_error, resolve_manual_questions, too_much,
+    with_causes,
 };
 use mrtr_flow::{
     Caller, Failure, FailureKind, Journal, JournalSink, Outcome, Pending, ProtocolError, Question, RunContext,
     RunReport, StopSignal, check_capabilities, run,
 };
-use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RequestState, Revision};
+use mrtr_schema::{ErrorObject, InputRequests, Json, MemberIndex, RawMembers, RequestState, Revision};
 use mrtr_state::single_use::StepRecord;
-use mrtr_state::{Binding, FlowProgress, Opened, Refusal, SealError, SealOptions, Sealer, Timestamp};
+use mrtr_state::{
+    AnswersDigest, Binding, FlowProgress, Opened, Refusal, SealError, SealOptions, Sealer, Timestamp, TokenUse,
+};
 use serde_json::value::RawValue;
 use tracing::{Instrument, Span, field, info_span};
 
-use crate::error::invalid_params;
-use crate::error::misuse;
-use crate::register::context::Arrival;
-use crate::register::flow_output::{FlowOutput, internal_failure};
-use crate::register::handler::Handler;
-use crate::register::output::Output;
-use crate::register::parts::{Identity, Parts};
-use crate::register::settings::{FlowSettings, StatePolicy, TaskPolicy};
-use crate::register::shared::Shared;
+use crate::definition::flow_output::{FlowOutput, internal_failure};
+use crate::definition::handler::{Handler, RunningHandler};
+use crate::definition::output::Output;
+use crate::definition::parts::{Parts, ResultWriter, Shared};
+use crate::definition::settings::{FlowSettings, StatePolicy, TaskPolicy};
+use crate::error::{invalid_params, misuse};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
 use request::Request;
 
-/// A request whose handler is a flow, taken apart.
+/// A request whose handler is a flow: taken apart, its state opened, and what its flow knows at hand.
 pub(crate) struct Round<'a> {
     shared: &'a Arc<Shared>,
-    identity: &'a Identity,
+    results: &'a ResultWriter,
     request: &'a Request<'a>,
     /// The tool, prompt or resource.
     name: &'a str,
     settings: &'a FlowSettings,
     answers: Option<Answers<'a>>,
-    state: Option<Cow<'a, str>>,
+    binding: Binding<'a>,
+    began: Timestamp,
+    lazy_flow: LazyFlow,
+    /// What the round before asked, as its state says.
+    pending: Vec<Pending>,
+    journal: Journal,
+    /// What a store for single use is asked, if the state may be used once.
+    token_use: Option<Box<TokenUse>>,
+    reservation: Option<ReservationContext>,
+    /// Whether the flow goes on where it is though it would become a task.
+    goes_on_in_place: bool,
     /// What the log learns of the round, once it runs.
     span: OnceLock<Span>,
 }
@@ -61,34 +68,37 @@ struct Answers<'a> {
 }
 
 impl<'a> Answers<'a> {
+    /// Those that a request brings, each of which is an object.
+    fn of(request: &Request<'a>) -> Result<Option<Self>, ErrorObject> {
+        let mut odd: Option<Box<str>> = None;
+        let answers = request.params.indexed_object("inputResponses", |key, answer| {
+            if !answer.get().starts_with('{') {
+                odd.get_or_insert_with(|| key.into());
+            }
+        });
+        let answers = answers.map_err(invalid_params)?;
+        match odd {
+            Some(key) => Err(no_answer(&key)),
+            None => Ok(answers.map(|(text, index)| Self { text, index })),
+        }
+    }
+
+    /// What a store for single use knows answers by, or their absence.
+    fn digest(answers: Option<&Self>) -> Result<AnswersDigest, ErrorObject> {
+        let members = answers.map(|answers| RawMembers::of(answers.text)).transpose().map_err(invalid_params)?;
+        let digest = AnswersDigest::of(members.as_ref());
+        digest.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())
+    }
+
     fn get(&self, key: &str) -> Option<&'a RawValue> {
         self.index.find(self.text.get().as_bytes(), key)
     }
-}
-
-/// What a request brought of its flow: its state is opened, if there is one.
-struct Opening<'a> {
-    now: Timestamp,
-    binding: Binding<'a>,
-    opened: Option<Opened<Journal>>,
-}
-
-/// A round that may run: its state is opened, and what the flow knows is at hand.
-pub(crate) struct Prepared<'a> {
-    binding: Binding<'a>,
-    lazy_flow: LazyFlow,
-    /// What the round before asked, as its state says.
-    pending: Vec<Pending>,
-    journal: Journal,
-    context: RunContext,
 }
 
 /// What a reservation adds to a round: where steps are kept, and whether the client still waits.
 struct ReservationContext {
     sink: Arc<dyn JournalSink>,
     stop: StopSignal,
-    /// What earlier holders of the reservation recorded.
-    replayed: Vec<StepRecord>,
 }
 
 /// How a round ended.
@@ -100,98 +110,121 @@ pub(crate) enum RoundEnd {
 }
 
 impl<'a> Round<'a> {
-    pub(crate) fn new(
+    /// Reads what a request brings of its flow, and opens its state: once a round, for all that is in it.
+    ///
+    /// In a box: it is large, and handed on from one future to the next.
+    pub(crate) fn open(
         parts: &'a Parts,
         request: &'a Request<'a>,
         name: &'a str,
         settings: &'a FlowSettings,
-    ) -> Result<Self, ErrorObject> {
-        let params = &request.params;
-        if !request.brings_answers() {
-            // Where nothing is ever asked, members of these names have no meaning (TY-6).
-            return Ok(Self::of(parts, request, name, settings));
-        }
-        let mut odd: Option<Box<str>> = None;
-        let answers = params.indexed_object("inputResponses", |key, answer| {
-            if !answer.get().starts_with('{') {
-                odd.get_or_insert_with(|| key.into());
-            }
+    ) -> Result<Box<Self>, ErrorObject> {
+        let (shared, results) = (&parts.shared, &parts.results);
+        // Where nothing is ever asked, members of these names have no meaning (TY-6).
+        let (answers, state) = if request.brings_answers() {
+            (Answers::of(request)?, request.params.text("requestState").map_err(invalid_params)?)
+        } else {
+            (None, None)
+        };
+        let (began, binding) = (shared.clock.now(), binding(request));
+        let open = |state: Cow<'_, str>| shared.sealer(settings.lifetimes).open_text(&state, &binding, began);
+        let opened = state.map(open).transpose().map_err(|refusal| refused(shared, request, name, &refusal))?;
+        let lazy_flow = match &opened {
+            Some(opened) => opened.next_round().into(),
+            None => LazyFlow::beginning(settings.lifetimes, began),
+        };
+        let mut round = Box::new(Self {
+            shared,
+            results,
+            request,
+            name,
+            settings,
+            answers,
+            binding,
+            began,
+            lazy_flow,
+            pending: Vec::new(),
+            journal: Journal::default(),
+            token_use: None,
+            reservation: None,
+            goes_on_in_place: false,
+            span: OnceLock::new(),
         });
-        let answers = answers.map_err(invalid_params)?.map(|(text, index)| Answers { text, index });
-        if let Some(key) = odd {
-            return Err(no_answer(&key));
+        match opened {
+            Some(opened) => round.take_state(opened)?,
+            None => round.take_unsealed_answers(),
         }
-        let state = params.text("requestState").map_err(invalid_params)?;
-        Ok(Self { answers, state, ..Self::of(parts, request, name, settings) })
+        Ok(round)
     }
 
-    /// A round that brings neither answers nor a state.
-    fn of(parts: &'a Parts, request: &'a Request<'a>, name: &'a str, settings: &'a FlowSettings) -> Self {
-        let (shared, identity) = (&parts.shared, &parts.identity);
-        Self { shared, identity, request, name, settings, answers: None, state: None, span: OnceLock::new() }
+    /// Takes in what the state carries: what the flow knows, and what was asked, with the answers to it.
+    fn take_state(&mut self, opened: Opened<Journal>) -> Result<(), ErrorObject> {
+        if self.settings.guard.is_some() {
+            let answers = Answers::digest(self.answers.as_ref())?;
+            self.token_use = Some(Box::new(opened.token_use(answers)));
+        }
+        self.journal = opened.into_payload();
+        let answers = self.answers.as_ref();
+        self.pending = self.journal.settle_pending(|key| {
+            let answer = answers.and_then(|answers| answers.get(key));
+            answer.inspect(|_| metrics::answered())
+        });
+        Ok(())
+    }
+
+    /// Without a state, answers are kept apart: no state says what they answer.
+    fn take_unsealed_answers(&mut self) {
+        let may_count = self.settings.guard.is_none() && !self.settings.strict;
+        if let Some(answers) = self.answers.as_ref().filter(|answers| may_count && !answers.index.is_empty()) {
+            let text = self.request.share(answers.text);
+            self.journal.put_unsealed(UnsealedAnswers::new(text, answers.index.clone()));
+        }
+    }
+
+    /// Goes on from what earlier holders of the reservation recorded.
+    fn reserve(&mut self, reservation: ReservationContext, recorded: &[StepRecord]) -> Result<(), ErrorObject> {
+        for StepRecord { name, outcome, .. } in recorded {
+            match outcome {
+                Some(entry) => self.journal.replay(entry).map_err(|_| internal_error())?,
+                None => self.journal.put_step_started(name),
+            }
+        }
+        self.reservation = Some(reservation);
+        Ok(())
     }
 
     /// Runs the whole round of a handler that cannot become a task.
-    pub(crate) async fn run_whole<R: FlowOutput>(
-        &self,
+    pub(crate) async fn run_round<R: FlowOutput>(
+        mut self: Box<Self>,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<String, ErrorObject> {
-        let prepared = self.prepare(self.open()?, None)?;
-        let span = self.span(&prepared.lazy_flow);
-        let concluded = self.run(prepared, handler, arguments, finish).instrument(span).await?;
-        match concluded {
+        let span = self.span();
+        let ended = self.run_handler(handler, arguments, finish).instrument(span).await?;
+        match ended {
             RoundEnd::Result(result) => Ok(result),
             RoundEnd::IntoTask(_) => self.failed::<R>(misuse("only a tool can become a task")),
         }
     }
 
-    /// In a box: it is large, and handed on from one future to the next.
-    fn prepare<'b>(
-        &self,
-        Opening { now, binding, opened }: Opening<'b>,
-        watch: Option<ReservationContext>,
-    ) -> Result<Box<Prepared<'b>>, ErrorObject> {
-        let lazy_flow = match &opened {
-            Some(opened) => opened.next_round().into(),
-            None => LazyFlow::beginning(self.settings.lifetimes, now),
-        };
-        let (mut journal, pending) = self.journal(opened);
-        let mut context = self.run_context(&lazy_flow, now);
-        if let Some(ReservationContext { sink, stop, replayed }) = watch {
-            for StepRecord { name, outcome, .. } in &replayed {
-                match outcome {
-                    Some(entry) => journal.replay(entry).map_err(|_| internal_error())?,
-                    None => journal.put_step_started(name),
-                }
-            }
-            context.sink = Some(sink);
-            context.stop = Some(stop);
-        }
-        Ok(Box::new(Prepared { binding, lazy_flow, pending, journal, context }))
-    }
-
     /// What a run has besides its journal.
     #[expect(clippy::inline_always, reason = "what it makes is large: it is made where it is kept")]
     #[inline(always)]
-    fn run_context(&self, lazy_flow: &LazyFlow, now: Timestamp) -> RunContext {
+    fn run_context(&self, now: Timestamp) -> RunContext {
         let environment = Arc::clone(&self.shared.environment);
         let capabilities = Arc::clone(&self.request.capabilities);
-        let mut context = RunContext::new(environment, self.revision(), lazy_flow.clone(), capabilities);
+        let mut context = RunContext::new(environment, self.revision(), self.lazy_flow.clone(), capabilities);
         context.caller.clone_from(&self.request.context.caller);
         context.notifications.clone_from(&self.request.notifier);
         context.deadline = self.settings.run_deadline.unwrap_or(context.deadline);
         context.strict = self.settings.strict;
-        context.sheds = self.shared.sheds(self.request.context.received.map(|Arrival(moment)| moment), now);
+        context.goes_on_in_place = self.goes_on_in_place;
+        context.sheds = self.shared.sheds(self.request.context.received, now);
+        if let Some(ReservationContext { sink, stop }) = &self.reservation {
+            (context.sink, context.stop) = (Some(Arc::clone(sink)), Some(stop.clone()));
+        }
         context
-    }
-
-    fn binding(&self) -> Binding<'_> {
-        let Request { method, name, params, context, .. } = self.request;
-        let binding = Binding::named(self.revision(), method, name.as_deref().unwrap_or_default(), params.members());
-        let principal = context.caller.as_ref().map(Caller::principal);
-        binding.principal(principal).tenant(context.tenant.as_deref())
     }
 
     fn revision(&self) -> Revision {
@@ -202,31 +235,11 @@ impl<'a> Round<'a> {
         self.shared.sealer(self.settings.lifetimes)
     }
 
-    /// Opens the state, if the request brings one: once a round, for all that is in it.
-    fn open(&self) -> Result<Opening<'_>, ErrorObject> {
-        let (now, binding) = (self.shared.clock.now(), self.binding());
-        let opened = self.state.as_ref().map(|state| self.sealer().open_text(state, &binding, now)).transpose();
-        let opened = opened.map_err(|refusal| self.refused(refusal))?;
-        Ok(Opening { now, binding, opened })
-    }
-
-    #[cold]
-    fn refused(&self, refusal: Refusal) -> ErrorObject {
-        metrics::refused(refusal.label());
-        let (reason, method) = (refusal.label(), &*self.request.method);
-        tracing::info!(reason, method, name = self.name, "a request state was refused");
-        let mut error = refusal.to_error();
-        if self.shared.explains_failures {
-            error.message = format!("{}: {refusal}", error.message);
-        }
-        error
-    }
-
-    fn span(&self, lazy_flow: &LazyFlow) -> Span {
+    fn span(&self) -> Span {
         let span = info_span!(
             "round",
-            flow = %lazy_flow.flow_progress(&self.shared.environment).flow(),
-            round = lazy_flow.round(),
+            flow = %self.lazy_flow.flow_progress(&self.shared.environment).flow(),
+            round = self.lazy_flow.round(),
             method = &*self.request.method,
             name = self.name,
             asked = field::Empty,
@@ -250,52 +263,39 @@ impl<'a> Round<'a> {
         }
     }
 
-    /// What the flow knows: what the state carries, with the answers to what it says is pending; or, without a state,
-    /// nothing, with the answers apart.
-    fn journal(&self, opened: Option<Opened<Journal>>) -> (Journal, Vec<Pending>) {
-        let Some(opened) = opened else {
-            let mut journal = Journal::default();
-            let may_count = self.settings.guard.is_none() && !self.settings.strict;
-            if let Some(answers) = self.answers.as_ref().filter(|answers| may_count && !answers.index.is_empty()) {
-                let text = self.request.share(answers.text);
-                journal.put_unsealed(UnsealedAnswers::new(text, answers.index.clone()));
-            }
-            return (journal, Vec::new());
-        };
-        let mut journal = opened.into_payload();
-        let pending = journal.settle_pending(|key| {
-            let answer = self.answers.as_ref().and_then(|answers| answers.get(key));
-            answer.inspect(|_| metrics::answered())
-        });
-        (journal, pending)
-    }
-
     /// Runs the handler, and makes the reply of what the run left. `finish` sees a complete result before it goes out.
-    async fn run<R: FlowOutput>(
-        &self,
-        prepared: Box<Prepared<'_>>,
+    async fn run_handler<R: FlowOutput>(
+        &mut self,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
         if let Some(live) = self.request.context.live() {
-            return Box::pin(self.run_live(&**live, prepared, handler, arguments, finish)).await;
+            return Box::pin(self.run_live(&**live, handler, arguments, finish)).await;
         }
         let running = LoadGuard::begin(&self.shared.load);
         if running.is_held {
             running.wait_for_release().await;
         }
-        // Out of the box go only what the run takes: the rest stays where it is.
-        let Prepared { journal, context, .. } = *prepared;
-        let ran = run(async |flow| handler.call(flow, arguments.as_raw()).await, journal, context).await;
-        let (binding, lazy_flow, pending) = (&prepared.binding, &prepared.lazy_flow, &prepared.pending);
+        let (journal, context) = (std::mem::take(&mut self.journal), self.run_context(self.began));
+        let ran = run(
+            async |flow| match handler.start(flow, arguments.as_raw()) {
+                Ok(RunningHandler(running)) => running.await,
+                Err(ended) => ended,
+            },
+            journal,
+            context,
+        )
+        .await;
         drop(running);
         let RunReport { outcome, journal, must_carry, seen, .. } =
             resolve_manual_questions(ran, &self.shared.environment, Output::into_manual);
         if self.is_logged() {
             self.note("answered", field::debug(seen.answered(&journal)));
         }
-        unmatched::warn(&outcome, &seen, pending, self.answers.as_ref());
+        if !self.pending.is_empty() || self.answers.is_some() {
+            warn_of_unmatched(&outcome, &seen, &self.pending, self.answers.as_ref());
+        }
         let FlowSettings { guard, tasks, strict, .. } = self.settings;
         let must_carry = must_carry || guard.is_some() || *tasks == TaskPolicy::ByFlow || *strict;
         let result = match outcome {
@@ -303,8 +303,8 @@ impl<'a> Round<'a> {
                 finish(&mut result);
                 self.complete(result, "done")
             }
-            Outcome::Waiting(questions) => self.interim::<R>(questions, &journal, must_carry, binding, lazy_flow),
-            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), &journal, true, binding, lazy_flow),
+            Outcome::Waiting(questions) => self.interim::<R>(questions, &journal, must_carry),
+            Outcome::Yielded { .. } => self.interim::<R>(Vec::new(), &journal, true),
             Outcome::IntoTask => return Ok(RoundEnd::IntoTask(Box::new(journal))),
             Outcome::Stopped(_) => {
                 self.concluded("abandoned");
@@ -315,9 +315,12 @@ impl<'a> Round<'a> {
         result.map(RoundEnd::Result)
     }
 
-    fn complete<R: FlowOutput>(&self, result: R, outcome: &'static str) -> Result<String, ErrorObject> {
+    fn complete<R: FlowOutput>(&self, mut result: R, outcome: &'static str) -> Result<String, ErrorObject> {
         self.concluded(outcome);
-        self.identity.write_output(result, self.revision())
+        match result.meta() {
+            None => self.results.write(&result, self.revision()),
+            Some(_) => self.results.write_output(result, self.revision()),
+        }
     }
 
     fn concluded(&self, outcome: &'static str) {
@@ -331,8 +334,6 @@ impl<'a> Round<'a> {
         questions: Vec<Question>,
         journal: &Journal,
         must_carry: bool,
-        binding: &Binding<'_>,
-        lazy_flow: &LazyFlow,
     ) -> Result<String, ErrorObject> {
         if !self.request.may_ask() {
             let (method, revision) = (&self.request.method, self.revision());
@@ -343,7 +344,7 @@ impl<'a> Round<'a> {
         let gate = check_capabilities(requests, &self.request.capabilities, self.revision());
         gate.inspect_err(|_| self.concluded("missing_capability")).map_err(ProtocolError::into_object)?;
         let carries = must_carry || self.settings.policy == StatePolicy::Always || !journal.is_empty();
-        let state = match carries.then(|| self.seal(journal, &questions, binding, lazy_flow)).transpose() {
+        let state = match carries.then(|| self.seal(journal, &questions)).transpose() {
             Ok(state) => state,
             Err(error) => return self.unsealed::<R>(&error, journal),
         };
@@ -352,7 +353,7 @@ impl<'a> Round<'a> {
         metrics::asked(questions.iter().map(|question| &question.request), state_bytes);
         let outcome = if questions.is_empty() { "yielded" } else { "asked" };
         let requests: InputRequests = questions.into_iter().map(|question| (question.key, question.request)).collect();
-        match self.identity.write_interim(requests, state, self.revision()) {
+        match self.results.write_interim(requests, state, self.revision()) {
             Some(interim) => {
                 self.concluded(outcome);
                 interim
@@ -361,13 +362,7 @@ impl<'a> Round<'a> {
         }
     }
 
-    fn seal(
-        &self,
-        journal: &Journal,
-        questions: &[Question],
-        binding: &Binding<'_>,
-        lazy_flow: &LazyFlow,
-    ) -> Result<RequestState, SealError> {
+    fn seal(&self, journal: &Journal, questions: &[Question]) -> Result<RequestState, SealError> {
         let sealer = self.sealer();
         // The time at which it goes out: what the round did before must not count against the client.
         let now = self.shared.clock.now();
@@ -379,9 +374,9 @@ impl<'a> Round<'a> {
             None => SealOptions::new(flow_progress),
         };
         let options = |flow_progress| options(flow_progress).handler_version(&self.settings.version);
-        match lazy_flow.known() {
-            Some(flow_progress) => sealer.seal_as(journal, binding, options(flow_progress), now),
-            None => sealer.seal_first(journal, binding, options, now),
+        match self.lazy_flow.known() {
+            Some(flow_progress) => sealer.seal_as(journal, &self.binding, options(flow_progress), now),
+            None => sealer.seal_first(journal, &self.binding, options, now),
         }
     }
 
@@ -421,10 +416,31 @@ impl<'a> Round<'a> {
             FailureKind::Internal(error) => {
                 let failed = internal_failure::<R>(self.shared, self.name, error);
                 self.concluded("internal_error");
-                self.identity.write(&failed?, self.revision())
+                self.results.write(&failed?, self.revision())
             }
         }
     }
+}
+
+#[cold]
+fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: &Refusal) -> ErrorObject {
+    metrics::refused(refusal.label());
+    let (reason, method) = (refusal.label(), &*request.method);
+    tracing::info!(reason, method, name, "a request state was refused");
+    let mut error = refusal.to_error();
+    if shared.explains_failures {
+        error.message = format!("{}: {refusal}", error.message);
+    }
+    error
+}
+
+/// The request that a state belongs to.
+fn binding<'a>(request: &'a Request<'a>) -> Binding<'a> {
+    let Request { method, name, params, context, .. } = request;
+    let name = name.as_deref().unwrap_or_default();
+    let binding = Binding::named(context.revision, method, name, params.members());
+    let principal = context.caller.as_ref().map(Caller::principal);
+    binding.principal(principal).tenant(context.tenant.as_deref())
 }
 
 /// The keys of questions, as the log shows them: where nothing is logged, no list of them is made.
@@ -440,4 +456,47 @@ impl fmt::Debug for Keys<'_> {
 fn no_answer(key: &str) -> ErrorObject {
     let message = format!("`inputResponses`: the answer to `{}` is not an object", echo::name(key));
     ProtocolError::invalid_params(message).into_object()
+}
+
+/// Warns of answers that no question of the run wanted, and of questions of the round before that were not asked again.
+/// A new version of the handler explains either; so does a name that differs from run to run, which is a mistake.
+///
+/// Only names that the server chose are logged: what a client made up is counted.
+fn warn_of_unmatched<R>(
+    outcome: &Outcome<R>,
+    seen: &SeenQuestions,
+    pending: &[Pending],
+    answers: Option<&Answers<'_>>,
+) {
+    if pending.is_empty() && answers.is_none() {
+        return;
+    }
+    // Otherwise the handler did not get as far as it would.
+    if !matches!(outcome, Outcome::Waiting(_) | Outcome::Done(_)) {
+        return;
+    }
+    let is_answered = |question: &&Pending| answers.is_some_and(|answers| answers.get(question.key()).is_some());
+    if !seen.raced && pending.iter().any(|question| !seen.contains(question.key())) {
+        let gone = pending.iter().filter(|question| !seen.contains(question.key()));
+        let (unread, unasked): (Vec<_>, Vec<_>) = gone.partition(is_answered);
+        warn_of(&unread, "answers matched no question of this run, though the round before asked for them");
+        warn_of(&unasked, "questions that the round before asked were not asked any more");
+    }
+    let Some(answers) = answers else { return };
+    // Without a state, any answer may be one that the client gives before it is asked.
+    let asked_for = match pending {
+        [] => seen.names().filter(|key| answers.get(key).is_some()).count(),
+        pending => pending.iter().filter(is_answered).count(),
+    };
+    let strangers = answers.index.len() - asked_for;
+    if strangers > 0 {
+        tracing::warn!(answers = strangers, "the client sent answers that this flow did not ask for; they are ignored");
+    }
+}
+
+fn warn_of(questions: &[&Pending], what: &'static str) {
+    if !questions.is_empty() {
+        let keys: Vec<_> = questions.iter().map(|question| question.key()).collect();
+        tracing::warn!(?keys, "{what}");
+    }
 }

@@ -12,20 +12,19 @@ use mrtr_schema::{CachingHints, Icon, Implementation, NamespacedInput, SchemaChe
 use mrtr_state::Sealer;
 use serde_json::Value;
 
+use crate::definition::extension::{Extension, Host};
+use crate::definition::middleware::Middleware;
+use crate::definition::parts::{Lists, Parts, ResultWriter, Shared, reservation_thread};
+use crate::definition::prompt::Prompt;
+use crate::definition::resource::{Resource, ResourceTemplate};
+use crate::definition::tool::Tool;
 use crate::error::BuildError;
+use crate::protocol::admit::{self, Admission};
+use crate::protocol::context::{Arrival, Context};
 use crate::protocol::dispatch;
+use crate::protocol::offers::Inventory;
 use crate::protocol::offers::Offers;
 use crate::protocol::reply::Reply;
-use crate::register::context::{Arrival, Context};
-use crate::register::extension::{Extension, Host};
-use crate::register::inventory::Inventory;
-use crate::register::middleware::Middleware;
-use crate::register::parts::{Identity, Lists, Parts};
-use crate::register::prompt::Prompt;
-use crate::register::reservations;
-use crate::register::resource::{Resource, ResourceTemplate};
-use crate::register::shared::Shared;
-use crate::register::tool::Tool;
 use crate::session::{Legacy, LegacyMessage, SessionLimits, Sessions};
 use crate::support::changes::Changes;
 use crate::support::changes::ServerChanges;
@@ -92,13 +91,31 @@ impl Server {
 
     /// Answers one message of the modern era: one that does not say its version is refused.
     pub async fn handle(&self, body: Bytes, context: Context<'_>) -> Reply {
-        dispatch::receive(&self.0.parts, body, context, |versionless| versionless.refusal).await
+        match self.receive(body, context).await {
+            Received::Reply(reply) => reply,
+            Received::Legacy(message) => message.refusal(),
+        }
     }
 
     /// Answers one message, or says that it is of the legacy era: for a transport that carries sessions.
+    ///
+    /// Where the client wants to hear of progress or logs, the answer may be a stream.
     pub async fn receive(&self, body: Bytes, context: Context<'_>) -> Received {
-        let legacy = |versionless| LegacyMessage::new(self.0.sessions.clone(), Box::new(versionless));
-        dispatch::receive(&self.0.parts, body, context, |versionless| Received::Legacy(legacy(versionless))).await
+        let parts = &self.0.parts;
+        Received::Reply(match admit::read(parts, &body, &context) {
+            Admission::Admitted(admitted) if admitted.wants_notifications() => match admitted.into_owned() {
+                Ok(owned) => {
+                    let context = context.caller.clone().into_owned();
+                    Box::pin(dispatch::answer_streaming(Arc::clone(parts), owned, context)).await
+                }
+                Err(reply) => reply,
+            },
+            Admission::Admitted(admitted) => dispatch::answer_request(parts, &admitted).await,
+            Admission::Replied(reply) => reply,
+            Admission::Versionless(message) => {
+                return Received::Legacy(LegacyMessage::new(self.0.sessions.clone(), message));
+            }
+        })
     }
 
     /// The sessions of clients of the legacy era.
@@ -206,15 +223,9 @@ pub enum Received {
     Legacy(LegacyMessage),
 }
 
-impl From<Reply> for Received {
-    fn from(reply: Reply) -> Self {
-        Self::Reply(reply)
-    }
-}
-
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("name", &self.0.parts.identity.info.name).finish_non_exhaustive()
+        f.debug_struct("Server").field("name", &self.0.parts.results.info.name).finish_non_exhaustive()
     }
 }
 
@@ -488,11 +499,11 @@ impl Builder {
             changes,
             explains_failures: self.explains_failures,
             #[cfg(feature = "testing")]
-            causes: crate::support::causes::Causes::default(),
+            causes: crate::definition::parts::Causes::default(),
         };
         let parts = Parts {
-            reservations: reservations::thread(&shared.clock),
-            identity: Identity::new(self.info),
+            reservations: reservation_thread(&shared.clock),
+            results: ResultWriter::new(self.info),
             instructions: self.instructions,
             shared: Arc::new(shared),
             tools: unique("tools", tools, |tool| tool.definition.name.clone())?,

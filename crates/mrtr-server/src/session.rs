@@ -4,22 +4,18 @@
 //! events. From a message down: `message` → `table` → `one` → `call`, whose handler runs as in a round.
 
 mod call;
-mod id;
 mod limits;
-mod listen;
 mod memory;
 mod message;
 mod notices;
 mod one;
 mod open_questions;
 mod requests;
-mod stateless;
 mod stream;
 mod table;
 
-pub use id::SessionId;
-pub use limits::{Legacy, SessionLimits};
-pub use listen::ListenError;
+pub use limits::{Legacy, SessionId, SessionLimits};
 pub use message::{LegacyMessage, LegacyReply};
+pub use notices::ListenError;
 pub use stream::{SessionEvent, SessionStream};
 pub use table::Sessions;

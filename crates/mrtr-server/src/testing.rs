@@ -25,7 +25,6 @@
 mod check;
 mod clock;
 mod conversation;
-mod listening;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,13 +37,14 @@ use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{ClientCapabilities, Feature, InRevision, JsonObject, LoggingLevel, Revision, Wire};
 use serde_json::{Map, Value, json};
 
+use crate::protocol::reply::ReplyStream;
+
 pub use check::{Problems, check};
 pub use clock::FixedClock;
 pub use conversation::Conversation;
-pub use listening::Listening;
 
+use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
-use crate::register::context::Context;
 use crate::server::Server;
 
 /// A client in memory.
@@ -202,7 +202,7 @@ impl Client {
     ///
     /// If the server does not answer with a stream.
     pub async fn listen(&self, wanted: SubscriptionFilter) -> Listening {
-        let revision = self.context.revision;
+        let revision = self.context.caller.revision;
         let wanted = wanted.to_json(revision).expect("a filter is JSON");
         let wanted: Value = serde_json::from_str(&wanted).expect("a filter is JSON");
         let mut params = Map::new();
@@ -230,7 +230,7 @@ impl Client {
     }
 
     async fn reply(&self, id: u64, method: &str, mut params: Map<String, Value>) -> Reply {
-        let revision = self.context.revision;
+        let revision = self.context.caller.revision;
         let mut context = self.context.clone();
         let mut meta = RequestMeta::new();
         if revision.has(Feature::RequestMetadata) {
@@ -251,7 +251,7 @@ impl Client {
 
     fn seen(&self, method: &str, message: &str) -> Value {
         let message = serde_json::from_str(message).expect("a message is JSON");
-        (self.watch.0)(self.context.revision, method, &message);
+        (self.watch.0)(self.context.caller.revision, method, &message);
         message
     }
 }
@@ -275,4 +275,49 @@ pub fn everything() -> ClientCapabilities {
     capabilities.sampling = Some(sampling);
     capabilities.roots = Some(RootsCapability::new());
     capabilities
+}
+
+/// A subscription: what the server tells, and at its end the response. Dropping it ends it.
+///
+/// ```
+/// use mrtr_schema::subscriptions::SubscriptionFilter;
+/// use mrtr_server::testing::Client;
+/// use mrtr_server::{Failure, Flow, Server, Tool};
+///
+/// # async fn greet(_: Flow) -> Result<&'static str, Failure> { Ok("Hello") }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let server = Server::builder("greeter", "1.0.0").tool(Tool::new("greet", greet)).build().unwrap();
+/// let mut wanted = SubscriptionFilter::new();
+/// wanted.tools_list_changed = Some(true);
+/// let mut listening = Client::new(&server).listen(wanted).await;
+/// assert_eq!(listening.next().await.unwrap()["method"], "notifications/subscriptions/acknowledged");
+/// server.changes().tools_changed();
+/// assert_eq!(listening.next().await.unwrap()["method"], "notifications/tools/list_changed");
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Listening {
+    messages: ReplyStream,
+    client: Client,
+}
+
+impl Listening {
+    fn new(messages: ReplyStream, client: Client) -> Self {
+        Self { messages, client }
+    }
+
+    /// The next message; `None` after the response.
+    pub async fn next(&mut self) -> Option<Value> {
+        let message = self.messages.next().await?;
+        Some(self.client.seen("subscriptions/listen", &message))
+    }
+
+    /// All messages that are there already.
+    pub fn heard(&mut self) -> Vec<Value> {
+        let mut heard = Vec::new();
+        while let Some(Some(message)) = futures_util::FutureExt::now_or_never(self.next()) {
+            heard.push(message);
+        }
+        heard
+    }
 }

@@ -1,9 +1,10 @@
 //! For transports: what they tell a server of a request, and what a reply is made of.
 
+pub use crate::definition::tool::HeaderClaim;
+pub use crate::protocol::context::{Arrival, Headers};
+pub use crate::protocol::offers::Inventory;
 pub use crate::protocol::offers::Offers;
 pub use crate::protocol::reply::{ReplyStream, Stage};
-pub use crate::register::context::{Arrival, HeaderClaim, Headers};
-pub use crate::register::inventory::Inventory;
 pub use crate::server::Received;
 pub use crate::session::{LegacyMessage, LegacyReply, ListenError, SessionEvent, SessionId, SessionStream, Sessions};
 pub use crate::support::fair::{Account, CallerKey, FairPool, Full, Holding};

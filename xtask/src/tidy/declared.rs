@@ -33,7 +33,7 @@ pub(super) const LAYERED: [Layered; 2] = [
             Layer { name: "session", modules: &["session"] },
             Layer { name: "protocol", modules: &["protocol"] },
             Layer { name: "round", modules: &["round"] },
-            Layer { name: "register", modules: &["register"] },
+            Layer { name: "definition", modules: &["definition"] },
             Layer { name: "support", modules: &["error", "support"] },
         ],
     },

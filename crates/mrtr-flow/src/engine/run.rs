@@ -8,8 +8,6 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::contained::Contained;
-use super::context::RunContext;
-use super::journal::Journal;
 use super::outcome::RunReport;
 use super::pace::poll_apart;
 use super::sink::Recorder;
@@ -20,14 +18,7 @@ use crate::support::clock::Clock;
 /// Runs what a handler makes of a run. It cannot step past an open question: what it returns then does not count.
 ///
 /// The run is made before the future is: a journal and a context are large, and would be moved from one to the other.
-pub(crate) fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Future<Output = RunReport<T>>
-where
-    H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
-{
-    run_to_its_end(handler, Arc::new(ActiveRun::new(journal, context)))
-}
-
-async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
+pub(crate) async fn run_to_its_end<T, H>(handler: H, run: Arc<ActiveRun>) -> RunReport<T>
 where
     H: AsyncFnOnce(Arc<ActiveRun>) -> Result<T, Failure>,
 {

@@ -1,10 +1,12 @@
 //! Runs a handler of a flow over a journal.
 
+use std::sync::Arc;
+
 use super::Flow;
 use crate::engine;
-use crate::engine::RunReport;
 use crate::engine::context::RunContext;
 use crate::engine::journal::Journal;
+use crate::engine::{ActiveRun, RunReport};
 use crate::error::Failure;
 
 /// Runs a handler over a journal.
@@ -32,5 +34,6 @@ pub fn run<T, H>(handler: H, journal: Journal, context: RunContext) -> impl Futu
 where
     H: AsyncFnOnce(Flow) -> Result<T, Failure>,
 {
-    engine::run(async |run| handler(Flow::new(run)).await, journal, context)
+    let run = Arc::new(ActiveRun::new(journal, context));
+    engine::run_to_its_end(async |run| handler(Flow::new(run)).await, run)
 }

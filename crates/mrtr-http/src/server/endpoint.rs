@@ -28,7 +28,7 @@ use super::link::Peer;
 use super::origin::Allowed;
 use super::rejection::Rejection;
 use super::request_body::{self, is_deeper};
-use super::respond::{reject, respond};
+use super::respond::{message, reject, respond};
 use super::response_body::{ResponseBody, StreamPermits};
 
 /// A server at one URL: a plain tower and hyper service. Cheap to clone.
@@ -259,24 +259,17 @@ impl Endpoint {
         B: http_body::Body<Data = Bytes>,
     {
         let address = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-        self.respond_to(request, Peer { address, link: None }).await
-    }
-
-    pub(super) async fn respond_to<B>(&self, request: Request<B>, peer: Peer<'_>) -> Response<ResponseBody>
-    where
-        B: http_body::Body<Data = Bytes>,
-    {
         let version = request.version();
-        match self.answer(request, peer).await {
-            Ok(response) => response,
-            Err(rejection) => {
-                tracing::debug!(?rejection, "a request was refused");
-                reject(rejection, version)
-            }
-        }
+        let answered = self.answer(request, Peer { address, link: None }).await;
+        answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
-    async fn answer<B>(&self, request: Request<B>, peer: Peer<'_>) -> Result<Response<ResponseBody>, Rejection>
+    /// Answers a request of this peer, or says why it does not reach the server.
+    pub(super) async fn answer<B>(
+        &self,
+        request: Request<B>,
+        peer: Peer<'_>,
+    ) -> Result<Response<ResponseBody>, Rejection>
     where
         B: http_body::Body<Data = Bytes>,
     {
@@ -328,9 +321,12 @@ impl Endpoint {
         };
         let charges = Charges::new(Arc::clone(&accounts), peer.link);
         let reply = match received {
+            Received::Reply(Reply::Message { body, error }) => {
+                return Ok(message(body, error, config.revision, charges));
+            }
             Received::Reply(reply) => reply,
-            Received::Legacy(message) => {
-                let mut answering = Box::pin(self.answer_legacy(message, &head, charges));
+            Received::Legacy(legacy) => {
+                let mut answering = Box::pin(self.answer_legacy(legacy, &head, charges));
                 let early = if is_heavy { accounts.begin_aside(answering.as_mut()).await } else { None };
                 return if let Some(answered) = early { answered } else { answering.await };
             }

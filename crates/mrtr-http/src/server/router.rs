@@ -78,14 +78,14 @@ pub(super) struct Mounts(pub(super) BTreeMap<String, Endpoint>);
 
 impl Mounts {
     pub(super) async fn respond(&self, request: Request<Incoming>, peer: Peer<'_>) -> Response<ResponseBody> {
-        // On HTTP/1, hyper counts them.
-        if request.headers().len() > MAX_HEADERS {
-            return reject(Rejection::TooManyHeaders, request.version());
-        }
-        if let Some(endpoint) = self.0.get(request.uri().path()) {
-            return endpoint.respond_to(request, peer).await;
-        }
-        reject(Rejection::NotFound, request.version())
+        let version = request.version();
+        let answered = match self.0.get(request.uri().path()) {
+            // On HTTP/1, hyper counts them.
+            _ if request.headers().len() > MAX_HEADERS => Err(Rejection::TooManyHeaders),
+            Some(endpoint) => endpoint.answer(request, peer).await,
+            None => Err(Rejection::NotFound),
+        };
+        answered.unwrap_or_else(|rejection| reject(rejection, version))
     }
 
     /// Says what is served from now on, and where: a line for each path.

@@ -70,6 +70,14 @@ pub enum ElicitParams {
 }
 
 impl ElicitParams {
+    /// What the person is told, to be changed.
+    pub fn message_mut(&mut self) -> &mut String {
+        match self {
+            Self::Form(params) => &mut params.message,
+            Self::Url(params) => &mut params.message,
+        }
+    }
+
     /// What the person is told.
     pub fn message(&self) -> &str {
         match self {

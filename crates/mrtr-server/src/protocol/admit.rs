@@ -7,24 +7,26 @@ use mrtr_flow::for_server::echo;
 use mrtr_schema::error_object::UnsupportedVersionData;
 use mrtr_schema::meta::{ProgressToken, RequestMeta};
 use mrtr_schema::{
-    Envelope, Era, ErrorCode, ErrorObject, Feature, RawParams, ReadError, RequestId, Revision, WireObject,
+    Envelope, Era as RevisionEra, ErrorCode, ErrorObject, Feature, RawMembers, ReadError, RequestId, Revision,
+    WireObject,
 };
 use tokio::sync::mpsc;
 
 use super::client_meta::{self, ClientMeta};
+use super::context::{Context, MessageClaims};
+use super::era::{self, Era, Meta, PROTOCOL_VERSION, Versionless};
 use super::reply::{Refused, Reply};
 use super::route::Route;
-use super::versionless::{Content, PROTOCOL_VERSION, says_version};
+use crate::definition::parts::Parts;
+use crate::definition::tool::HeaderClaim;
 use crate::error::invalid_params;
-use crate::register::context::{Context, HeaderClaim, Headers};
-use crate::register::parts::Parts;
-use crate::round::request::{OwnedRequest, Request};
+use crate::round::request::{CallerContext, OwnedRequest, Request};
 use crate::support::notify::{Notifier, Receiver};
 
 /// A request that has passed everything that comes before its parameters.
 ///
-/// Only [`read`](Self::read) makes one of a message, and only [`receive`](super::dispatch::receive) has a message: what
-/// outlives the borrow of it is made an [`OwnedAdmitted`].
+/// Only [`read`] makes one of a message, and only [`Server`](crate::Server) has a message: what outlives the borrow of it
+/// is made an [`OwnedAdmitted`].
 pub(crate) struct Admitted<'a> {
     pub(crate) id: RequestId,
     pub(crate) request: Request<'a>,
@@ -32,18 +34,13 @@ pub(crate) struct Admitted<'a> {
     pub(super) route: Route,
 }
 
-/// Why a message is no request that was admitted.
-pub(super) enum NotAdmitted {
+/// What becomes of a message.
+pub(crate) enum Admission<'a> {
+    Admitted(Admitted<'a>),
     /// It has its reply.
     Replied(Reply),
-    /// It does not say its version, and has this reply if it belongs to no session.
-    Versionless(Box<(Content, Reply)>),
-}
-
-impl From<Reply> for NotAdmitted {
-    fn from(reply: Reply) -> Self {
-        Self::Replied(reply)
-    }
+    /// It may be of the legacy era.
+    Versionless(Box<Versionless>),
 }
 
 /// A request that was admitted and owns its message, to be moved into a stream.
@@ -66,7 +63,7 @@ impl OwnedAdmitted {
         self.request.notifier = Some(Arc::new(notifier(self.client.progress.take())));
     }
 
-    pub(crate) fn admitted<'a>(&'a self, context: &'a Context<'a>) -> Result<Admitted<'a>, Reply> {
+    pub(crate) fn admitted<'a>(&'a self, context: &'a CallerContext<'a>) -> Result<Admitted<'a>, Reply> {
         let Self { id, request, client, route } = self;
         match request.request(context) {
             Ok(request) => Ok(Admitted { id: id.clone(), request, client: client.clone(), route: *route }),
@@ -75,42 +72,57 @@ impl OwnedAdmitted {
     }
 }
 
-impl<'a> Admitted<'a> {
-    /// Reads a message, or has the reply to it.
-    pub(super) fn read(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Result<Self, NotAdmitted> {
-        let revision = context.revision;
-        let (id, method, params) = match Envelope::parse(body) {
-            Ok(Envelope::Request { id, method, params }) => (id, method, params),
-            Ok(Envelope::Notification { method, params }) => {
-                let reply = reply_to_notification(&method, context);
-                return Err(not_admitted(body, &params, reply, revision));
-            }
-            Ok(Envelope::Result { id, .. }) => {
-                let refusal = Reply::error(Some(id), Refused::early(not_a_request()), revision);
-                return Err(not_admitted(body, &RawParams::default(), refusal, revision));
-            }
-            Ok(Envelope::Error { id, .. }) => {
-                let refusal = Reply::error(id, Refused::early(not_a_request()), revision);
-                return Err(not_admitted(body, &RawParams::default(), refusal, revision));
-            }
-            Err(error) => {
-                let object = ErrorObject::new(error.code(), echo::sentence(&error.to_string()));
-                return Err(Reply::error(error.id().cloned(), Refused::early(object), revision).into());
-            }
-        };
-        let mut unchecked = Unchecked(Request::new(body, method, params, context));
-        match unchecked.check(parts) {
-            Ok((client, route)) => Ok(Self { id, request: unchecked.0, client, route }),
-            Err(refused) => Err(unchecked.not_admitted(id, refused)),
+/// Reads a message: its era comes first, and what is modern is checked in the order of the protocol.
+pub(crate) fn read<'a>(parts: &Parts, body: &'a Bytes, context: &'a Context<'a>) -> Admission<'a> {
+    let revision = context.caller.revision;
+    let message = match Envelope::parse(body) {
+        Ok(message) => message,
+        Err(error) => {
+            let object = ErrorObject::new(error.code(), echo::sentence(&error.to_string()));
+            return Admission::Replied(Reply::error(error.id().cloned(), Refused::early(object), revision));
         }
-    }
+    };
+    let reply = match era::of(message, body, context) {
+        Ok(Era::Modern(Envelope::Request { id, method, params }, meta)) => {
+            let mut unchecked = Unchecked { request: Request::new(body, method, params, &context.caller), context };
+            match unchecked.check(parts, meta) {
+                Ok((client, route)) => {
+                    return Admission::Admitted(Admitted { id, request: unchecked.request, client, route });
+                }
+                Err(refused) => Reply::error(answered(id, &refused), refused, revision),
+            }
+        }
+        Ok(Era::Modern(Envelope::Notification { method, .. }, _)) => reply_to_notification(&method, context),
+        Ok(Era::Modern(Envelope::Result { id, .. }, _)) => Reply::error(Some(id), Refused::not_a_request(), revision),
+        Ok(Era::Modern(Envelope::Error { id, .. }, _)) => Reply::error(id, Refused::not_a_request(), revision),
+        Ok(Era::Versionless(message)) => return Admission::Versionless(message),
+        Err(reply) => reply,
+    };
+    Admission::Replied(reply)
+}
 
+/// What a request that does not say its version is told outside a session.
+#[cold]
+pub(super) fn refuse_versionless(id: RequestId, request: Request<'_>, context: &Context<'_>) -> Reply {
+    let unchecked = Unchecked { request, context };
+    let missing = || in_meta(ReadError::missing(PROTOCOL_VERSION));
+    let error = unchecked.read_meta(Meta::Versionless).err().unwrap_or_else(missing);
+    let refused = Refused::early(unchecked.naming_versions(error));
+    Reply::error(answered(id, &refused), refused, context.caller.revision)
+}
+
+impl<'a> Admitted<'a> {
     /// Checks a request that was taken apart before, in the revision of its session.
-    pub(crate) fn in_session(parts: &Parts, id: RequestId, request: Request<'a>) -> Result<Self, Reply> {
-        let mut unchecked = Unchecked(request);
-        match unchecked.check(parts) {
-            Ok((client, route)) => Ok(Self { id, request: unchecked.0, client, route }),
-            Err(refused) => Err(Reply::error(answered(id, &refused), refused, unchecked.0.context.revision)),
+    pub(crate) fn in_session(
+        parts: &Parts,
+        id: RequestId,
+        request: Request<'a>,
+        context: &'a Context<'a>,
+    ) -> Result<Self, Reply> {
+        let mut unchecked = Unchecked { request, context };
+        match unchecked.check(parts, Meta::Versionless) {
+            Ok((client, route)) => Ok(Self { id, request: unchecked.request, client, route }),
+            Err(refused) => Err(Reply::error(answered(id, &refused), refused, context.caller.revision)),
         }
     }
 
@@ -129,94 +141,83 @@ impl<'a> Admitted<'a> {
     }
 }
 
-/// A request of which nothing was looked at.
-struct Unchecked<'a>(Request<'a>);
+/// A request of which nothing was checked.
+struct Unchecked<'a> {
+    request: Request<'a>,
+    context: &'a Context<'a>,
+}
 
-impl Unchecked<'_> {
+impl<'a> Unchecked<'a> {
     /// What is checked before the parameters are looked at, in the order of the protocol.
     #[expect(clippy::inline_always, reason = "sessions call it too, and apart from `read` it takes more")]
     #[inline(always)]
-    fn check(&mut self, parts: &Parts) -> Result<(ClientMeta, Route), Refused> {
-        let declared = self.declared().map_err(|error| Refused::early(self.naming_versions(error)))?;
-        let Self(request) = self;
-        let revision = request.context.revision;
+    fn check(&mut self, parts: &Parts, meta: Meta<'a>) -> Result<(ClientMeta, Route), Refused> {
+        let revision = self.context.caller.revision;
+        let declared = match meta {
+            Meta::Known(declared) => self.check_version_header(revision.as_str()).map(|()| declared),
+            meta => self.read_meta(meta),
+        };
+        let checked = declared.and_then(|declared| {
+            self.check_header("Mcp-Method", |claims| &claims.method, Some(&self.request.method))?;
+            Ok(declared)
+        });
+        let declared = checked.map_err(|error| Refused::early(self.naming_versions(error)))?;
+        let Self { request, .. } = self;
         // Whether there is the method at all comes before what it is called with.
         let route = Route::of(&request.method, &request.info, parts, revision)?;
         let route = route.ok_or_else(|| unknown_method(&request.method, revision))?;
         if let Some(member) = request.info.named_by {
             request.name = request.params.text(member).map_err(invalid_params)?;
-            let name = self.0.name.as_deref();
-            self.check_header("Mcp-Name", |headers| &headers.name, name)?;
+            let name = self.request.name.as_deref();
+            self.check_header("Mcp-Name", |claims| &claims.name, name)?;
         }
-        self.0.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
-        self.0.capabilities = Arc::clone(&declared.capabilities);
+        self.request.params.check_values(self.read_as_types(route)).map_err(invalid_params)?;
+        self.request.capabilities = Arc::clone(&declared.capabilities);
         Ok((declared, route))
-    }
-
-    /// One that does not say its version may be of the legacy era. Only what was refused is looked at for that, so that
-    /// it costs a modern request nothing.
-    #[cold]
-    fn not_admitted(&self, id: RequestId, refused: Refused) -> NotAdmitted {
-        let Self(request) = self;
-        let revision = request.context.revision;
-        let refusal = Reply::error(answered(id.clone(), &refused), refused, revision);
-        if !revision.has(Feature::RequestMetadata) || says_version(&request.params) {
-            return refusal.into();
-        }
-        match request.to_owned() {
-            Ok(request) => NotAdmitted::Versionless(Box::new((Content::Request { id, request }, refusal))),
-            Err(_) => refusal.into(),
-        }
     }
 
     /// Parameters of which all is looked at in any case, by what reads them.
     fn read_as_types(&self, route: Route) -> &'static [&'static str] {
-        let may_ask = self.0.brings_answers();
+        let may_ask = self.request.brings_answers();
         match route {
             Route::CallTool if may_ask => &["_meta", "arguments", "inputResponses"],
             Route::CallTool => &["_meta", "arguments"],
-            _ if may_ask && self.0.info.runs_flow => &["_meta", "inputResponses"],
+            _ if may_ask && self.request.info.runs_flow => &["_meta", "inputResponses"],
             _ => &["_meta"],
         }
     }
 
-    /// What the request declares of its client; on the way, everything that comes before the method is looked at.
-    #[expect(clippy::inline_always, reason = "as for `check`, which calls it")]
-    #[inline(always)]
-    fn declared(&self) -> Result<ClientMeta, ErrorObject> {
-        let revision = self.0.context.revision;
-        if !revision.has(Feature::RequestMetadata) {
+    /// What a request declares of its client in words that are not known yet.
+    fn read_meta(&self, meta: Meta<'_>) -> Result<ClientMeta, ErrorObject> {
+        if !self.context.caller.revision.has(Feature::RequestMetadata) {
             return self.declared_elsewhere();
         }
-        let text = self.0.params.get("_meta").ok_or_else(|| invalid_params(ReadError::missing("_meta")))?.get();
-        let known = client_meta::recall(text);
-        if known.is_some() {
-            self.check_version_header(revision.as_str())?;
-        }
-        let declared = match known {
-            Some(declared) => declared,
-            None => client_meta::remember(text, self.checked_meta()?),
+        let text = self.request.params.get("_meta").ok_or_else(|| invalid_params(ReadError::missing("_meta")))?.get();
+        let members = match meta {
+            Meta::Versioned(members) => members,
+            Meta::Known(_) | Meta::Versionless => {
+                self.request.params.meta().map_err(invalid_params)?.unwrap_or_default()
+            }
         };
-        self.check_header("Mcp-Method", |headers| &headers.method, Some(&self.0.method))?;
-        Ok(declared)
+        Ok(client_meta::remember(text, self.checked_meta(members)?))
     }
 
     #[cold]
     /// A client of older revisions begins with `initialize`, and with no metadata or headers: whatever it lacks, it is
     /// told which versions there are.
     fn naming_versions(&self, error: ErrorObject) -> ErrorObject {
-        let is_older = self.0.method == "initialize" && !self.0.context.revision.has(Feature::Sessions);
+        let revision = self.context.caller.revision;
+        let is_older = self.request.method == "initialize" && !revision.has(Feature::Sessions);
         if !is_older || error.code == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION {
             return error;
         }
-        let versions = unknown_method(&self.0.method, self.0.context.revision).message;
+        let versions = unknown_method(&self.request.method, revision).message;
         ErrorObject::new(error.code, format!("{versions} ({})", error.message))
     }
 
     /// The metadata, with everything in it looked at.
-    fn checked_meta(&self) -> Result<RequestMeta, ErrorObject> {
-        let revision = self.0.context.revision;
-        let meta = self.0.params.meta().map_err(invalid_params)?.unwrap_or_default();
+    fn checked_meta(&self, meta: RawMembers<'_>) -> Result<RequestMeta, ErrorObject> {
+        let revision = self.context.caller.revision;
         let version = meta.text(PROTOCOL_VERSION).map_err(in_meta)?;
         let version = version.ok_or_else(|| in_meta(ReadError::missing(PROTOCOL_VERSION)))?;
         self.check_version_header(&version)?;
@@ -228,28 +229,29 @@ impl Unchecked<'_> {
 
     /// In revisions whose requests do not say what the client can do, the context says it.
     fn declared_elsewhere(&self) -> Result<ClientMeta, ErrorObject> {
-        let dialect = self.0.context.revision.lenient();
-        let meta = self.0.params.meta().map_err(invalid_params)?;
+        let context = &self.context.caller;
+        let dialect = context.revision.lenient();
+        let meta = self.request.params.meta().map_err(invalid_params)?;
         let meta = meta.map(|meta| RequestMeta::read_members(meta, dialect)).transpose().map_err(in_meta)?;
         let meta = meta.map(with_short_token).transpose()?;
-        let client = self.0.context.client.as_ref();
+        let client = context.client.as_ref();
         let capabilities = client.map(|client| Arc::clone(&client.capabilities)).unwrap_or_default();
         Ok(ClientMeta { capabilities, ..meta.unwrap_or_default().into() })
     }
 
     fn check_version_header(&self, version: &str) -> Result<(), ErrorObject> {
-        let checked = self.check_header("MCP-Protocol-Version", |headers| &headers.version, Some(version));
+        let checked = self.check_header("MCP-Protocol-Version", |claims| &claims.version, Some(version));
         checked.map_err(|error| self.explained(error, version))
     }
 
     /// Some clients keep the header of a session they had begun, and say another version in `_meta`.
     #[cold]
     fn explained(&self, error: ErrorObject, version: &str) -> ErrorObject {
-        let claimed = match self.0.context.headers.as_ref().map(|headers| &headers.version) {
+        let claimed = match self.context.claims.as_ref().map(|claims| &claims.version) {
             Some(HeaderClaim::Text(claimed)) => claimed.parse::<Revision>().ok(),
             _ => None,
         };
-        let Some(claimed) = claimed.filter(|claimed| claimed.era() == Era::Legacy) else { return error };
+        let Some(claimed) = claimed.filter(|claimed| claimed.era() == RevisionEra::Legacy) else { return error };
         tracing::warn!(%claimed, version = &*echo::name(version), "a client names two protocol versions in one request");
         let text = format!(
             "{}: it claims {claimed}, whose requests say no version in `_meta` and belong to a session",
@@ -261,12 +263,12 @@ impl Unchecked<'_> {
     fn check_header(
         &self,
         name: &str,
-        claimed: impl for<'h> Fn(&'h Headers<'_>) -> &'h HeaderClaim<'h>,
+        claimed: impl for<'h> Fn(&'h MessageClaims<'_>) -> &'h HeaderClaim<'h>,
         said: Option<&str>,
     ) -> Result<(), ErrorObject> {
-        let Some(headers) = self.0.context.headers.as_ref().filter(|_| self.0.has_headers()) else { return Ok(()) };
+        let Some(claims) = self.context.claims.as_ref().filter(|_| self.request.has_headers()) else { return Ok(()) };
         let mismatch = |reason| Err(header_mismatch(name, reason));
-        match (claimed(headers), said) {
+        match (claimed(claims), said) {
             (HeaderClaim::Missing, None) => Ok(()),
             (HeaderClaim::Missing, Some(_)) => mismatch("is missing"),
             (HeaderClaim::Text(claimed), Some(said)) if claimed == said => Ok(()),
@@ -277,10 +279,10 @@ impl Unchecked<'_> {
 
 /// What a notification is answered: nothing, unless a proxy that goes by its header took it for another.
 #[cold]
-fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
-    let revision = context.revision;
-    let headers = context.headers.as_ref().filter(|_| revision.has(Feature::MirroredHeaders));
-    match headers.map(|headers| &headers.method) {
+pub(super) fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
+    let revision = context.caller.revision;
+    let claims = context.claims.as_ref().filter(|_| revision.has(Feature::MirroredHeaders));
+    match claims.map(|claims| &claims.method) {
         None | Some(HeaderClaim::Missing) => Reply::Accepted,
         Some(HeaderClaim::Text(claimed)) if claimed == method => Reply::Accepted,
         Some(HeaderClaim::Text(_) | HeaderClaim::Unreadable) => {
@@ -288,15 +290,6 @@ fn reply_to_notification(method: &str, context: &Context<'_>) -> Reply {
             Reply::error(None, Refused::early(error), revision)
         }
     }
-}
-
-/// What is no request, with the reply that it has outside a session.
-#[cold]
-fn not_admitted(body: &Bytes, params: &RawParams<'_>, refusal: Reply, revision: Revision) -> NotAdmitted {
-    if !revision.has(Feature::RequestMetadata) || says_version(params) {
-        return refusal.into();
-    }
-    NotAdmitted::Versionless(Box::new((Content::Other(body.clone()), refusal)))
 }
 
 /// Metadata whose progress token may be repeated in every notification. A longer one is none, as a longer id is none.
@@ -321,11 +314,6 @@ fn in_meta(error: ReadError) -> ErrorObject {
 #[cold]
 fn header_mismatch(name: &str, reason: &str) -> ErrorObject {
     ErrorObject::new(ErrorCode::HEADER_MISMATCH, format!("{name} {reason}"))
-}
-
-#[cold]
-fn not_a_request() -> ErrorObject {
-    ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected")
 }
 
 #[cold]

@@ -9,9 +9,9 @@ use mrtr_schema::result::AnyResult;
 use mrtr_schema::tools::ListToolsResult;
 use mrtr_schema::{ErrorObject, Feature, JsonObject, Revision, ServerCapabilities};
 
+use crate::definition::parts::Parts;
+use crate::definition::tool::PreparedTool;
 use crate::error::invalid_params;
-use crate::register::parts::Parts;
-use crate::register::tool::PreparedTool;
 use crate::round::request::Request;
 
 /// One page of each list, with where the next one begins and how long it may be kept.
@@ -21,7 +21,7 @@ macro_rules! lists {
             let (listed, next) = page(parts, request, parts.$name.values().map(|one| &one.definition))?;
             let mut result = $result::new(listed);
             (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
-            parts.identity.write(&result, request.context.revision)
+            parts.results.write(&result, request.context.revision)
         }
     )*};
 }
@@ -43,7 +43,7 @@ pub(crate) fn tools(parts: &Parts, request: &Request<'_>) -> Result<String, Erro
     };
     let mut result = ListToolsResult::new(listed);
     (result.next_cursor, result.caching) = (next, parts.lists.caching.clone());
-    parts.identity.write(&result, revision)
+    parts.results.write(&result, revision)
 }
 
 /// One page, in the order in which things were registered, and where the next one begins.
@@ -82,7 +82,7 @@ pub(crate) fn discover(parts: &Parts, revision: Revision) -> Result<String, Erro
     let mut result = DiscoverResult::new([revision.to_string()], parts.capabilities(revision));
     result.instructions.clone_from(&parts.instructions);
     result.caching = parts.lists.caching.clone();
-    parts.identity.write(&result, revision)
+    parts.results.write(&result, revision)
 }
 
 /// The response to `initialize`, in a session or without one.
@@ -91,9 +91,9 @@ pub(crate) fn initialized(
     revision: Revision,
     capabilities: ServerCapabilities,
 ) -> Result<String, ErrorObject> {
-    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.identity.info.clone());
+    let mut result = InitializeResult::new(revision.as_str(), capabilities, parts.results.info.clone());
     result.instructions.clone_from(&parts.instructions);
-    parts.identity.write(&result, revision)
+    parts.results.write(&result, revision)
 }
 
 /// What older revisions have for it. What the client says of itself there is the transport's to remember.
@@ -104,7 +104,7 @@ pub(crate) fn initialize(parts: &Parts, request: &Request<'_>) -> Result<String,
 }
 
 pub(crate) fn ping(parts: &Parts, revision: Revision) -> Result<String, ErrorObject> {
-    parts.identity.write(&AnyResult::new(), revision)
+    parts.results.write(&AnyResult::new(), revision)
 }
 
 impl Parts {

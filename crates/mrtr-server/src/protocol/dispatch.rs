@@ -1,67 +1,50 @@
-//! The path of a message: admitted, past the middleware, to its method, and back as a reply.
+//! The path of a request that was admitted: past the middleware, to its method, and back as a reply.
 
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use mrtr_flow::ProtocolError;
 use mrtr_flow::for_server::{Contained, internal_error};
-use mrtr_schema::{ErrorObject, RequestId};
+use mrtr_schema::{ErrorObject, Json, RequestId, Revision};
 use tokio::sync::mpsc;
 
-use super::admit::{Admitted, NotAdmitted, OwnedAdmitted};
-use super::reply::{Reply, ReplyStream};
-use super::route::Route;
-use super::versionless::Versionless;
-use super::{catalog, extension, subscription};
-use crate::register::contained::{contained, panicked_in};
-use crate::register::context::Context;
-use crate::register::middleware::{Middleware, RequestInfo};
-use crate::register::parts::Parts;
-use crate::round::request::Request;
-use crate::round::{completion, prompt, resource, tool};
-
-/// Answers one message. Where the client wants to hear of progress or logs, the answer may be a stream. What becomes of one
-/// that does not say its version, the caller says.
-pub(crate) async fn receive<T: From<Reply>>(
-    parts: &Arc<Parts>,
-    body: Bytes,
-    context: Context<'_>,
-    versionless: impl FnOnce(Versionless) -> T,
-) -> T {
-    let owned = match Admitted::read(parts, &body, &context) {
-        Err(NotAdmitted::Replied(reply)) => return reply.into(),
-        Err(NotAdmitted::Versionless(message)) => {
-            let (message, refusal) = *message;
-            return versionless(Versionless { message, context: context.into_owned(), refusal });
-        }
-        Ok(admitted) if admitted.wants_notifications() => admitted.into_owned(),
-        Ok(admitted) => return respond(parts, &admitted).await.into(),
-    };
-    match owned {
-        Ok(admitted) => Box::pin(respond_streaming(Arc::clone(parts), admitted, context.into_owned())).await.into(),
-        Err(reply) => reply.into(),
-    }
-}
+use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};
+use crate::definition::middleware::{Middleware, RequestInfo};
+use crate::definition::parts::Parts;
+use crate::protocol::admit::{Admitted, OwnedAdmitted};
+use crate::protocol::reply::{Reply, ReplyStream};
+use crate::protocol::route::Route;
+use crate::protocol::{catalog, subscription};
+use crate::round::request::{CallerContext, Request};
+use crate::round::{others, tool};
+use crate::support::contained::{ContainedStream, contained, panicked_in};
 
 /// Answers a request that was admitted.
-pub(crate) async fn respond(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
-    let Admitted { id, request, .. } = admitted;
-    match past_middleware(parts, admitted).await {
-        Ok(reply) => reply,
-        Err(error) => Reply::error(Some(id.clone()), error.into(), request.context.revision),
-    }
+pub(crate) async fn answer_request(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Reply {
+    let Admitted { id, request, route, .. } = admitted;
+    let answered = if parts.middleware.is_empty() {
+        // On the way there may be code of others at any place: extensions, a recorder of metrics, a clock, a store.
+        let answering = Contained::new(run_method(parts, id, request, *route)).await;
+        answering.unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked)))
+    } else {
+        Box::pin(past_middleware(parts, admitted)).await
+    };
+    answered.unwrap_or_else(|error| Reply::error(Some(id.clone()), error.into(), request.context.revision))
 }
 
 /// Answers with a stream if anything is said before the response, and with the response alone otherwise.
-pub(crate) async fn respond_streaming(parts: Arc<Parts>, mut owned: OwnedAdmitted, context: Context<'static>) -> Reply {
+pub(crate) async fn answer_streaming(
+    parts: Arc<Parts>,
+    mut owned: OwnedAdmitted,
+    context: CallerContext<'static>,
+) -> Reply {
     let (sender, mut notifications) = mpsc::channel(NOTIFICATIONS_IN_FLIGHT);
     owned.notify(sender, context.revision);
     // The stream outlives this call, so it has the request as its own.
     let mut answering = Box::pin(async move {
         match owned.admitted(&context) {
-            Ok(admitted) => respond(&parts, &admitted).await,
+            Ok(admitted) => answer_request(&parts, &admitted).await,
             Err(reply) => reply,
         }
     });
@@ -98,17 +81,12 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
         caller: request.context.caller.as_ref(),
         tenant: request.context.tenant.as_deref(),
         revision: request.context.revision,
-        // Looked for where there is middleware to tell it to.
-        is_retry: !parts.middleware.is_empty() && request.params.get("requestState").is_some(),
+        is_retry: request.params.get("requestState").is_some(),
     };
-    let (passed, refused) = match &parts.middleware[..] {
-        [] => (&[][..], None),
-        all => Box::pin(pass(all, &info)).await,
-    };
+    let (passed, refused) = pass(&parts.middleware, &info).await;
     let answered = match refused {
         Some(error) => Err(error),
-        // On the way there may be code of others at any place: extensions, a recorder of metrics, a clock, a store.
-        None => Contained::new(answer(parts, id, request, *route))
+        None => Contained::new(run_method(parts, id, request, *route))
             .await
             .unwrap_or_else(|panicked| Err(panicked_in("what answers requests", &panicked))),
     };
@@ -120,22 +98,18 @@ async fn past_middleware(parts: &Arc<Parts>, admitted: &Admitted<'_>) -> Result<
 }
 
 /// Has a request answered by what its method belongs to.
-async fn answer(parts: &Arc<Parts>, id: &RequestId, request: &Request<'_>, route: Route) -> Result<Reply, ErrorObject> {
-    match route {
-        Route::Listen => subscription::listen(parts, id, request),
-        Route::Extension(place) => Box::pin(extension::answer(parts, id, request, place)).await,
-        route => result(parts, request, route).await.map(|result| Reply::result(id, result)),
-    }
-}
-
-/// The result as JSON text, or the error.
-async fn result(parts: &Arc<Parts>, request: &Request<'_>, route: Route) -> Result<String, ErrorObject> {
+async fn run_method(
+    parts: &Arc<Parts>,
+    id: &RequestId,
+    request: &Request<'_>,
+    route: Route,
+) -> Result<Reply, ErrorObject> {
     let revision = request.context.revision;
-    match route {
-        Route::CallTool => tool::call(parts, request).await,
-        Route::GetPrompt => prompt::get(parts, request).await,
-        Route::ReadResource => resource::read(parts, request).await,
-        Route::Complete => completion::complete(parts, request).await,
+    let result = match route {
+        Route::CallTool => tool::answer_call(parts, request).await,
+        Route::GetPrompt => others::get_prompt(parts, request).await,
+        Route::ReadResource => others::read_resource(parts, request).await,
+        Route::Complete => others::complete(parts, request).await,
         Route::ListTools => catalog::tools(parts, request),
         Route::ListPrompts => catalog::prompts(parts, request),
         Route::ListResources => catalog::resources(parts, request),
@@ -144,8 +118,10 @@ async fn result(parts: &Arc<Parts>, request: &Request<'_>, route: Route) -> Resu
         Route::Initialize => catalog::initialize(parts, request),
         Route::Ping => catalog::ping(parts, revision),
         // Both are answered with more than a result.
-        Route::Listen | Route::Extension(_) => Err(internal_error()),
-    }
+        Route::Listen => return subscription::listen(parts, id, request),
+        Route::Extension(place) => return Box::pin(answer_by_extension(parts, id, request, place)).await,
+    };
+    result.map(|result| Reply::result(id, result))
 }
 
 /// Asks middleware in turn: who let the request through, and the refusal if one did not.
@@ -166,3 +142,55 @@ async fn pass<'a>(
 }
 
 const NOTIFICATIONS_IN_FLIGHT: usize = 16;
+
+/// Has an extension answer a method of its own.
+async fn answer_by_extension(
+    parts: &Arc<Parts>,
+    id: &RequestId,
+    request: &Request<'_>,
+    place: usize,
+) -> Result<Reply, ErrorObject> {
+    let (extension, revision) = (&parts.extensions[place], request.context.revision);
+    let asked = request.for_extension();
+    let answer = Box::pin(async { extension.handle(&asked).await });
+    match contained(extension.name(), answer).await?.map_err(ProtocolError::into_object)? {
+        ExtensionReply::Result(result) => Ok(Reply::result(id, parts.results.adopt(&result, revision)?)),
+        ExtensionReply::Stream(messages) => {
+            let (parts, id) = (Arc::clone(parts), id.clone());
+            let unended = last_message(&parts, &id, Err(internal_error().into()), revision);
+            let messages = ContainedStream::new(extension.name(), messages);
+            let written = messages.map(move |message| match message {
+                Ok(ExtensionMessage::Notice(notice)) => (Some(notice.to_message()), false),
+                Ok(ExtensionMessage::Result(result)) => (last_message(&parts, &id, result, revision), true),
+                Err(error) => (last_message(&parts, &id, Err(error.into()), revision), true),
+            });
+            // Up to the result, and that too: what an extension says after it is not for this client.
+            let written = stream::unfold(Some((written, unended)), |left| async {
+                let (mut written, unended) = left?;
+                let Some((text, is_last)) = written.next().await else {
+                    tracing::error!("an extension's stream ended without a result");
+                    return Some((unended, None));
+                };
+                Some((text, (!is_last).then_some((written, unended))))
+            });
+            Ok(Reply::Subscription(ReplyStream::new(written.filter_map(std::future::ready))))
+        }
+    }
+}
+
+fn last_message(
+    parts: &Parts,
+    id: &RequestId,
+    result: Result<Json, ProtocolError>,
+    revision: Revision,
+) -> Option<String> {
+    let adopted = result.map_err(ProtocolError::into_object).and_then(|result| parts.results.adopt(&result, revision));
+    let reply = match adopted {
+        Ok(result) => Reply::result(id, result),
+        Err(error) => Reply::error(Some(id.clone()), error.into(), revision),
+    };
+    match reply {
+        Reply::Message { body, .. } => Some(body),
+        _ => None,
+    }
+}

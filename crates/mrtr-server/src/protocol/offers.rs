@@ -1,11 +1,11 @@
-//! What a server offers, for a host that has offers of its own beside these.
+//! What a server offers: by name, for a host that has offers of its own beside these, and counted, for the log.
 
 use std::fmt;
 
 use mrtr_schema::{Era, Implementation, Revision, ServerCapabilities, Tool};
 
-use crate::register::parts::Parts;
-use crate::round::resource;
+use crate::definition::parts::Parts;
+use crate::round::others;
 
 /// What a server offers: for a host that has tools, prompts or resources of its own, and must know which are the server's.
 /// [`Server::offers`](crate::Server::offers) makes it.
@@ -48,7 +48,7 @@ impl<'a> Offers<'a> {
 
     /// Whether there is a resource of this URI, or a template that it is one of.
     pub fn reads(&self, uri: &str) -> bool {
-        resource::is_read(self.0, uri)
+        others::is_read(self.0, uri)
     }
 
     /// Whether there is a template that is written like this.
@@ -67,7 +67,7 @@ impl<'a> Offers<'a> {
 
     /// What it says of itself.
     pub fn info(&self) -> &'a Implementation {
-        &self.0.identity.info
+        &self.0.results.info
     }
 
     /// How a model is to use it.
@@ -79,5 +79,44 @@ impl<'a> Offers<'a> {
 impl fmt::Debug for Offers<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Offers").field("of", &self.info().name).finish_non_exhaustive()
+    }
+}
+
+/// What a server offers, counted. [`Server::inventory`](crate::Server::inventory) makes it.
+///
+/// ```
+/// use mrtr_server::Server;
+///
+/// let inventory = Server::builder("empty", "1.0.0").build()?.inventory();
+/// assert_eq!((inventory.name.as_str(), inventory.tools), ("empty", 0));
+/// # Ok::<(), mrtr_server::BuildError>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Inventory {
+    /// The server's name.
+    pub name: String,
+    /// The server's version.
+    pub version: String,
+    /// How many tools there are.
+    pub tools: usize,
+    /// How many prompts there are.
+    pub prompts: usize,
+    /// How many resources there are, each template counted once.
+    pub resources: usize,
+    /// Whether another instance, or this one after a restart, opens the states that it seals.
+    pub states_outlive_process: bool,
+}
+
+impl Inventory {
+    pub(crate) fn of(parts: &Parts) -> Self {
+        Self {
+            name: parts.results.info.name.clone(),
+            version: parts.results.info.version.clone(),
+            tools: parts.tools.len(),
+            prompts: parts.prompts.len(),
+            resources: parts.resources.len() + parts.templates.len(),
+            states_outlive_process: parts.shared.sealer.outlives_process(),
+        }
     }
 }

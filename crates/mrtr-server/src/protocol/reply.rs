@@ -12,7 +12,7 @@ use mrtr_schema::error_object::ErrorResponse;
 use mrtr_schema::{ErrorCode, ErrorObject, InRevision, RequestId, Revision};
 use tokio::sync::mpsc;
 
-use crate::support::cooperative::poll_cooperatively;
+use crate::support::contained::poll_cooperatively;
 
 /// What a server answers.
 ///
@@ -79,6 +79,11 @@ pub(crate) struct Refused {
 impl Refused {
     pub(crate) fn early(error: ErrorObject) -> Self {
         Self { error: Box::new(error), stage: Stage::Metadata }
+    }
+
+    #[cold]
+    pub(crate) fn not_a_request() -> Self {
+        Self::early(ErrorObject::new(ErrorCode::INVALID_REQUEST, "A response was sent where a request is expected"))
     }
 }
 

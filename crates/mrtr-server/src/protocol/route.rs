@@ -2,8 +2,8 @@
 
 use mrtr_schema::{ErrorObject, MethodInfo, Revision};
 
-use crate::register::contained::contained_call;
-use crate::register::parts::Parts;
+use crate::definition::parts::Parts;
+use crate::support::contained::contained_call;
 
 /// What answers a method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

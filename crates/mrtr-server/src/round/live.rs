@@ -1,36 +1,97 @@
 //! A call whose client waits: its handler runs again and again over a journal that stays here, until it is done.
 
-use mrtr_flow::for_server::{JournalLimit, Runner, internal_error, resolve_manual_questions};
-use mrtr_flow::{Failure, Outcome, ProtocolError, Question, RunReport, ToolError, check_capabilities, run};
-use mrtr_schema::{ErrorCode, ErrorObject, Json};
+//!
+//! A round knows of the client what [`LiveClient`] says. The session implements it: imports go down only.
 
-use super::{Prepared, Round, RoundEnd};
-use crate::register::flow_output::FlowOutput;
-use crate::register::handler::{Handler, RunningHandler};
-use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
-use crate::register::output::Output;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use mrtr_flow::for_server::{JournalLimit, Runner, internal_error, resolve_manual_questions};
+use mrtr_flow::{
+    Failure, Journal, Outcome, ProtocolError, Question, RunReport, StopSignal, ToolError, check_capabilities, run,
+};
+use mrtr_schema::{ClientCapabilities, ErrorCode, ErrorObject, Json};
+
+use super::{Round, RoundEnd};
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::handler::{Handler, RunningHandler};
+use crate::definition::output::Output;
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
+
+/// What is known of a client that does not say it in each request.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KnownClient {
+    pub(crate) capabilities: Arc<ClientCapabilities>,
+    /// The client itself, where its request waits while it is asked.
+    pub(crate) live: Option<Arc<dyn LiveClient>>,
+}
+
+/// A client whose request waits: its questions are put to it by messages of their own, and the journal stays here.
+#[async_trait]
+pub(crate) trait LiveClient: fmt::Debug + Send + Sync {
+    /// A run begins, and may take a while: what it is stopped by, and how large its journal may become.
+    fn run_begins(&self) -> LiveRun;
+
+    /// A run has ended, and left this journal. Fails if that is more than the client may have kept for it.
+    async fn run_ended(&self, journal: &Journal) -> Result<(), NotAnswered>;
+
+    /// Why it cannot be asked anything, if it cannot.
+    fn unaskable(&self) -> Option<&'static str> {
+        None
+    }
+
+    /// Puts the questions of a run, and waits until each is settled, or until one of them may have been settled
+    /// elsewhere; `patience` is how long an answer is waited for, if not as long as usual.
+    async fn ask(&self, questions: Vec<Question>, journal: &mut Journal, wait: Wait) -> Result<(), NotAnswered>;
+
+    /// Waits for what is settled elsewhere, and asks nothing.
+    async fn pause(&self, wait: Wait) -> Result<(), NotAnswered>;
+}
+
+/// How long to wait between two runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    /// For an answer, if not as long as usual.
+    pub(crate) patience: Option<Duration>,
+    /// Until the next run, though nothing came.
+    pub(crate) look_again: Option<Duration>,
+}
+
+/// What bounds a run whose client waits.
+pub(crate) struct LiveRun {
+    pub(crate) stop: StopSignal,
+    pub(crate) journal_limit: usize,
+}
+
+/// Why a call does not go on.
+#[derive(Debug)]
+pub(crate) enum NotAnswered {
+    /// It was stopped: the client wants no reply any more.
+    Stopped,
+    /// A question failed, or nothing more is waited for.
+    Failed(Failure),
+}
 
 impl Round<'_> {
     /// Runs the handler until it is done, and has the client asked in between. One meaning of a handler: each run ends
     /// when only questions are left, as in a round, and the next one begins with their answers.
     pub(super) async fn run_live<R: FlowOutput>(
-        &self,
+        &mut self,
         live: &dyn LiveClient,
-        prepared: Box<Prepared<'_>>,
         handler: &Handler<R>,
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
-        let Prepared { mut journal, context, lazy_flow, .. } = *prepared;
-        let goes_on_in_place = context.goes_on_in_place;
+        let mut journal = std::mem::take(&mut self.journal);
         let patience = self.settings.question_timeout;
         let result = loop {
-            let mut context = self.run_context(&lazy_flow, self.shared.clock.now());
+            let mut context = self.run_context(self.shared.clock.now());
             let LiveRun { stop, journal_limit } = live.run_begins();
             (context.stop, context.journal_limit) = (Some(stop), JournalLimit::of(journal_limit));
-            (context.runner, context.goes_on_in_place) = (Runner::Session, goes_on_in_place);
+            context.runner = Runner::Session;
             let running = LoadGuard::begin(&self.shared.load);
             if running.is_held {
                 running.wait_for_release().await;
@@ -100,7 +161,7 @@ impl Round<'_> {
     /// For a tool, the model reads of it; the caller of anything else gets the error.
     fn refused_question<R: FlowOutput>(&self, error: ErrorObject) -> Result<String, ErrorObject> {
         match R::failed(error.message.clone()) {
-            Ok(result) => self.identity.write_output(result, self.revision()),
+            Ok(result) => self.results.write_output(result, self.revision()),
             Err(_) => Err(error),
         }
     }

@@ -4,14 +4,69 @@ use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use mrtr_flow::NotificationSink;
 use mrtr_flow::for_server::internal_error;
-use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError};
+use mrtr_flow::{Caller, NotificationSink};
+use mrtr_schema::{ClientCapabilities, ErrorObject, Feature, MethodInfo, OwnedParams, RawParams, ReadError, Revision};
+use mrtr_state::Timestamp;
 use serde_json::value::RawValue;
 
+use super::live::{KnownClient, LiveClient};
+use crate::definition::extension::ExtensionRequest;
+use crate::definition::tool::HeaderClaim;
 use crate::error::invalid_params;
-use crate::register::context::Context;
-use crate::register::extension::ExtensionRequest;
+use crate::support::fair::CallerKey;
+use crate::support::permit::Held;
+
+/// What is known of a request besides its message: who sent it, and what it holds of its transport.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct CallerContext<'h> {
+    pub(crate) revision: Revision,
+    /// What headers claim of the arguments, by what follows their prefix; `None` over a transport without headers.
+    pub(crate) mirrored: Option<Vec<(Cow<'h, str>, HeaderClaim<'h>)>>,
+    pub(crate) caller: Option<Caller>,
+    pub(crate) tenant: Option<String>,
+    /// In one place: a request that says it all itself has nothing there.
+    pub(crate) client: Option<Arc<KnownClient>>,
+    /// When it came in.
+    pub(crate) received: Option<Timestamp>,
+    pub(crate) permit: Option<Held<'h>>,
+    /// The account that the transport names, if it does.
+    pub(crate) account: Option<Arc<CallerKey>>,
+}
+
+impl<'h> CallerContext<'h> {
+    /// The account that what is kept for the request counts in.
+    pub(crate) fn account_key(&self) -> CallerKey {
+        let tenant = self.tenant.as_deref();
+        match (&self.account, &self.caller, tenant) {
+            (Some(account), ..) => CallerKey::clone(account),
+            (None, Some(caller), tenant) => CallerKey::of(caller, tenant),
+            (None, None, Some(tenant)) => CallerKey::opaque(tenant.as_bytes()),
+            (None, None, None) => CallerKey::unknown(),
+        }
+    }
+
+    /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
+    pub(crate) fn into_owned(self) -> CallerContext<'static> {
+        let Self { revision, mirrored, caller, tenant, client, received, permit, account } = self;
+        let owned = |(name, claim): (Cow<'h, str>, HeaderClaim<'h>)| (name.into_owned().into(), claim.into_owned());
+        let mirrored = mirrored.map(|claims| claims.into_iter().map(owned).collect());
+        let permit = permit.and_then(Held::into_owned);
+        CallerContext { revision, mirrored, caller, tenant, client, received, permit, account }
+    }
+
+    /// The client, if it can be asked while its request waits.
+    pub(crate) fn live(&self) -> Option<&Arc<dyn LiveClient>> {
+        self.client.as_ref()?.live.as_ref()
+    }
+
+    /// Has it be one of a session, whose client is known.
+    pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
+        self.revision = revision;
+        self.mirrored = None;
+        self.client = Some(Arc::new(client));
+    }
+}
 
 /// A request that was admitted: its parameters are still raw.
 pub(crate) struct Request<'a> {
@@ -23,7 +78,7 @@ pub(crate) struct Request<'a> {
     /// The member of the parameters that names what the request is about.
     pub(crate) name: Option<Cow<'a, str>>,
     pub(crate) params: RawParams<'a>,
-    pub(crate) context: &'a Context<'a>,
+    pub(crate) context: &'a CallerContext<'a>,
     /// What the client declared.
     pub(crate) capabilities: Arc<ClientCapabilities>,
     pub(crate) notifier: Option<Arc<dyn NotificationSink>>,
@@ -31,7 +86,12 @@ pub(crate) struct Request<'a> {
 
 impl<'a> Request<'a> {
     /// A request whose method and parameters were taken out of this message, from a client of which nothing is known.
-    pub(crate) fn new(body: &'a Bytes, method: Cow<'a, str>, params: RawParams<'a>, context: &'a Context<'a>) -> Self {
+    pub(crate) fn new(
+        body: &'a Bytes,
+        method: Cow<'a, str>,
+        params: RawParams<'a>,
+        context: &'a CallerContext<'a>,
+    ) -> Self {
         // Not a new one: that is what every request begins with.
         static NONE: LazyLock<Arc<ClientCapabilities>> = LazyLock::new(Arc::default);
         let (info, capabilities) = (MethodInfo::of(&method), Arc::clone(&NONE));
@@ -141,7 +201,7 @@ impl OwnedRequest {
         self.params.message().len()
     }
 
-    pub(crate) fn request<'a>(&'a self, context: &'a Context<'a>) -> Result<Request<'a>, ErrorObject> {
+    pub(crate) fn request<'a>(&'a self, context: &'a CallerContext<'a>) -> Result<Request<'a>, ErrorObject> {
         Ok(Request {
             body: self.params.message(),
             method: Cow::Borrowed(&self.method),

@@ -6,18 +6,16 @@ use std::time::Instant;
 use async_trait::async_trait;
 use mrtr_flow::for_server::internal_error;
 use mrtr_flow::{Clock, Entries, EntryKind, JournalSink, ProtocolError, SinkError, StopReason, StopSignal};
-use mrtr_schema::{ErrorObject, RawMembers};
+use mrtr_schema::ErrorObject;
 use mrtr_state::single_use::{Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
-use mrtr_state::{AnswersDigest, Refusal, TokenUse};
+use mrtr_state::{Refusal, TokenUse};
 
-use super::request::{OwnedRequest, Request};
+use super::ReservationContext;
+use super::request::{CallerContext, OwnedRequest, Request};
 use super::tool::ToolRound;
-use super::{Opening, ReservationContext};
-use crate::error::invalid_params;
-use crate::register::context::Context;
-use crate::register::parts::Parts;
-use crate::register::reservations::{Held, LEASE};
-use crate::register::settings::Guard;
+use crate::definition::parts::Parts;
+use crate::definition::parts::{Held, LEASE};
+use crate::definition::settings::Guard;
 use crate::support::lease_thread::{HeldLease, LeaseThread};
 use crate::support::metrics;
 use crate::support::shed::LoadGuard;
@@ -33,7 +31,7 @@ pub(super) async fn run_single_use(
     let listener = gone.clone();
     let context = request.context.clone().into_owned();
     let detached = Detached { parts: Arc::clone(parts), tool, request: request.to_owned()?, context };
-    let running = tokio::spawn(async move { detached.run(&listener).await });
+    let running = tokio::spawn(async move { detached.run_detached(&listener).await });
     let _listening = Listening(gone);
     match running.await {
         Ok(answer) => answer,
@@ -59,23 +57,22 @@ struct Detached {
     /// The place of the tool.
     tool: usize,
     request: OwnedRequest,
-    context: Context<'static>,
+    context: CallerContext<'static>,
 }
 
 impl Detached {
-    async fn run(self, gone: &StopSignal) -> Result<String, ErrorObject> {
+    async fn run_detached(self, gone: &StopSignal) -> Result<String, ErrorObject> {
         let Self { parts, tool, request, context } = self;
         let _counted = LoadGuard::begin(&parts.shared.detached);
         let request = request.request(&context)?;
         let tool = &parts.tools[tool];
         let guard = tool.settings.guard.as_ref().ok_or_else(internal_error)?;
-        let call = ToolRound::read(&parts, tool, &request)?;
-        let opening = call.round.open()?;
-        let token_use = call.token_use(&opening)?;
+        let mut call = ToolRound::open(&parts, tool, &request)?;
+        let token_use = call.round.token_use.take().ok_or_else(internal_error)?;
         match reserve(guard, &token_use, &*parts.shared.clock, gone).await? {
             Reserved::Mine(reservation, records, asked) => {
                 let lease = hold(&parts.reservations, guard, &reservation, asked, gone);
-                call.run_reserved(opening, guard, reservation, records, (gone, &lease)).await
+                call.run_reserved(guard, reservation, &records, (gone, &lease)).await
             }
             Reserved::Before(result) if !guard.refuse_replays => {
                 metrics::replayed();
@@ -174,21 +171,12 @@ fn unguarded(error: &SingleUseError) -> ErrorObject {
 }
 
 impl ToolRound<'_> {
-    fn token_use(&self, opening: &Opening<'_>) -> Result<TokenUse, ErrorObject> {
-        let opened = opening.opened.as_ref().ok_or_else(internal_error)?;
-        let members = self.round.answers.as_ref().map(|answers| RawMembers::of(answers.text)).transpose();
-        let answers = AnswersDigest::of(members.map_err(invalid_params)?.as_ref());
-        let answers = answers.map_err(|error| ProtocolError::invalid_params(error.to_string()).into_object())?;
-        Ok(opened.token_use(answers))
-    }
-
     /// Runs the round under a reservation, which is renewed as long as it lasts.
     async fn run_reserved(
-        &self,
-        opening: Opening<'_>,
+        mut self,
         guard: &Guard,
         reservation: Reservation,
-        records: Vec<StepRecord>,
+        records: &[StepRecord],
         (gone, lease): (&StopSignal, &HeldLease<Held>),
     ) -> Result<String, ErrorObject> {
         let clock = Arc::clone(&self.round.shared.clock);
@@ -197,12 +185,16 @@ impl ToolRound<'_> {
             reservation: reservation.clone(),
             clock: Arc::clone(&clock),
         });
-        let watch = ReservationContext { sink, stop: gone.clone(), replayed: records };
+        let (name, settings) = (self.round.name, self.round.settings);
+        // The run has a deadline of its own; this one is for what is around it, such as extensions.
+        let deadline = settings.run_deadline.unwrap_or(self.round.shared.environment.usual_deadline());
+        let begun = self.round.reserve(ReservationContext { sink, stop: gone.clone() }, records);
         let answer = {
-            let mut round = std::pin::pin!(self.run(opening, Some(watch)));
+            let mut round = std::pin::pin!(async {
+                begun?;
+                self.run_round().await
+            });
             let mut renewing = std::pin::pin!(renew(guard, &reservation, &*clock, gone, lease));
-            // The run has a deadline of its own; this one is for what is around it, such as extensions.
-            let deadline = self.round.settings.run_deadline.unwrap_or(self.round.shared.environment.usual_deadline());
             let mut limit = clock.sleep(deadline.saturating_add(LEASE));
             loop {
                 tokio::select! {
@@ -211,7 +203,7 @@ impl ToolRound<'_> {
                     answer = &mut round => break answer,
                     () = &mut renewing => {}
                     () = &mut limit => {
-                        tracing::error!(name = self.round.name, "a guarded round took longer than it may, and was ended");
+                        tracing::error!(name, "a guarded round took longer than it may, and was ended");
                         break Err(internal_error());
                     }
                 }
@@ -312,9 +304,9 @@ mod tests {
     use std::pin::pin;
     use std::time::Duration;
 
-    use mrtr_schema::Revision;
+    use mrtr_schema::{RawMembers, Revision};
     use mrtr_state::single_use::MemorySingleUse;
-    use mrtr_state::{Binding, Sealer, Timestamp};
+    use mrtr_state::{AnswersDigest, Binding, Sealer, Timestamp};
 
     use super::*;
     use crate::support::lease_thread::Renewal;

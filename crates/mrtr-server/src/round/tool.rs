@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use mrtr_flow::for_server::{LazyFlow, echo};
+use mrtr_flow::for_server::echo;
 use mrtr_flow::{Journal, ProtocolError};
 use mrtr_schema::{CallToolResult, ErrorObject, Json, JsonObject};
 use tracing::Instrument;
 
 use super::request::Request;
-use super::{Opening, ReservationContext, Round, RoundEnd, single_use};
+use super::{Round, RoundEnd, single_use};
+use crate::definition::extension::OfferedCall;
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::parts::Parts;
+use crate::definition::settings::TaskPolicy;
+use crate::definition::tool::PreparedTool;
 use crate::error::invalid_params;
 use crate::error::misuse;
-use crate::register::contained::contained;
-use crate::register::extension::OfferedCall;
-use crate::register::flow_output::FlowOutput;
-use crate::register::parts::Parts;
-use crate::register::settings::TaskPolicy;
-use crate::register::tool::PreparedTool;
+use crate::support::contained::contained;
 
-pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
+/// Answers a call of a tool.
+pub(crate) async fn answer_call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<String, ErrorObject> {
     let name = request.required_name()?;
     let place = parts.tools.get_index_of(name).ok_or_else(|| unknown(name))?;
     let tool = &parts.tools[place];
@@ -26,8 +27,7 @@ pub(crate) async fn call(parts: &Arc<Parts>, request: &Request<'_>) -> Result<St
     if tool.settings.guard.is_some() && request.brings_state() {
         return Box::pin(single_use::run_single_use(parts, place, request)).await;
     }
-    let call = ToolRound::read(parts, tool, request)?;
-    call.run(call.round.open()?, None).await
+    ToolRound::open(parts, tool, request)?.run_round().await
 }
 
 #[cold]
@@ -35,16 +35,17 @@ fn unknown(name: &str) -> ErrorObject {
     ProtocolError::invalid_params(format!("Unknown tool: {}", echo::name(name))).into_object()
 }
 
-/// A call of a tool, taken apart.
+/// The round of a tool.
 pub(super) struct ToolRound<'a> {
     parts: &'a Arc<Parts>,
-    pub(super) round: Round<'a>,
+    pub(super) round: Box<Round<'a>>,
     tool: &'a PreparedTool,
     arguments: Json,
 }
 
 impl<'a> ToolRound<'a> {
-    pub(super) fn read(
+    /// Reads the arguments, and opens the round.
+    pub(super) fn open(
         parts: &'a Arc<Parts>,
         tool: &'a PreparedTool,
         request: &'a Request<'a>,
@@ -53,35 +54,31 @@ impl<'a> ToolRound<'a> {
             Some(raw) => JsonObject::from_raw(raw).map_err(|error| invalid_params(error.in_member("arguments")))?,
             None => JsonObject::default(),
         };
-        if let Some(headers) = request.context.headers.as_ref().filter(|_| request.has_headers()) {
-            tool.check_mirrored(&arguments, &headers.params)?;
+        if let Some(mirrored) = request.context.mirrored.as_ref().filter(|_| request.has_headers()) {
+            tool.check_mirrored(&arguments, mirrored)?;
         }
-        let round = Round::new(parts, request, tool.name(), &tool.settings)?;
+        let round = Round::open(parts, request, tool.name(), &tool.settings)?;
         Ok(Self { parts, round, tool, arguments: arguments.into() })
     }
 
-    pub(super) async fn run(
-        &self,
-        opening: Opening<'_>,
-        watch: Option<ReservationContext>,
-    ) -> Result<String, ErrorObject> {
-        let round = &self.round;
-        let mut prepared = round.prepare(opening, watch)?;
-        let lazy_flow = prepared.lazy_flow.clone();
-        let span = round.span(&lazy_flow);
+    /// Runs the round: here, as an extension takes it over, or as a task.
+    pub(super) async fn run_round(mut self) -> Result<String, ErrorObject> {
+        let span = self.round.span();
         async {
             if let Err(reason) = self.tool.check(self.arguments.as_raw()) {
                 let unfit = CallToolResult::invalid_arguments(&reason)?;
-                return round.complete(unfit, "unfit");
+                return self.round.complete(unfit, "unfit");
             }
-            if let Some(taken) = self.offer(&prepared.journal, &lazy_flow).await? {
-                round.concluded("taken_over");
-                return Ok(taken);
+            if !self.parts.extensions.is_empty() {
+                if let Some(taken) = self.offer().await? {
+                    self.round.concluded("taken_over");
+                    return Ok(taken);
+                }
+                self.round.goes_on_in_place = self.goes_on_in_place();
             }
-            prepared.context.goes_on_in_place = self.goes_on_in_place(&prepared.journal, &lazy_flow);
-            match round.run(prepared, &self.tool.handler, &self.arguments, |_| {}).await? {
+            match self.round.run_handler(&self.tool.handler, &self.arguments, |_| {}).await? {
                 RoundEnd::Result(result) => Ok(result),
-                RoundEnd::IntoTask(journal) => self.continue_as_task(*journal, &lazy_flow).await,
+                RoundEnd::IntoTask(journal) => self.continue_as_task(&journal).await,
             }
         }
         .instrument(span)
@@ -89,17 +86,13 @@ impl<'a> ToolRound<'a> {
     }
 
     /// Offers the call to the extensions.
-    async fn offer(&self, journal: &Journal, lazy_flow: &LazyFlow) -> Result<Option<String>, ErrorObject> {
-        let extensions = &self.parts.extensions;
-        if extensions.is_empty() {
-            return Ok(None);
-        }
-        let call = self.offered(journal, lazy_flow);
+    async fn offer(&self) -> Result<Option<String>, ErrorObject> {
+        let (extensions, call) = (&self.parts.extensions, self.offered(&self.round.journal));
         for extension in extensions.iter().filter(|extension| extension.wants(&call)) {
             if let Some(taken) =
                 contained(extension.name(), extension.take_over(&call)).await?.map_err(ProtocolError::into_object)?
             {
-                return self.parts.identity.adopt(&taken, self.round.revision()).map(Some);
+                return self.parts.results.adopt(&taken, self.round.revision()).map(Some);
             }
         }
         Ok(None)
@@ -107,34 +100,34 @@ impl<'a> ToolRound<'a> {
 
     /// Whether its flow goes on where it is though it would become a task: something here runs tasks, and this client
     /// cannot have one.
-    fn goes_on_in_place(&self, journal: &Journal, lazy_flow: &LazyFlow) -> bool {
+    fn goes_on_in_place(&self) -> bool {
         let extensions = &self.parts.extensions;
-        if self.tool.settings.tasks == TaskPolicy::Never || extensions.is_empty() {
+        if self.tool.settings.tasks == TaskPolicy::Never {
             return false;
         }
         if self.round.request.context.live().is_some() {
             return extensions.iter().any(|extension| extension.runs_tasks());
         }
-        let call = self.offered(journal, lazy_flow);
+        let call = self.offered(&self.round.journal);
         !extensions.iter().any(|extension| extension.may_become_task(&call))
     }
 
-    async fn continue_as_task(&self, journal: Journal, lazy_flow: &LazyFlow) -> Result<String, ErrorObject> {
+    async fn continue_as_task(&self, journal: &Journal) -> Result<String, ErrorObject> {
         let round = &self.round;
-        let call = self.offered(&journal, lazy_flow);
+        let call = self.offered(journal);
         for extension in &self.parts.extensions {
             if let Some(taken) = contained(extension.name(), extension.continue_as_task(&call))
                 .await?
                 .map_err(ProtocolError::into_object)?
             {
                 round.concluded("into_task");
-                return self.parts.identity.adopt(&taken, round.revision());
+                return self.parts.results.adopt(&taken, round.revision());
             }
         }
         round.failed::<CallToolResult>(misuse("the handler wants to become a task, and nothing here runs tasks"))
     }
 
-    fn offered<'c>(&'c self, journal: &'c Journal, flow: &'c LazyFlow) -> OfferedCall<'c> {
+    fn offered<'c>(&'c self, journal: &'c Journal) -> OfferedCall<'c> {
         let request = self.round.request;
         OfferedCall {
             parts: self.parts,
@@ -142,12 +135,12 @@ impl<'a> ToolRound<'a> {
             arguments: &self.arguments,
             task: request.params.get("task"),
             journal,
-            flow,
+            flow: &self.round.lazy_flow,
             revision: self.round.revision(),
             capabilities: &request.capabilities,
             caller: request.context.caller.as_ref(),
             tenant: request.context.tenant.as_deref(),
-            account: request.context.named_account(),
+            account: request.context.account.as_deref(),
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Results as text, with the server's name in their metadata.
 
 use indexmap::IndexMap;
+use mrtr_flow::for_server::internal_error;
 use mrtr_schema::meta::ResultMeta;
-use mrtr_schema::{ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, RequestState, Revision, Wire};
+use mrtr_schema::{
+    ErrorObject, Feature, InRevision, InputRequests, InputRequiredResult, Json, RawMembers, RequestState, Revision,
+    Wire,
+};
 
-use crate::register::flow_output::FlowOutput;
-use crate::register::parts::Identity;
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::parts::ResultWriter;
 
-impl Identity {
+impl ResultWriter {
     /// Writes a result without metadata of its own, and says in its metadata whose it is.
     pub(crate) fn write<T: Wire>(&self, result: &T, revision: Revision) -> Result<String, ErrorObject> {
         written(result, revision).map(|text| self.sign(text, revision))
@@ -41,15 +45,32 @@ impl Identity {
 
     /// Writes a result that a handler may have given metadata, and says in it whose it is.
     pub(crate) fn write_output<R: FlowOutput>(&self, mut result: R, revision: Revision) -> Result<String, ErrorObject> {
-        if result.meta().is_none() {
-            return self.write(&result, revision);
+        let Some(meta) = result.meta() else { return self.write(&result, revision) };
+        if revision.has(Feature::ServerInfoInResults) {
+            meta.server_info.get_or_insert_with(|| self.info.clone());
         }
-        self.identify(&written(&result, revision)?, revision)
+        written(&result, revision)
     }
 
-    /// Takes over a result that an extension wrote.
-    pub(crate) fn adopt(&self, result: &mrtr_schema::Json, revision: Revision) -> Result<String, ErrorObject> {
-        self.identify(result.as_str(), revision)
+    /// Takes over a result that an extension wrote: it is JSON already, in which only its members are told apart.
+    pub(crate) fn adopt(&self, result: &Json, revision: Revision) -> Result<String, ErrorObject> {
+        if !revision.has(Feature::ServerInfoInResults) {
+            return Ok(result.as_str().to_owned());
+        }
+        let members = RawMembers::of(result.as_raw()).map_err(|_| internal_error())?;
+        let Some(meta) = members.get("_meta") else { return Ok(self.sign(result.as_str().to_owned(), revision)) };
+        let meta = ResultMeta::read(meta, revision.lenient()).unwrap_or_default();
+        self.with_meta(&members, meta)
+    }
+
+    /// The members of a result, with this metadata in the place of theirs, and the server's name in it.
+    fn with_meta(&self, members: &RawMembers<'_>, mut meta: ResultMeta) -> Result<String, ErrorObject> {
+        let unreadable = |_| internal_error();
+        meta.server_info.get_or_insert_with(|| self.info.clone());
+        let meta = serde_json::value::to_raw_value(&meta).map_err(unreadable)?;
+        let own = |key| if key == "_meta" { Some(&*meta) } else { None };
+        let result: IndexMap<_, _> = members.iter().map(|(key, value)| (key, own(key).unwrap_or(value))).collect();
+        serde_json::to_string(&result).map_err(unreadable)
     }
 
     /// Adds the server's name to a result that has no metadata: at its end, as text.
@@ -63,21 +84,6 @@ impl Identity {
         }
         written
     }
-
-    /// Adds the server's name to whatever metadata a result has.
-    fn identify(&self, written: &str, revision: Revision) -> Result<String, ErrorObject> {
-        if !revision.has(Feature::ServerInfoInResults) {
-            return Ok(written.to_owned());
-        }
-        let unreadable = |_| mrtr_flow::for_server::internal_error();
-        let mut result: IndexMap<String, Box<serde_json::value::RawValue>> =
-            serde_json::from_str(written).map_err(unreadable)?;
-        let meta = result.get("_meta").map(|meta| ResultMeta::read(meta, revision.lenient()));
-        let mut meta = meta.and_then(Result::ok).unwrap_or_default();
-        meta.server_info.get_or_insert_with(|| self.info.clone());
-        result.insert("_meta".to_owned(), serde_json::value::to_raw_value(&meta).map_err(unreadable)?);
-        serde_json::to_string(&result).map_err(unreadable)
-    }
 }
 
 /// More than is put around a result, besides a state and a signature.
@@ -89,7 +95,7 @@ fn written<T: Wire>(result: &T, revision: Revision) -> Result<String, ErrorObjec
         Ok(()) => Ok(String::from_utf8(text).expect("JSON is text")),
         Err(error) => {
             tracing::error!(%error, "a result cannot be written in this revision");
-            Err(mrtr_flow::for_server::internal_error())
+            Err(internal_error())
         }
     }
 }
@@ -106,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_state_that_is_put_in_as_text_stands_where_the_type_would_write_it() {
-        let identity = Identity::new(Implementation::new("tracker", "1.0.0"));
+        let results = ResultWriter::new(Implementation::new("tracker", "1.0.0"));
         let form = Form::parse(r#"{"type": "object", "properties": {"name": {"type": "string"}}}"#).expect("a form");
         let mut requests = InputRequests::default();
         requests.insert("who", ElicitRequest::new(ElicitFormParams::ask("Who \"are\" you?", form)));
@@ -114,11 +120,11 @@ mod tests {
         for revision in [Revision::Draft202602, Revision::Sep2322, Revision::Published] {
             for asked in [&requests, &InputRequests::default()] {
                 let typed = InputRequiredResult::from_parts(asked.clone(), Some(state.clone())).expect("it carries");
-                let typed = identity.sign(typed.to_json(revision).expect("it can be written"), revision);
-                let spliced = identity.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
+                let typed = results.sign(typed.to_json(revision).expect("it can be written"), revision);
+                let spliced = results.write_interim(asked.clone(), Some(state.clone()), revision).expect("it carries");
                 assert_eq!(spliced.expect("it can be written"), typed, "{revision}");
             }
         }
-        assert!(identity.write_interim(InputRequests::default(), None, Revision::Published).is_none());
+        assert!(results.write_interim(InputRequests::default(), None, Revision::Published).is_none());
     }
 }

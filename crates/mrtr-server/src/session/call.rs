@@ -17,7 +17,7 @@ use super::one::Session;
 use super::open_questions::{Answer, Delivered, Difference, MOST_ASKED, OpenQuestions, Standing};
 use super::stream::CallStream;
 use crate::error::misuse;
-use crate::register::live::{LiveClient, LiveRun, NotAnswered, Wait};
+use crate::round::live::{LiveClient, LiveRun, NotAnswered, Wait};
 use crate::support::changes::Changes;
 use crate::support::fair::Full;
 use crate::support::notify::MessageSink;

@@ -2,18 +2,19 @@
 
 use std::fmt;
 
-use mrtr_schema::{Envelope, ErrorCode, ErrorObject, RequestId, Revision, Wire};
+use mrtr_schema::{ErrorCode, ErrorObject, RequestId, Revision, Wire};
+use serde_json::value::RawValue;
 
-use super::id::SessionId;
-use super::limits::Legacy;
+use super::limits::{Legacy, SessionId};
 use super::one::Session;
 use super::open_questions::Answer;
 use super::requests;
 use super::stream::SessionStream;
 use super::table::{Sessions, is_version};
+use crate::definition::tool::HeaderClaim;
+use crate::protocol::context::Context;
+use crate::protocol::era::{OwnedMessage, Versionless};
 use crate::protocol::reply::{Refused, Reply, Stage};
-use crate::protocol::versionless::{Content, Versionless};
-use crate::register::context::{Context, HeaderClaim};
 
 /// A message that does not say its version: of the legacy era, if it belongs to a session or begins one.
 ///
@@ -83,25 +84,32 @@ impl LegacyMessage {
         Self { sessions, message }
     }
 
+    /// The reply of a server that has no sessions.
+    pub(crate) fn refusal(self) -> Reply {
+        self.message.refusal()
+    }
+
     /// Answers it, in the session that its transport says it belongs to. `version` is what a header claims: it must be
     /// the session's version, if it is there.
     ///
     /// When this is first polled a call has begun, and a cancellation finds it.
     pub async fn answer(self, session: Option<&str>, version: &HeaderClaim<'_>) -> LegacyReply {
         let Self { sessions, message } = self;
-        let Versionless { message, context, refusal } = *message;
-        match (sessions.legacy(), message) {
-            (Legacy::Refuse, _) | (Legacy::Stateless, Content::Other(_)) => LegacyReply::Modern(refusal),
-            (_, Content::Request { id, request }) if request.is("initialize") => {
+        let Versionless { message, context } = *message;
+        match (sessions.legacy(), message, session) {
+            (Legacy::Sessions | Legacy::Stateless, OwnedMessage::Request { id, request }, _)
+                if request.is("initialize") =>
+            {
                 requests::initialize(&sessions, id, &request, &context)
             }
-            (Legacy::Stateless, Content::Request { id, request }) => {
+            (Legacy::Stateless, OwnedMessage::Request { id, request }, _) => {
                 requests::stateless(&sessions, id, &request, context, version).await
             }
-            (Legacy::Sessions, message) => match session {
-                Some(session) => in_session(&sessions, session, message, context, version).await,
-                None => LegacyReply::Modern(outside(message, refusal)),
-            },
+            (Legacy::Sessions, message, Some(session)) => {
+                in_session(&sessions, session, message, context, version).await
+            }
+            (Legacy::Sessions, OwnedMessage::Request { id, .. }, None) => LegacyReply::Modern(outside(id)),
+            (_, message, _) => LegacyReply::Modern(Versionless { message, context }.refusal()),
         }
     }
 }
@@ -110,13 +118,13 @@ impl LegacyMessage {
 async fn in_session(
     sessions: &Sessions,
     session: &str,
-    message: Content,
+    message: OwnedMessage,
     mut context: Context<'static>,
     version: &HeaderClaim<'_>,
 ) -> LegacyReply {
     let id = match &message {
-        Content::Request { id, .. } => Some(id.clone()),
-        Content::Other(_) => None,
+        OwnedMessage::Request { id, .. } => Some(id.clone()),
+        _ => None,
     };
     let Some(session) = sessions.find(session, &context) else {
         let error =
@@ -129,36 +137,31 @@ async fn in_session(
         return LegacyReply::of(Reply::error(id, Refused::early(error), session.revision), session.revision);
     }
     match message {
-        Content::Request { id, request } => {
-            requests::in_session(sessions.parts(), &session, id, request, context).await
+        OwnedMessage::Request { id, request } => {
+            return requests::in_session(sessions.parts(), &session, id, request, context).await;
         }
-        Content::Other(body) => {
-            match Envelope::parse(&body) {
-                Ok(Envelope::Notification { method, params }) => requests::notified(&session, &method, params),
-                Ok(Envelope::Result { id, result }) => {
-                    session.answer(&id, &Answer::Result(result), context.take_permit());
-                }
-                Ok(Envelope::Error { id: Some(id), error }) => refused(&session, &id, error, &mut context),
-                // It was taken apart before; an error without an id answers nothing.
-                _ => {}
-            }
-            LegacyReply::Accepted
+        OwnedMessage::Notification { method, params } => requests::notified(&session, &method, params.params()),
+        OwnedMessage::Result { id, result } => {
+            session.answer(&id, &Answer::Result(&result), context.caller.permit.take());
         }
+        OwnedMessage::Error { id: Some(id), error } => answered_with_error(&session, &id, &error, context),
+        // It answers nothing.
+        OwnedMessage::Error { id: None, .. } => {}
     }
+    LegacyReply::Accepted
 }
 
 /// The client answers with an error.
-fn refused(session: &Session, id: &RequestId, error: &serde_json::value::RawValue, context: &mut Context<'static>) {
+fn answered_with_error(session: &Session, id: &RequestId, error: &RawValue, mut context: Context<'static>) {
     let (code, message) = match ErrorObject::read(error, session.revision.lenient()) {
         Ok(error) => (error.code.as_i64(), error.message),
         Err(_) => (ErrorCode::INTERNAL_ERROR.as_i64(), "the error cannot be read".to_owned()),
     };
-    session.answer(id, &Answer::Error { code, message: &message }, context.take_permit());
+    session.answer(id, &Answer::Error { code, message: &message }, context.caller.permit.take());
 }
 
-/// What a message is answered that belongs to no session.
-fn outside(message: Content, refusal: Reply) -> Reply {
-    let Content::Request { id, .. } = message else { return refusal };
+/// What a request is answered that belongs to no session.
+fn outside(id: RequestId) -> Reply {
     let legacy: Vec<_> = Revision::LEGACY.iter().rev().map(ToString::to_string).collect();
     let text = format!(
         "`_meta` does not say a protocol version: this server has {} so, and {} in a session that begins with `initialize`",

@@ -11,12 +11,11 @@ use mrtr_state::Timestamp;
 use tokio::sync::watch;
 
 use super::call::Call;
-use super::id::SessionId;
-use super::limits::SessionLimits;
+use super::limits::{SessionId, SessionLimits};
 use super::memory::{Memory, Share};
 use super::open_questions::Answer;
 use super::stream::CallStream;
-use crate::register::context::Context;
+use crate::protocol::context::Context;
 use crate::support::changes::Changes;
 use crate::support::fair::Holding;
 use crate::support::permit::Held as HeldPermit;
@@ -30,7 +29,7 @@ pub(super) struct Owner {
 
 impl Owner {
     pub(super) fn of(context: &Context<'_>) -> Self {
-        Self { caller: context.caller.clone(), tenant: context.tenant.clone() }
+        Self { caller: context.caller.caller.clone(), tenant: context.caller.tenant.clone() }
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use mrtr_flow::for_server::{RoundJournal, echo};
 use mrtr_flow::{Failure, FlowError, Journal, Question, ToolError, check_answer};
 use mrtr_schema::elicitation::{ElicitAction, ElicitParams, ElicitResult};
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{HeapSize, InputRequest, JsonObject, Revision, Wire};
 use mrtr_state::Timestamp;
 use serde_json::value::RawValue;
@@ -266,9 +267,11 @@ impl OpenQuestion {
             }
             Answer::Error { .. } if self.question.optional => Settled::Skipped,
             // The code by which clients say that their user refused.
-            Answer::Error { code: -1, .. } => match &self.question.request {
-                InputRequest::Elicit(_) => Settled::Answered(declined()),
-                _ => Settled::Failed(FlowError::Declined { key: key.clone() }.into()),
+            Answer::Error { code: -1, .. } => match self.question.request.kind() {
+                InputKind::Form(_) | InputKind::Url(_) => Settled::Answered(declined()),
+                InputKind::Sample(_) | InputKind::Roots | InputKind::Namespaced(_) | InputKind::Unknown(_) => {
+                    Settled::Failed(FlowError::Declined { key: key.clone() }.into())
+                }
             },
             Answer::Error { code, message } => {
                 let text = format!("The client could not answer `{key}`: {} ({code})", echo::sentence(message));
@@ -294,11 +297,7 @@ fn declined() -> Box<RawValue> {
 fn with_reason(request: &InputRequest, reason: &str) -> InputRequest {
     let mut request = request.clone();
     if let InputRequest::Elicit(elicit) = &mut request {
-        let message = match &mut elicit.params {
-            ElicitParams::Form(params) => &mut params.message,
-            ElicitParams::Url(params) => &mut params.message,
-            _ => return request,
-        };
+        let message = elicit.params.message_mut();
         *message = format!("{message}\n\n{}", echo::sentence(reason));
     }
     request

@@ -2,27 +2,28 @@
 
 use std::sync::Arc;
 
-use mrtr_flow::ProtocolError;
+use async_trait::async_trait;
+use mrtr_flow::{Journal, ProtocolError, Question, StopSignal, ToolError};
 use mrtr_schema::discovery::InitializeParams;
 use mrtr_schema::notifications::{CancelledParams, SetLevelParams};
 use mrtr_schema::resources::{SubscribeParams, UnsubscribeParams};
 use mrtr_schema::{ErrorCode, ErrorObject, RawParams, RequestId, Revision};
 
-use super::call::{Call, OpenCall};
-use super::limits::Legacy;
-use super::message::LegacyReply;
-use super::one::{NotBegun, Session};
-use super::stateless::Stateless;
-use super::stream::SessionStream;
-use super::table::{Sessions, primed};
+use crate::definition::parts::Parts;
+use crate::definition::tool::HeaderClaim;
 use crate::error::invalid_params;
 use crate::protocol::admit::{Admitted, OwnedAdmitted};
+use crate::protocol::context::Context;
 use crate::protocol::reply::Reply;
 use crate::protocol::{catalog, dispatch};
-use crate::register::context::{Context, HeaderClaim};
-use crate::register::live::{KnownClient, LiveClient};
-use crate::register::parts::Parts;
+use crate::round::live::{KnownClient, LiveClient, LiveRun, NotAnswered, Wait};
 use crate::round::request::OwnedRequest;
+use crate::session::call::{Call, OpenCall};
+use crate::session::limits::Legacy;
+use crate::session::message::LegacyReply;
+use crate::session::one::{NotBegun, Session};
+use crate::session::stream::SessionStream;
+use crate::session::table::{Sessions, primed};
 use crate::support::notify::{Notifier, Receiver};
 use crate::support::shed::LoadGuard;
 
@@ -57,7 +58,7 @@ pub(super) fn initialize(
 }
 
 fn read_initialize(request: &OwnedRequest, context: &Context<'_>) -> Result<InitializeParams, ErrorObject> {
-    let params = request.request(context)?.params;
+    let params = request.request(&context.caller)?.params;
     let asked = params.text("protocolVersion").map_err(invalid_params)?.unwrap_or_default();
     let revision = Revision::for_session(&asked);
     params.read(revision.lenient()).map_err(invalid_params)
@@ -83,7 +84,7 @@ pub(super) async fn stateless(
         Ok(admitted) => admitted,
         Err(reply) => return LegacyReply::of(reply, revision),
     };
-    let reply = Box::pin(dispatch::respond_streaming(Arc::clone(parts), admitted, context)).await;
+    let reply = Box::pin(dispatch::answer_streaming(Arc::clone(parts), admitted, context.caller)).await;
     LegacyReply::of(reply, revision)
 }
 
@@ -104,7 +105,7 @@ pub(super) async fn in_session(
     let revision = session.revision;
     let mut context = context;
     context.in_session(revision, KnownClient { capabilities: Arc::clone(&session.capabilities), live: None });
-    let params = match request.request(&context) {
+    let params = match request.request(&context.caller) {
         Ok(request) => request.params,
         Err(error) => return LegacyReply::of(Reply::error(Some(id), error.into(), revision), revision),
     };
@@ -115,7 +116,7 @@ pub(super) async fn in_session(
         },
         Some(Err(error)) => Reply::error(Some(id), error.into(), revision),
         None => match admit(parts, id, &request, &context) {
-            Ok(admitted) => Box::pin(respond(parts, &admitted, &context)).await,
+            Ok(admitted) => Box::pin(answer_owned(parts, &admitted, &context)).await,
             Err(reply) => reply,
         },
     };
@@ -146,17 +147,17 @@ fn own_method(
     None
 }
 
-async fn respond(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
-    match admitted.admitted(context) {
-        Ok(admitted) => dispatch::respond(parts, &admitted).await,
+async fn answer_owned(parts: &Arc<Parts>, admitted: &OwnedAdmitted, context: &Context<'static>) -> Reply {
+    match admitted.admitted(&context.caller) {
+        Ok(admitted) => dispatch::answer_request(parts, &admitted).await,
         Err(reply) => reply,
     }
 }
 
 fn admit(parts: &Parts, id: RequestId, request: &OwnedRequest, context: &Context<'_>) -> Result<OwnedAdmitted, Reply> {
-    match request.request(context) {
-        Ok(request) => Admitted::in_session(parts, id, request)?.into_owned(),
-        Err(error) => Err(Reply::error(Some(id), error.into(), context.revision)),
+    match request.request(&context.caller) {
+        Ok(request) => Admitted::in_session(parts, id, request, context)?.into_owned(),
+        Err(error) => Err(Reply::error(Some(id), error.into(), context.caller.revision)),
     }
 }
 
@@ -169,7 +170,7 @@ async fn begin_call(
     mut context: Context<'static>,
 ) -> LegacyReply {
     let revision = session.revision;
-    let (size, permit) = (request.size(), context.take_permit());
+    let (size, permit) = (request.size(), context.caller.permit.take());
     let call = match session.begin_call(id.clone(), size, permit, parts.shared.changes.clone()) {
         Ok(call) => call,
         Err(reason) => return LegacyReply::of(Reply::error(Some(id), reason.to_error().into(), revision), revision),
@@ -185,7 +186,7 @@ async fn begin_call(
     let (log, to) = (Some(session.level()), Receiver::Sink(Arc::clone(&call) as _));
     admitted.hear(|progress| Notifier { progress, log, to, revision });
     let mut reader = call.stream.read_after(0);
-    tokio::spawn(run(Arc::clone(parts), open, admitted, context));
+    tokio::spawn(run_call(Arc::clone(parts), open, admitted, context));
     drop(call);
     match reader.next().await {
         Some(event) if event.is_response() => {
@@ -198,21 +199,21 @@ async fn begin_call(
 }
 
 /// Runs a call to its end.
-async fn run(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
+async fn run_call(parts: Arc<Parts>, open: OpenCall, admitted: OwnedAdmitted, context: Context<'static>) {
     let _counted = LoadGuard::begin(&parts.shared.detached);
     let call: &Call = &open.0;
-    let response = respond(&parts, &admitted, &context).await.last().await;
+    let response = answer_owned(&parts, &admitted, &context).await.last().await;
     call.end(response);
 }
 
 /// Takes in what a client says.
-pub(super) fn notified(session: &Session, method: &str, params: RawParams<'_>) {
+pub(super) fn notified(session: &Session, method: &str, params: Option<RawParams<'_>>) {
     if method != "notifications/cancelled" {
         // That it is ready, or that its roots changed: they are asked for anew each time.
         return;
     }
-    let cancelled = params.read::<CancelledParams>(session.revision.lenient());
-    if let Some(id) = cancelled.ok().and_then(|params| params.request_id) {
+    let cancelled = params.and_then(|params| params.read::<CancelledParams>(session.revision.lenient()).ok());
+    if let Some(id) = cancelled.and_then(|params| params.request_id) {
         session.cancel(&id);
     }
 }
@@ -228,3 +229,34 @@ impl NotBegun {
         ErrorObject::new(code, text)
     }
 }
+
+/// A client that cannot be asked.
+#[derive(Debug)]
+pub(super) struct Stateless {
+    pub(super) journal_limit: usize,
+}
+
+#[async_trait]
+impl LiveClient for Stateless {
+    fn run_begins(&self) -> LiveRun {
+        LiveRun { stop: StopSignal::new(), journal_limit: self.journal_limit }
+    }
+
+    async fn run_ended(&self, _: &Journal) -> Result<(), NotAnswered> {
+        Ok(())
+    }
+
+    fn unaskable(&self) -> Option<&'static str> {
+        Some(REASON)
+    }
+
+    async fn ask(&self, _: Vec<Question>, _: &mut Journal, _: Wait) -> Result<(), NotAnswered> {
+        Err(NotAnswered::Failed(ToolError::new(REASON).into()))
+    }
+
+    async fn pause(&self, _: Wait) -> Result<(), NotAnswered> {
+        Err(NotAnswered::Failed(ToolError::new(REASON).into()))
+    }
+}
+
+const REASON: &str = "this server keeps no sessions in which a client of this protocol version could be asked";

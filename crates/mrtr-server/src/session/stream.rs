@@ -13,7 +13,7 @@ use futures_util::stream::{self, BoxStream};
 use tokio::sync::Notify;
 
 use super::memory::Share;
-use crate::support::cooperative::poll_cooperatively;
+use crate::support::contained::poll_cooperatively;
 use crate::support::fair::Full;
 
 /// One event of a stream.

@@ -8,14 +8,14 @@ use mrtr_flow::Clock;
 use mrtr_schema::{ClientCapabilities, HeapSize, Revision};
 use mrtr_state::ProcessRandom;
 
-use super::id::SessionId;
-use super::limits::{Legacy, SessionLimits};
-use super::listen::{self, ListenError};
+use super::limits::{Legacy, SessionId, SessionLimits};
 use super::memory::Memory;
+use super::notices::{self, ListenError};
 use super::one::{Held, InUse, Owner, Session};
 use super::stream::{Primed, SessionStream};
-use crate::register::context::{Context, HeaderClaim};
-use crate::register::parts::Parts;
+use crate::definition::parts::Parts;
+use crate::definition::tool::HeaderClaim;
+use crate::protocol::context::Context;
 use crate::support::fair::{Account, FairPool, Holding};
 
 /// The sessions of a server, for a transport that carries them.
@@ -99,7 +99,7 @@ impl Sessions {
         capabilities: ClientCapabilities,
     ) -> Result<Arc<Session>, TooMany> {
         let table = &self.table;
-        let (owner, key) = (Owner::of(context), context.account_key());
+        let (owner, key) = (Owner::of(context), context.caller.account_key());
         let id = SessionId::random(&table.random);
         let beginning = table.beginning.lock().unwrap_or_else(PoisonError::into_inner);
         let slot = table.take_slot(&table.slots.account(&key), owner.caller.is_some())?;
@@ -157,7 +157,7 @@ impl Sessions {
         if !is_version(version, session.revision) {
             return Err(ListenError::OtherVersion);
         }
-        listen::listen(&self.parts, &session, primed(session.revision), last_event)
+        notices::listen(&self.parts, &session, primed(session.revision), last_event)
     }
 
     /// Ends a session, and says whether there was one of this caller's. Its calls are cancelled.

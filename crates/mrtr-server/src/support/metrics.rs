@@ -11,6 +11,7 @@
 //! | `mrtr_state_bytes` | | sizes of the states sent |
 
 use metrics::{Counter, counter, histogram};
+use mrtr_schema::input::InputKind;
 use mrtr_schema::{InputRequest, MethodInfo};
 
 pub(crate) fn round(method: &MethodInfo, outcome: &'static str) {
@@ -56,10 +57,10 @@ pub(crate) fn replayed() {
 
 /// By the kind of a question; an application's own are one kind, so that no client can make up labels.
 fn ask(request: &InputRequest) -> Counter {
-    match request {
-        InputRequest::Elicit(_) => counter!("mrtr_asks_total", "kind" => "elicitation"),
-        InputRequest::Sample(_) => counter!("mrtr_asks_total", "kind" => "sampling"),
-        InputRequest::Roots(_) => counter!("mrtr_asks_total", "kind" => "roots"),
-        _ => counter!("mrtr_asks_total", "kind" => "namespaced"),
+    match request.kind() {
+        InputKind::Form(_) | InputKind::Url(_) => counter!("mrtr_asks_total", "kind" => "elicitation"),
+        InputKind::Sample(_) => counter!("mrtr_asks_total", "kind" => "sampling"),
+        InputKind::Roots => counter!("mrtr_asks_total", "kind" => "roots"),
+        InputKind::Namespaced(_) | InputKind::Unknown(_) => counter!("mrtr_asks_total", "kind" => "namespaced"),
     }
 }

@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::register::parts::Parts;
-use crate::register::settings::TaskPolicy;
-use crate::register::tool::PreparedTool;
+use crate::definition::parts::Parts;
+use crate::definition::settings::TaskPolicy;
+use crate::definition::tool::PreparedTool;
 use crate::server::Server;
 
 /// Looks for what [`build`](crate::Builder::build) cannot refuse, because a server for a test may want it so, and what

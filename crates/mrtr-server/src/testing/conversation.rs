@@ -110,7 +110,7 @@ impl Conversation {
     /// The next retry brings this answer.
     #[must_use]
     pub fn answer<T: Wire>(self, key: &str, answer: &T) -> Self {
-        let answer = InputResponse::of(answer, self.client.context.revision).expect("an answer is an object");
+        let answer = InputResponse::of(answer, self.client.context.caller.revision).expect("an answer is an object");
         self.answer_raw(key, serde_json::to_value(&answer).expect("an answer is JSON"))
     }
 
@@ -207,13 +207,13 @@ impl Conversation {
 
     fn reply<R: WireObject>(&self) -> Option<MethodResult<R>> {
         let result = self.response.get("result")?.to_string();
-        MethodResult::from_json(&result, self.client.context.revision.strict()).ok()
+        MethodResult::from_json(&result, self.client.context.caller.revision.strict()).ok()
     }
 
     /// The error, if it is one.
     pub fn error(&self) -> Option<ErrorObject> {
         let error = self.response.get("error")?.to_string();
-        ErrorObject::from_json(&error, self.client.context.revision.strict()).ok()
+        ErrorObject::from_json(&error, self.client.context.caller.revision.strict()).ok()
     }
 
     /// The keys of what is asked.
@@ -255,13 +255,13 @@ impl Conversation {
     /// What [`Flow::interaction_id`](crate::Flow::interaction_id) gives for a name in this flow, if the last reply
     /// carries a state. A name in a scope is another one, which this does not find.
     pub fn interaction_id(&self, name: &str) -> Option<String> {
-        let revision = self.client.context.revision;
+        let revision = self.client.context.caller.revision;
         let state = RequestState::new(self.state()?);
         let params = serde_json::to_string(&self.params).ok()?;
         let params = RawMembers::parse(&params).ok()?;
         let binding = Binding::new(revision, &self.method, &params).ok()?;
-        let binding = binding.principal(self.client.context.caller.as_ref().map(Caller::principal));
-        let binding = binding.tenant(self.client.context.tenant.as_deref());
+        let binding = binding.principal(self.client.context.caller.caller.as_ref().map(Caller::principal));
+        let binding = binding.tenant(self.client.context.caller.tenant.as_deref());
         let shared = &self.client.server.parts().shared;
         let opened = shared.sealer.open::<Journal>(&state, &binding, shared.clock.now()).ok()?;
         let capabilities = Arc::new(self.client.capabilities.clone());

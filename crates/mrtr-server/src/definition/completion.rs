@@ -7,7 +7,7 @@ use mrtr_schema::completion::{CompleteParams, CompleteResult};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::register::handler::{Handler, IntoHandler};
+use crate::definition::handler::{Handler, IntoHandler};
 
 /// An argument that is being typed.
 ///

@@ -7,7 +7,9 @@ use mrtr_flow::Caller;
 use mrtr_schema::{ClientCapabilities, Revision};
 use mrtr_state::Timestamp;
 
-use crate::register::live::{KnownClient, LiveClient};
+use crate::definition::tool::HeaderClaim;
+use crate::round::live::KnownClient;
+use crate::round::request::CallerContext;
 use crate::support::fair::CallerKey;
 use crate::support::permit::{Held, Permit};
 
@@ -20,15 +22,18 @@ use crate::support::permit::{Held, Permit};
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Context<'h> {
-    pub(crate) revision: Revision,
-    pub(crate) headers: Option<Headers<'h>>,
-    pub(crate) caller: Option<Caller>,
-    pub(crate) tenant: Option<String>,
-    /// In one place: a request that says it all itself has nothing there.
-    pub(crate) client: Option<Arc<KnownClient>>,
-    pub(crate) received: Option<Arrival>,
-    permit: Option<Held<'h>>,
-    account: Option<Arc<CallerKey>>,
+    /// What headers claim of the message itself; what they claim of its arguments is the round's.
+    pub(super) claims: Option<MessageClaims<'h>>,
+    /// What a round knows of it.
+    pub(crate) caller: CallerContext<'h>,
+}
+
+/// What headers claim of a message, whatever it is about.
+#[derive(Debug, Clone)]
+pub(super) struct MessageClaims<'h> {
+    pub(super) version: HeaderClaim<'h>,
+    pub(super) method: HeaderClaim<'h>,
+    pub(super) name: HeaderClaim<'h>,
 }
 
 impl<'h> Context<'h> {
@@ -40,49 +45,51 @@ impl<'h> Context<'h> {
     /// A request of this revision: older ones are told by where the request came in.
     #[must_use]
     pub fn revision(mut self, revision: Revision) -> Self {
-        self.revision = revision;
+        self.caller.revision = revision;
         self
     }
 
     /// What the request's headers claim; the body must say the same.
     #[must_use]
     pub fn headers(mut self, headers: Headers<'h>) -> Self {
-        self.headers = Some(headers);
+        let Headers { version, method, name, params } = headers;
+        self.claims = Some(MessageClaims { version, method, name });
+        self.caller.mirrored = Some(params);
         self
     }
 
     /// Who sent it, as the transport has made sure.
     #[must_use]
     pub fn caller(mut self, caller: impl Into<Option<Caller>>) -> Self {
-        self.caller = caller.into();
+        self.caller.caller = caller.into();
         self
     }
 
     /// On whose behalf, where one server serves several tenants.
     #[must_use]
     pub fn tenant(mut self, tenant: impl Into<String>) -> Self {
-        self.tenant = Some(tenant.into());
+        self.caller.tenant = Some(tenant.into());
         self
     }
 
     /// What the client can do, in revisions whose requests do not say so.
     #[must_use]
     pub fn capabilities(mut self, capabilities: impl Into<Arc<ClientCapabilities>>) -> Self {
-        self.client = Some(Arc::new(KnownClient { capabilities: capabilities.into(), live: None }));
+        self.caller.client = Some(Arc::new(KnownClient { capabilities: capabilities.into(), live: None }));
         self
     }
 
     /// When it came in: how long it waited tells a shedder how busy the server is.
     #[must_use]
     pub fn received(mut self, arrival: Arrival) -> Self {
-        self.received = Some(arrival);
+        self.caller.received = Some(arrival.0);
         self
     }
 
     /// What the request holds of its transport: work that goes on without its connection keeps it until it ends.
     #[must_use]
     pub fn permit<T: Send + Sync + 'static>(mut self, permit: &'h Permit<T>) -> Self {
-        self.permit = Some(Held::Lent(permit));
+        self.caller.permit = Some(Held::Lent(permit));
         self
     }
 
@@ -101,49 +108,25 @@ impl<'h> Context<'h> {
     /// ```
     #[must_use]
     pub fn account(mut self, account: &Arc<CallerKey>) -> Self {
-        self.account = Some(Arc::clone(account));
+        self.caller.account = Some(Arc::clone(account));
         self
-    }
-
-    /// The account that the transport named, if it did.
-    pub(crate) fn named_account(&self) -> Option<&CallerKey> {
-        self.account.as_deref()
-    }
-
-    /// The caller by whose account what is kept for the request counts.
-    pub(crate) fn account_key(&self) -> CallerKey {
-        let tenant = self.tenant.as_deref();
-        match (&self.account, &self.caller, tenant) {
-            (Some(account), ..) => CallerKey::clone(account),
-            (None, Some(caller), tenant) => CallerKey::of(caller, tenant),
-            (None, None, Some(tenant)) => CallerKey::opaque(tenant.as_bytes()),
-            (None, None, None) => CallerKey::unknown(),
-        }
     }
 
     /// For work that outlives the request's own headers. It takes over what the request holds of its transport.
     pub(crate) fn into_owned(self) -> Context<'static> {
-        let Self { revision, headers, caller, tenant, client, received, permit, account } = self;
-        let headers = headers.map(Headers::into_owned);
-        let permit = permit.and_then(Held::into_owned);
-        Context { revision, headers, caller, tenant, client, received, permit, account }
-    }
-
-    /// The client, if it can be asked while its request waits.
-    pub(crate) fn live(&self) -> Option<&Arc<dyn LiveClient>> {
-        self.client.as_ref()?.live.as_ref()
+        let Self { claims, caller } = self;
+        let claims = claims.map(|MessageClaims { version, method, name }| MessageClaims {
+            version: version.into_owned(),
+            method: method.into_owned(),
+            name: name.into_owned(),
+        });
+        Context { claims, caller: caller.into_owned() }
     }
 
     /// Has it be one of a session, whose client is known: its headers mirror nothing.
     pub(crate) fn in_session(&mut self, revision: Revision, client: KnownClient) {
-        self.revision = revision;
-        self.headers = None;
-        self.client = Some(Arc::new(client));
-    }
-
-    /// Takes out what the request holds of its transport.
-    pub(crate) fn take_permit(&mut self) -> Option<Held<'h>> {
-        self.permit.take()
+        self.claims = None;
+        self.caller.in_session(revision, client);
     }
 }
 
@@ -185,46 +168,4 @@ pub struct Headers<'h> {
     pub name: HeaderClaim<'h>,
     /// `Mcp-Param-*`, by what follows the prefix, in lower case.
     pub params: Vec<(Cow<'h, str>, HeaderClaim<'h>)>,
-}
-
-impl Headers<'_> {
-    fn into_owned(self) -> Headers<'static> {
-        let params = self.params.into_iter();
-        Headers {
-            version: self.version.into_owned(),
-            method: self.method.into_owned(),
-            name: self.name.into_owned(),
-            params: params.map(|(name, claim)| (name.into_owned().into(), claim.into_owned())).collect(),
-        }
-    }
-}
-
-/// What one header claims.
-///
-/// ```
-/// use mrtr_server::transport::{HeaderClaim, Headers};
-///
-/// let headers = Headers { method: HeaderClaim::Text("tools/call".into()), ..Headers::default() };
-/// assert_eq!(headers.name, HeaderClaim::Missing);
-/// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
-pub enum HeaderClaim<'h> {
-    /// Nothing: it is not there.
-    #[default]
-    Missing,
-    /// This, decoded.
-    Text(Cow<'h, str>),
-    /// It is there, and cannot be read: it matches nothing.
-    Unreadable,
-}
-
-impl HeaderClaim<'_> {
-    fn into_owned(self) -> HeaderClaim<'static> {
-        match self {
-            Self::Missing => HeaderClaim::Missing,
-            Self::Text(text) => HeaderClaim::Text(text.into_owned().into()),
-            Self::Unreadable => HeaderClaim::Unreadable,
-        }
-    }
 }

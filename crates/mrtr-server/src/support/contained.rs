@@ -1,14 +1,14 @@
-//! Code that was added to the server, whose panics stay its own.
+//! Code that was added to the server: its panics stay its own, and its streams take part in the turns of the runtime.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use mrtr_flow::for_server::{Contained, Panicked, contain, echo, internal_error};
 use mrtr_schema::ErrorObject;
-
-use crate::support::cooperative::poll_cooperatively;
+use tokio::task::coop;
 
 /// Runs code that was added to the server. If it panics, the caller gets an internal error, and the log the rest. It
 /// stands in a box, so that nothing large is moved.
@@ -72,4 +72,15 @@ impl<T> Drop for ContainedStream<T> {
     fn drop(&mut self) {
         self.clear();
     }
+}
+
+/// Polls a stream as the runtime's own are: one that is always ready makes way after a while, so that who reads it in a
+/// loop starves nothing else on the thread.
+pub(crate) fn poll_cooperatively<T>(stream: &mut BoxStream<'static, T>, cx: &mut Context<'_>) -> Poll<Option<T>> {
+    let turn = ready!(coop::poll_proceed(cx));
+    let next = stream.poll_next_unpin(cx);
+    if next.is_ready() {
+        turn.made_progress();
+    }
+    next
 }

@@ -2,20 +2,16 @@
 
 mod template;
 
-use std::fmt;
-use std::time::Duration;
-
 use mrtr_flow::{Failure, Flow};
 use mrtr_schema::content::{Annotations, ResourceContents};
 use mrtr_schema::resources::ReadResourceResult;
-use mrtr_schema::{CachingHints, Icon, JsonObject, ReadError};
-use mrtr_state::Lifetimes;
+use mrtr_schema::{CachingHints, JsonObject, ReadError};
 
+use crate::definition::completion::{Completer, Completers, Completing};
+use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::settings::{FlowSettings, shared_setters};
+use crate::definition::text_members::TextMembers;
 use crate::error::BuildError;
-use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::settings::{FlowSettings, StatePolicy};
-use crate::register::text_members::TextMembers;
 use template::UriTemplate;
 
 /// A resource that a server offers at one URI.
@@ -97,28 +93,10 @@ impl Reader {
 macro_rules! resource_settings {
     ($($resource:ident)*) => {$(
         impl $resource {
-            /// Says what it is.
-            #[must_use]
-            pub fn description(self, text: impl Into<String>) -> Self {
-                self.define(|resource| resource.description = Some(text.into()))
-            }
-
-            /// Gives it a name for people.
-            #[must_use]
-            pub fn title(self, title: impl Into<String>) -> Self {
-                self.define(|resource| resource.title = Some(title.into()))
-            }
-
             /// Says of which type its contents are.
             #[must_use]
             pub fn mime_type(self, mime_type: impl Into<String>) -> Self {
                 self.define(|resource| resource.mime_type = Some(mime_type.into()))
-            }
-
-            /// Gives it icons.
-            #[must_use]
-            pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
-                self.define(|resource| resource.icons = Some(icons.into_iter().collect()))
             }
 
             /// Says for whom it is, and how much it matters.
@@ -141,34 +119,13 @@ macro_rules! resource_settings {
                 self
             }
 
-            /// When its interim replies carry a state.
-            #[must_use]
-            pub fn state_policy(mut self, policy: StatePolicy) -> Self {
-                self.reader.settings.policy = policy;
-                self
-            }
-
-            /// Lets its states and flows live shorter or longer.
-            #[must_use]
-            pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
-                self.reader.settings.lifetimes = Some(lifetimes);
-                self
-            }
-
-            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
-            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
-            #[must_use]
-            pub fn run_deadline(mut self, limit: Duration) -> Self {
-                self.reader.settings.run_deadline = Some(limit);
-                self
-            }
         }
 
-        impl fmt::Debug for $resource {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_struct(stringify!($resource)).field("definition", &self.definition).finish_non_exhaustive()
-            }
-        }
+        shared_setters!(
+            $resource,
+            reader.settings,
+            /// Says what it is.
+        );
     )*};
 }
 resource_settings!(Resource ResourceTemplate);

@@ -6,8 +6,6 @@ use mrtr_schema::tools::InputSchema;
 use mrtr_schema::{ErrorCode, ErrorObject, JsonObject};
 use serde_json::Value;
 
-use crate::register::context::HeaderClaim;
-
 /// The arguments that are mirrored: where they are, and in which header, as it was declared: without its prefix.
 pub(super) struct Mirrored(Vec<(Vec<String>, String)>);
 
@@ -64,6 +62,36 @@ fn text(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(bool) => Some(bool.to_string()),
         Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+/// What one header claims.
+///
+/// ```
+/// use mrtr_server::transport::{HeaderClaim, Headers};
+///
+/// let headers = Headers { method: HeaderClaim::Text("tools/call".into()), ..Headers::default() };
+/// assert_eq!(headers.name, HeaderClaim::Missing);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[expect(clippy::exhaustive_enums, reason = "a header is there and can be read, or not")]
+pub enum HeaderClaim<'h> {
+    /// Nothing: it is not there.
+    #[default]
+    Missing,
+    /// This, decoded.
+    Text(Cow<'h, str>),
+    /// It is there, and cannot be read: it matches nothing.
+    Unreadable,
+}
+
+impl HeaderClaim<'_> {
+    pub(crate) fn into_owned(self) -> HeaderClaim<'static> {
+        match self {
+            Self::Missing => HeaderClaim::Missing,
+            Self::Text(text) => HeaderClaim::Text(text.into_owned().into()),
+            Self::Unreadable => HeaderClaim::Unreadable,
+        }
     }
 }
 

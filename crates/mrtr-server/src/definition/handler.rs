@@ -2,8 +2,6 @@
 
 mod arguments;
 mod call;
-mod invalid_arguments;
-mod result;
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,12 +12,11 @@ use mrtr_schema::tools::OutputSchema;
 use mrtr_schema::{CallToolResult, JsonObject, ReadError};
 use serde_json::value::RawValue;
 
-use crate::register::flow_output::FlowOutput;
-use crate::register::output::{IntoOutput, Output};
+use crate::definition::flow_output::FlowOutput;
+use crate::definition::output::{IntoOutput, Output};
 
 pub use arguments::HandlerArguments;
-pub use call::HandlerCall;
-pub use result::{HandlerFuture, HandlerResult};
+pub use call::{HandlerCall, HandlerFuture, HandlerResult};
 
 /// A handler of a tool with a name and fields of its own.
 ///
@@ -179,15 +176,7 @@ impl<R> fmt::Debug for Handler<R> {
 }
 
 impl<R: FlowOutput> Handler<R> {
-    pub(crate) async fn call(&self, flow: Flow, arguments: &RawValue) -> Result<Output<R>, Failure> {
-        match (self.0)(flow, arguments) {
-            Ok(RunningHandler(running)) => running.await,
-            Err(reason) => unfit(&reason),
-        }
-    }
-
-    /// As [`call`](Self::call), for a caller that is not in a hurry: a second caller of that one keeps it from being a
-    /// part of the round. Gives what is to be awaited, or what came of it already.
+    /// Begins a run. Gives what is to be awaited, or what came of it already.
     pub(crate) fn start(
         &self,
         flow: Flow,

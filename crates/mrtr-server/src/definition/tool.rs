@@ -1,25 +1,26 @@
 //! A tool: its definition, its handler, and how its flows are kept.
 
-mod arguments;
 mod mirrored;
 
 use std::borrow::Cow;
-use std::fmt;
 use std::time::Duration;
 
 use mrtr_flow::{Journal, RunContext, RunReport, run};
 use mrtr_schema::tools::{InputSchema, ToolAnnotations};
-use mrtr_schema::{CallToolResult, ErrorObject, Icon, Json, JsonObject};
-use mrtr_state::Lifetimes;
+use mrtr_schema::{CallToolResult, ErrorObject, Json, JsonObject, SchemaCheck, SchemaError};
+use serde_json::Value;
+use serde_json::value::RawValue;
 
-use arguments::ArgumentCheck;
 use mirrored::Mirrored;
 
-use super::settings::{FlowSettings, Guard, StatePolicy, TaskPolicy};
+pub use mirrored::HeaderClaim;
+
+use super::settings::{FlowSettings, Guard, TaskPolicy, shared_setters};
+use crate::definition::handler::{
+    ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler, RunningHandler,
+};
+use crate::definition::output::Output;
 use crate::error::BuildError;
-use crate::register::context::HeaderClaim;
-use crate::register::handler::{ErasedHandler, Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::output::Output;
 
 /// A tool that a server offers.
 ///
@@ -59,28 +60,10 @@ impl Tool {
         Self { definition, settings: FlowSettings::default(), handler: erased.handler, derived }
     }
 
-    /// Says what it does.
-    #[must_use]
-    pub fn description(self, text: impl Into<String>) -> Self {
-        self.define(|tool| tool.description = Some(text.into()))
-    }
-
-    /// Gives it a name for people.
-    #[must_use]
-    pub fn title(self, title: impl Into<String>) -> Self {
-        self.define(|tool| tool.title = Some(title.into()))
-    }
-
     /// Says how it behaves.
     #[must_use]
     pub fn annotations(self, annotations: ToolAnnotations) -> Self {
         self.define(|tool| tool.annotations = Some(annotations))
-    }
-
-    /// Gives it icons.
-    #[must_use]
-    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
-        self.define(|tool| tool.icons = Some(icons.into_iter().collect()))
     }
 
     /// Takes arguments by another schema than the one derived from their type.
@@ -98,32 +81,10 @@ impl Tool {
         self
     }
 
-    /// When its interim replies carry a state.
-    #[must_use]
-    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
-        self.settings.policy = policy;
-        self
-    }
-
     /// Lets each of its states be used once.
     #[must_use]
     pub fn single_use(mut self, guard: impl Into<Guard>) -> Self {
         self.settings.guard = Some(guard.into());
-        self
-    }
-
-    /// Lets its states and flows live shorter or longer.
-    #[must_use]
-    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
-        self.settings.lifetimes = Some(lifetimes);
-        self
-    }
-
-    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
-    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
-    #[must_use]
-    pub fn run_deadline(mut self, limit: Duration) -> Self {
-        self.settings.run_deadline = Some(limit);
         self
     }
 
@@ -196,11 +157,11 @@ impl Tool {
     }
 }
 
-impl fmt::Debug for Tool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tool").field("definition", &self.definition).finish_non_exhaustive()
-    }
-}
+shared_setters!(
+    Tool,
+    settings,
+    /// Says what it does.
+);
 
 fn definition(name: String, erased: &ErasedHandler<CallToolResult>) -> Result<mrtr_schema::Tool, BuildError> {
     let not_allowed = |source| BuildError::Schema { name: name.clone(), source };
@@ -247,11 +208,56 @@ impl PreparedTool {
     }
 
     /// Why the arguments will not do, in words for the model.
-    pub(crate) fn check(&self, arguments: &serde_json::value::RawValue) -> Result<(), String> {
+    pub(crate) fn check(&self, arguments: &RawValue) -> Result<(), String> {
         self.check.check(arguments)
     }
 
-    pub(crate) async fn run(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
-        run(async |flow| self.handler.call(flow, arguments.as_raw()).await, journal, context).await
+    /// A run of a runner of its own, such as a task's.
+    pub(crate) async fn run_over(&self, arguments: &Json, journal: Journal, context: RunContext) -> RunReport<Output> {
+        let begin = async |flow| match self.handler.start(flow, arguments.as_raw()) {
+            Ok(RunningHandler(running)) => running.await,
+            Err(ended) => ended,
+        };
+        run(begin, journal, context).await
     }
 }
+
+/// Checks arguments, where reading them as the handler's type does not do so already.
+struct ArgumentCheck(Option<SchemaCheck>);
+
+impl ArgumentCheck {
+    /// Against the schema of the very type that the handler reads its arguments as.
+    fn derived(schema: &InputSchema) -> Result<Self, SchemaError> {
+        let Self(check) = Self::by_hand(schema)?;
+        let implied = serde_json::from_str(schema.as_object().as_raw().get()).is_ok_and(|schema| is_implied(&schema));
+        Ok(Self(check.filter(|_| !implied)))
+    }
+
+    /// Against a schema of which the handler's type knows nothing.
+    fn by_hand(schema: &InputSchema) -> Result<Self, SchemaError> {
+        SchemaCheck::new(schema.as_object().as_raw()).map(Some).map(Self)
+    }
+
+    pub(super) fn check(&self, arguments: &RawValue) -> Result<(), String> {
+        self.0.as_ref().map_or(Ok(()), |check| check.check(arguments)).map_err(|violations| violations.to_string())
+    }
+}
+
+/// Whether every value that serde reads as the type follows the schema: it then says nothing but which members there
+/// are and of which plain types. Lengths, ranges, patterns, formats and fixed values are what serde may not look at.
+fn is_implied(schema: &Value) -> bool {
+    let Value::Object(schema) = schema else { return true };
+    schema.iter().all(|(keyword, value)| match keyword.as_str() {
+        "type" | "required" | "title" | "description" | "$schema" | "default" | "$ref" => true,
+        "properties" | "$defs" => value.as_object().is_some_and(|members| members.values().all(is_implied)),
+        "items" | "additionalProperties" => is_implied(value),
+        "anyOf" => value.as_array().is_some_and(|schemas| schemas.iter().all(is_implied)),
+        "format" => value.as_str().is_some_and(|format| INTEGER_FORMATS.contains(&format)),
+        // Of an unsigned integer, which serde does not read from anything less.
+        "minimum" => value == 0 && schema.get("format").and_then(Value::as_str).is_some_and(|f| f.starts_with("uint")),
+        _ => false,
+    })
+}
+
+/// Formats by which schemars notes the width of a number.
+const INTEGER_FORMATS: [&str; 8] = ["int32", "int64", "uint32", "uint64", "uint", "int", "double", "float"];

@@ -24,6 +24,61 @@ pub(crate) struct FlowSettings {
     pub(crate) question_timeout: Option<Duration>,
 }
 
+/// The setters that tools, prompts, resources and templates share: what is said of one by its `define`, and how its flows
+/// are kept, in the settings at the end of this path. What a description says differs, and is written where it is used.
+macro_rules! shared_setters {
+    ($item:ident, $($settings:ident).+, $(#[$description:meta])+) => {
+        impl $item {
+            $(#[$description])+
+            #[must_use]
+            pub fn description(self, text: impl Into<String>) -> Self {
+                self.define(|definition| definition.description = Some(text.into()))
+            }
+
+            /// Gives it a name for people.
+            #[must_use]
+            pub fn title(self, title: impl Into<String>) -> Self {
+                self.define(|definition| definition.title = Some(title.into()))
+            }
+
+            /// Gives it icons.
+            #[must_use]
+            pub fn icons(self, icons: impl IntoIterator<Item = mrtr_schema::Icon>) -> Self {
+                self.define(|definition| definition.icons = Some(icons.into_iter().collect()))
+            }
+
+            /// When its interim replies carry a state.
+            #[must_use]
+            pub fn state_policy(mut self, policy: $crate::StatePolicy) -> Self {
+                self.$($settings).+.policy = policy;
+                self
+            }
+
+            /// Lets its states and flows live shorter or longer.
+            #[must_use]
+            pub fn lifetimes(mut self, lifetimes: mrtr_state::Lifetimes) -> Self {
+                self.$($settings).+.lifetimes = Some(lifetimes);
+                self
+            }
+
+            /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
+            /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
+            #[must_use]
+            pub fn run_deadline(mut self, limit: std::time::Duration) -> Self {
+                self.$($settings).+.run_deadline = Some(limit);
+                self
+            }
+        }
+
+        impl std::fmt::Debug for $item {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($item)).field("definition", &self.definition).finish_non_exhaustive()
+            }
+        }
+    };
+}
+pub(super) use shared_setters;
+
 /// When an interim reply carries a state.
 ///
 /// ```

@@ -1,18 +1,14 @@
 //! A prompt: a template for a conversation, whose handler is a flow.
 
-use std::fmt;
-use std::time::Duration;
-
 use mrtr_flow::{Failure, Flow};
 use mrtr_schema::prompts::GetPromptResult;
-use mrtr_schema::{Icon, JsonObject, ReadError};
-use mrtr_state::Lifetimes;
+use mrtr_schema::{JsonObject, ReadError};
 
 use super::text_members::TextMembers;
+use crate::definition::completion::{Completer, Completers, Completing};
+use crate::definition::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
+use crate::definition::settings::{FlowSettings, shared_setters};
 use crate::error::BuildError;
-use crate::register::completion::{Completer, Completers, Completing};
-use crate::register::handler::{Handler, HandlerArguments, HandlerCall, HandlerFuture, IntoHandler};
-use crate::register::settings::{FlowSettings, StatePolicy};
 
 /// A prompt that a server offers.
 ///
@@ -61,24 +57,6 @@ impl Prompt {
         }
     }
 
-    /// Says what it is for.
-    #[must_use]
-    pub fn description(self, text: impl Into<String>) -> Self {
-        self.define(|prompt| prompt.description = Some(text.into()))
-    }
-
-    /// Gives it a name for people.
-    #[must_use]
-    pub fn title(self, title: impl Into<String>) -> Self {
-        self.define(|prompt| prompt.title = Some(title.into()))
-    }
-
-    /// Gives it icons.
-    #[must_use]
-    pub fn icons(self, icons: impl IntoIterator<Item = Icon>) -> Self {
-        self.define(|prompt| prompt.icons = Some(icons.into_iter().collect()))
-    }
-
     /// Changes anything else in its definition.
     #[must_use]
     pub fn define(mut self, change: impl FnOnce(&mut mrtr_schema::prompts::Prompt)) -> Self {
@@ -98,28 +76,6 @@ impl Prompt {
         self
     }
 
-    /// When its interim replies carry a state.
-    #[must_use]
-    pub fn state_policy(mut self, policy: StatePolicy) -> Self {
-        self.settings.policy = policy;
-        self
-    }
-
-    /// Lets its states and flows live shorter or longer.
-    #[must_use]
-    pub fn lifetimes(mut self, lifetimes: Lifetimes) -> Self {
-        self.settings.lifetimes = Some(lifetimes);
-        self
-    }
-
-    /// Ends a run of it after this long, with an error that says what it was waiting for; the server's
-    /// [`run_deadline`](crate::Builder::run_deadline) otherwise.
-    #[must_use]
-    pub fn run_deadline(mut self, limit: Duration) -> Self {
-        self.settings.run_deadline = Some(limit);
-        self
-    }
-
     pub(crate) fn prepare(self) -> Result<PreparedPrompt, BuildError> {
         let Self { mut definition, schema, settings, handler, completers } = self;
         let schema = schema.map_err(|source| BuildError::Schema { name: definition.name.clone(), source })?;
@@ -132,11 +88,11 @@ impl Prompt {
     }
 }
 
-impl fmt::Debug for Prompt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Prompt").field("definition", &self.definition).finish_non_exhaustive()
-    }
-}
+shared_setters!(
+    Prompt,
+    settings,
+    /// Says what it is for.
+);
 
 /// A prompt that is ready to be got.
 pub(crate) struct PreparedPrompt {

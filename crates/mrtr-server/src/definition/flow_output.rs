@@ -11,7 +11,7 @@ use mrtr_schema::resources::ReadResourceResult;
 use mrtr_schema::{CallToolResult, ContentBlock, ErrorCode, ErrorObject, Wire};
 use serde_json::json;
 
-use crate::register::shared::Shared;
+use crate::definition::parts::Shared;
 
 /// The complete result of a method whose handlers are flows. Implemented here alone.
 ///

@@ -1,8 +1,9 @@
-//! What extensions tell subscribers.
+//! What extensions tell: the replies to their own methods, and what subscribers hear.
 
 use std::fmt;
 
 use futures_util::stream::BoxStream;
+use mrtr_flow::ProtocolError;
 use mrtr_schema::Json;
 use mrtr_schema::subscriptions::SubscriptionFilter;
 
@@ -56,5 +57,60 @@ pub struct ExtensionNotices {
 impl fmt::Debug for ExtensionNotices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ExtensionNotices").field("acknowledged", &self.acknowledged).finish_non_exhaustive()
+    }
+}
+
+/// What an extension answers one of its own methods with: a result, or a stream that ends with one.
+///
+/// A stream may last as long as its client waits. It counts as a subscription does, and not as a request at work.
+///
+/// ```
+/// use futures_util::{StreamExt, stream};
+/// use mrtr_schema::Json;
+/// use mrtr_server::extend::{ExtensionMessage, ExtensionReply};
+///
+/// /// Answers when the work is done, however long that takes.
+/// fn blocks(done: impl Future<Output = Json> + Send + 'static) -> ExtensionReply {
+///     ExtensionReply::Stream(stream::once(async { ExtensionMessage::Result(Ok(done.await)) }).boxed())
+/// }
+/// ```
+#[non_exhaustive]
+pub enum ExtensionReply {
+    /// The result.
+    Result(Json),
+    /// Notifications, and at last the result or the error. What comes after that is not sent.
+    Stream(BoxStream<'static, ExtensionMessage>),
+}
+
+/// A message of an extension's stream.
+///
+/// ```
+/// use mrtr_server::extend::ExtensionMessage;
+///
+/// fn is_last(message: &ExtensionMessage) -> bool {
+///     matches!(message, ExtensionMessage::Result(_))
+/// }
+/// ```
+#[derive(Debug)]
+#[expect(clippy::exhaustive_enums, reason = "an extension tells something, or ends")]
+pub enum ExtensionMessage {
+    /// A notification.
+    Notice(ExtensionNotice),
+    /// The result or the error, which ends the stream.
+    Result(Result<Json, ProtocolError>),
+}
+
+impl From<Json> for ExtensionReply {
+    fn from(result: Json) -> Self {
+        Self::Result(result)
+    }
+}
+
+impl fmt::Debug for ExtensionReply {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Result(result) => f.debug_tuple("Result").field(result).finish(),
+            Self::Stream(_) => f.write_str("Stream"),
+        }
     }
 }

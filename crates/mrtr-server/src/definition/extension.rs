@@ -11,15 +11,15 @@ use mrtr_schema::{CallToolResult, ClientCapabilities, Json, JsonObject, RawParam
 use mrtr_state::{FlowId, FlowProgress, Sealer};
 use serde_json::value::RawValue;
 
+use crate::definition::extension_reply::ExtensionNotices;
+use crate::definition::extension_reply::ExtensionReply;
+use crate::definition::flow_output::{FlowOutput, internal_failure};
+use crate::definition::output::Output;
+use crate::definition::parts::Parts;
+use crate::definition::parts::Shared;
+use crate::definition::settings::TaskPolicy;
+use crate::definition::tool::PreparedTool;
 use crate::error::misuse;
-use crate::register::extension_reply::ExtensionReply;
-use crate::register::flow_output::{FlowOutput, internal_failure};
-use crate::register::notices::ExtensionNotices;
-use crate::register::output::Output;
-use crate::register::parts::Parts;
-use crate::register::settings::TaskPolicy;
-use crate::register::shared::Shared;
-use crate::register::tool::PreparedTool;
 use crate::support::fair::CallerKey;
 
 /// Something that extends a server, such as tasks.
@@ -316,7 +316,7 @@ impl ToolCall {
         let mut context = adjust(context);
         // What the author says of one tool counts more than what is said of all.
         context.deadline = tool.settings.run_deadline.unwrap_or(context.deadline);
-        let ran = tool.run(&self.arguments, journal, context).await;
+        let ran = tool.run_over(&self.arguments, journal, context).await;
         Ok(resolve_manual_questions(ran, &server.shared.environment, Output::into_manual))
     }
 

@@ -1,0 +1,207 @@
+//! What a server was built of: its parts, what its rounds share, and the reservations that they hold.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mrtr_flow::for_server::ByName;
+use mrtr_flow::{Clock, Environment};
+use mrtr_schema::meta::ResultMeta;
+use mrtr_schema::{CachingHints, Implementation};
+use mrtr_state::single_use::{LeaseKeeper, Reservation, SingleUse, SingleUseError};
+use mrtr_state::{FlowId, Lifetimes, Sealer, Timestamp};
+
+use crate::definition::extension::Extension;
+use crate::definition::middleware::Middleware;
+use crate::definition::prompt::PreparedPrompt;
+use crate::definition::resource::{PreparedResource, PreparedTemplate};
+use crate::definition::tool::PreparedTool;
+use crate::support::changes::Changes;
+use crate::support::lease_thread::{LeaseThread, Renewal};
+use crate::support::shed::{Gauge, Load, Shedder};
+
+/// What a server was built of. It does not change while the server lives.
+pub(crate) struct Parts {
+    pub(crate) results: ResultWriter,
+    pub(crate) instructions: Option<String>,
+    pub(crate) shared: Arc<Shared>,
+    /// Renews what rounds have reserved.
+    pub(crate) reservations: LeaseThread<Held>,
+    pub(crate) tools: ByName<PreparedTool>,
+    pub(crate) prompts: ByName<PreparedPrompt>,
+    pub(crate) resources: ByName<PreparedResource>,
+    pub(crate) templates: ByName<PreparedTemplate>,
+    pub(crate) lists: Lists,
+    pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) middleware: Vec<Arc<dyn Middleware>>,
+}
+
+impl Parts {
+    pub(crate) fn has_resources(&self) -> bool {
+        !self.resources.is_empty() || !self.templates.is_empty()
+    }
+
+    pub(crate) fn completes(&self) -> bool {
+        self.prompts.values().any(|prompt| !prompt.completers.is_empty())
+            || self.templates.values().any(|template| !template.completers.is_empty())
+    }
+}
+
+/// Whose results these are.
+pub(crate) struct ResultWriter {
+    pub(crate) info: Implementation,
+    /// The server's name as it stands in the metadata of results.
+    pub(crate) signature: String,
+}
+
+impl ResultWriter {
+    pub(crate) fn new(info: Implementation) -> Self {
+        Self { signature: signature(&info), info }
+    }
+}
+
+/// How lists are given out.
+#[derive(Debug, Clone)]
+pub(crate) struct Lists {
+    pub(crate) page_size: NonZeroUsize,
+    pub(crate) caching: CachingHints,
+}
+
+/// The metadata of a result that has no other.
+fn signature(info: &Implementation) -> String {
+    let mut meta = ResultMeta::new();
+    meta.server_info = Some(info.clone());
+    let meta = serde_json::to_string(&meta).expect("a name is JSON");
+    format!("\"_meta\":{meta}")
+}
+
+/// What all rounds of a server share.
+pub(crate) struct Shared {
+    pub(crate) sealer: Sealer,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// What their runs share.
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) load: Gauge,
+    /// Rounds that go on without their connection.
+    pub(crate) detached: Gauge,
+    pub(crate) shedder: Option<Arc<dyn Shedder>>,
+    pub(crate) changes: Changes,
+    /// Whether callers learn why a handler failed, and not only a reference to it.
+    pub(crate) explains_failures: bool,
+    #[cfg(feature = "testing")]
+    pub(crate) causes: Causes,
+}
+
+impl Shared {
+    /// What seals states that live so long.
+    pub(crate) fn sealer(&self, lifetimes: Option<Lifetimes>) -> Cow<'_, Sealer> {
+        match lifetimes {
+            Some(lifetimes) => Cow::Owned(self.sealer.clone().lifetimes(lifetimes)),
+            None => Cow::Borrowed(&self.sealer),
+        }
+    }
+
+    /// An id that was never given out: a reference to something in the log.
+    pub(crate) fn fresh_id(&self) -> FlowId {
+        self.sealer.begin(self.clock.now()).flow()
+    }
+
+    /// Decides at the yield points of a round whether its flow is put down, if the server sheds load at all: then the
+    /// round learns how busy the server was when it began.
+    pub(crate) fn sheds(
+        self: &Arc<Self>,
+        received: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Box<dyn Fn() -> bool + Send + Sync>> {
+        let shedder = Arc::clone(self.shedder.as_ref()?);
+        let (shared, load) = (Arc::clone(self), self.load.measured(received, now));
+        Some(Box::new(move || shedder.sheds(&Load { running: shared.load.running(), ..load })))
+    }
+}
+
+/// How long a reservation stands unless it is renewed, and how long a retry waits for one that runs.
+pub(crate) const LEASE: Duration = Duration::from_secs(30);
+
+/// A reservation that a round of this process holds, and where.
+#[derive(Clone)]
+pub(crate) struct Held {
+    pub(crate) store: Arc<dyn SingleUse>,
+    pub(crate) reservation: Reservation,
+}
+
+/// The thread that renews the reservations of a server: its rounds may block theirs.
+pub(crate) fn reservation_thread(clock: &Arc<dyn Clock>) -> LeaseThread<Held> {
+    let clock = Arc::clone(clock);
+    LeaseThread::new("mrtr-reservations", LEASE, move || {
+        let (clock, mut keepers) = (Arc::clone(&clock), Vec::new());
+        Box::new(move |held| renew_all(&mut keepers, held, &*clock))
+    })
+}
+
+/// Renews reservations in the order of their stores, which mostly are one.
+fn renew_all(keepers: &mut Vec<Keeper>, held: &[Held], clock: &dyn Clock) -> Vec<Renewal> {
+    let mut renewals = vec![Renewal::Failed; held.len()];
+    keepers.retain(|(store, _)| held.iter().any(|held| Arc::ptr_eq(&held.store, store)));
+    for held in held {
+        if !keepers.iter().any(|(store, _)| Arc::ptr_eq(&held.store, store)) {
+            keepers.push((Arc::clone(&held.store), held.store.lease_keeper()));
+        }
+    }
+    for (store, keeper) in keepers {
+        let (places, reservations): (Vec<_>, Vec<_>) = held
+            .iter()
+            .enumerate()
+            .filter(|(_, held)| Arc::ptr_eq(&held.store, store))
+            .map(|(place, held)| (place, held.reservation.clone()))
+            .unzip();
+        let renewed = keeper.renew(&reservations, LEASE, clock.now());
+        for (place, renewed) in places.into_iter().zip(renewed) {
+            renewals[place] = renewal(&renewed);
+        }
+    }
+    renewals
+}
+
+fn renewal(renewed: &Result<(), SingleUseError>) -> Renewal {
+    match renewed {
+        Ok(()) => Renewal::Renewed,
+        Err(SingleUseError::Lost) => Renewal::Lost,
+        Err(error) => {
+            let error = mrtr_flow::for_server::with_causes(error);
+            tracing::error!(error, "a reservation could not be renewed; it lapses unless the next renewal succeeds");
+            Renewal::Failed
+        }
+    }
+}
+
+type Keeper = (Arc<dyn SingleUse>, Box<dyn LeaseKeeper>);
+
+/// The latest causes, once a client for tests wants them: a server that has none keeps none.
+#[derive(Default)]
+pub(crate) struct Causes(Mutex<Option<VecDeque<(String, String)>>>);
+
+impl Causes {
+    /// From now on, causes are kept.
+    pub(crate) fn start(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    }
+
+    pub(crate) fn keep(&self, reference: FlowId, cause: &str) {
+        if let Some(kept) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            kept.truncate(MOST - 1);
+            kept.push_front((reference.to_string(), cause.to_owned()));
+        }
+    }
+
+    /// The latest cause whose reference stands in a text.
+    pub(crate) fn named_in(&self, text: &str) -> Option<String> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = kept.as_ref()?.iter().find(|(reference, _)| text.contains(reference));
+        named.map(|(_, cause)| cause.clone())
+    }
+}
+
+/// More than a test has calls that fail before it looks at one.
+const MOST: usize = 256;

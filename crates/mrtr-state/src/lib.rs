@@ -6,7 +6,6 @@ mod at_rest;
 mod binding;
 mod claims;
 pub mod codec;
-pub mod database_file;
 mod digest;
 mod error;
 mod flow;
@@ -37,8 +36,6 @@ pub use payload::{JsonPayload, Payload};
 pub use random::{ProcessRandom, Random};
 pub use seal_options::SealOptions;
 pub use sealer::{DEFAULT_LIMIT, Opened, Sealer};
-#[cfg(feature = "sqlite")]
-pub use single_use::SqliteSingleUse;
 #[cfg(feature = "single-use")]
 pub use single_use::{MemorySingleUse, SingleUse};
 pub use timestamp::Timestamp;

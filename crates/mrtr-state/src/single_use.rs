@@ -5,19 +5,14 @@ pub mod contract;
 mod error;
 mod memory;
 mod purged;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 
 use std::time::Duration;
 
 use async_trait::async_trait;
 
 pub use error::SingleUseError;
-#[cfg(feature = "sqlite")]
-pub use error::SqliteOpenError;
 pub use memory::MemorySingleUse;
-#[cfg(feature = "sqlite")]
-pub use sqlite::SqliteSingleUse;
+pub use purged::Purged;
 
 use crate::{Timestamp, TokenUse, UseKey};
 

@@ -27,7 +27,5 @@ pub use operator::{TaskView, WaitsFor};
 pub use options::TaskOptions;
 pub use owner::{Account, Owner};
 pub use record::{End, TaskRecord};
-#[cfg(feature = "sqlite")]
-pub use store::SqliteTaskStore;
 pub use store::{MemoryTaskStore, TaskStore};
 pub use tasks::Tasks;

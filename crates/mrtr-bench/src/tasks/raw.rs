@@ -2,7 +2,7 @@
 
 mod file;
 // The statements themselves, so that both sides always have the same.
-#[path = "../../../mrtr-tasks/src/store/sqlite/statements.rs"]
+#[path = "../../../mrtr-sqlite/src/tasks/statements.rs"]
 #[allow(dead_code, reason = "not every statement is part of what is measured")]
 mod statements;
 

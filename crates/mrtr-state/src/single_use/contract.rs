@@ -68,23 +68,17 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
 /// Checks what two values that share their entries, such as those of two processes, promise besides.
 ///
 /// ```
-/// # #[cfg(feature = "sqlite")]
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> std::io::Result<()> {
-/// use mrtr_state::SqliteSingleUse;
 /// use mrtr_state::single_use::contract;
+/// use mrtr_state::{SingleUse, Timestamp};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("single-use.sqlite");
-/// contract::check_shared(async |now| {
-///     let open = || SqliteSingleUse::open(&path, now).expect("it is a file that both may use");
-///     (open(), open())
-/// })
-/// .await;
-/// # Ok(())
-/// # }
-/// # #[cfg(not(feature = "sqlite"))]
-/// # fn main() {}
+/// /// For a store on a file: gives what opens a new one, and tries two values over it.
+/// async fn two_over_one_file_are_one_store<S: SingleUse, Open: Fn() -> S>(new_file: impl Fn(Timestamp) -> Open) {
+///     contract::check_shared(async |now| {
+///         let open = new_file(now);
+///         (open(), open())
+///     })
+///     .await;
+/// }
 /// ```
 ///
 /// # Panics

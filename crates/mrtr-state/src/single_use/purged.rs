@@ -3,14 +3,26 @@
 use super::SingleUseError;
 use crate::{Timestamp, TokenUse};
 
-/// The latest issue and the latest end among the entries that a store ever purged.
+/// For stores: the latest issue and the latest end among the entries that a store ever purged.
 ///
 /// A token that is unknown and beyond neither may be one of theirs. The end alone would be enough to refuse those; the
 /// issue lets tokens through that were made after a clock that had been ahead was put right.
+///
+/// ```
+/// use mrtr_state::single_use::Purged;
+///
+#[doc = include_str!("../../doc/single_use.txt")]
+/// assert!(Purged::default().refuse_forgotten(&token_use, now).is_ok());
+/// let purged = Purged::default().and(Purged::new(token_use.issued(), token_use.keep_until()));
+/// assert!(purged.refuse_forgotten(&token_use, now).is_err(), "it may be the one that was purged");
+/// # drop((store, lease));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Purged {
-    pub(super) issued: Timestamp,
-    pub(super) end: Timestamp,
+pub struct Purged {
+    issued: Timestamp,
+    end: Timestamp,
 }
 
 /// Nothing was purged.
@@ -21,13 +33,29 @@ impl Default for Purged {
 }
 
 impl Purged {
+    /// An entry whose token was issued at one moment and that was kept until the other.
+    pub fn new(issued: Timestamp, end: Timestamp) -> Self {
+        Self { issued, end }
+    }
+
+    /// The latest issue.
+    pub fn issued(self) -> Timestamp {
+        self.issued
+    }
+
+    /// The latest end.
+    pub fn end(self) -> Timestamp {
+        self.end
+    }
+
     /// With another entry purged.
-    pub(super) fn and(self, other: Self) -> Self {
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
         Self { issued: self.issued.max(other.issued), end: self.end.max(other.end) }
     }
 
     /// Refuses a token that a store does not know, if it may have known it once.
-    pub(super) fn refuse_forgotten(self, token_use: &TokenUse, now: Timestamp) -> Result<(), SingleUseError> {
+    pub fn refuse_forgotten(self, token_use: &TokenUse, now: Timestamp) -> Result<(), SingleUseError> {
         if token_use.may_be_forgotten(now) {
             return Err(SingleUseError::BeforeMemory);
         }

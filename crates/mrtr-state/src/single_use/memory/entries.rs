@@ -166,7 +166,7 @@ impl Entries {
         while few.next().is_some() || !self.has_room(limit) {
             let Some(&(end, key)) = self.by_end.first().filter(|(end, _)| *end <= now) else { return };
             if let Some(Entry { issued, .. }) = self.forget(key) {
-                self.purged = self.purged.and(Purged { issued, end });
+                self.purged = self.purged.and(Purged::new(issued, end));
             }
         }
     }

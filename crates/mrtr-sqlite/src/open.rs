@@ -44,9 +44,13 @@ pub(crate) fn open_reader(path: &Path) -> rusqlite::Result<Connection> {
 fn connect(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     // Without the flag for URIs, a path is a path.
     let mut connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-    connection.busy_handler(Some(wait_for_others))?;
+    wait_by_glances(&mut connection)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
     Ok(connection)
+}
+
+fn wait_by_glances(connection: &mut Connection) -> rusqlite::Result<()> {
+    connection.busy_handler(Some(wait_for_others))
 }
 
 fn migrate(connection: &mut Connection, needed: Needed) -> Result<(), SqliteOpenError> {

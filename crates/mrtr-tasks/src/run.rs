@@ -173,7 +173,7 @@ impl Prepared {
         let mut keys = Keys::new(task.used.iter().cloned());
         for question in &task.open {
             let body: QuestionBody = vault.open_body(Kind::Question, id, &question.body)?;
-            keys.is_open(question.key.clone(), body);
+            keys.note_open(question.key.clone(), body);
         }
         Ok(Self { call: call.into_call(&attached.host, &task.record), journal, keys })
     }

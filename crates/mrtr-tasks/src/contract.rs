@@ -21,7 +21,6 @@
 mod acquiring;
 mod asking;
 mod changing;
-mod clock;
 mod creating;
 mod ending;
 mod keeping;

@@ -10,7 +10,6 @@ mod create;
 mod extension;
 mod hub;
 mod id;
-mod lease_thread;
 mod methods;
 mod operator;
 mod options;

@@ -78,7 +78,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     runtime()?.block_on(async {
         let callers = (0..AT_ONCE).map(|_| {
             let caller = Arc::clone(&caller);
-            async move { loop { caller.write().await?; } }
+            async move {
+                loop {
+                    caller.write().await?;
+                }
+            }
         });
         futures_util::future::try_join_all(callers).await.map(|_: Vec<std::convert::Infallible>| ())
     })
@@ -115,7 +119,8 @@ impl Caller {
         let (now, params) = (SystemTime::now().into(), RawMembers::parse(r#"{"name": "pay"}"#)?);
         let binding = Binding::new(Revision::Published, "tools/call", &params)?;
         let state = self.sealer.seal(&Order, &binding, now)?;
-        let opened = self.sealer.open::<Order>(&state, &binding, now).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
+        let opened =
+            self.sealer.open::<Order>(&state, &binding, now).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;
         Ok(opened.token_use(AnswersDigest::of(None)?))
     }
 }

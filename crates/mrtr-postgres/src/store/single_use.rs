@@ -1,9 +1,9 @@
 //! Single use of tokens: each verb of a reservation is one statement, under its fence.
 
 mod statements;
-mod waiting;
 
-use std::sync::PoisonError;
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +11,7 @@ use mrtr_state::single_use::{
     InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord,
 };
 use mrtr_state::{ALLOWED_SKEW, Timestamp, TokenUse};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
@@ -23,7 +24,6 @@ use crate::statement::Statement;
 use crate::values::{duration, length, millis, moment};
 
 pub(crate) use statements::TokenStatements;
-pub(crate) use waiting::Waiting;
 
 #[async_trait]
 impl SingleUse for PostgresStore {
@@ -347,3 +347,34 @@ fn flags(rows: &[Row]) -> Result<(bool, bool), Failure> {
 
 const BETWEEN_PURGES: Duration = Duration::from_secs(1);
 const PURGED_AT_ONCE: i64 = 1_000;
+
+/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of it.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting(Mutex<HashMap<i64, watch::Sender<()>>>);
+
+impl Waiting {
+    /// Is told when the reservation with this fence may have ended, from now on.
+    pub(crate) fn wait(&self, fence: i64) -> watch::Receiver<()> {
+        self.crowds().entry(fence).or_insert_with(|| watch::Sender::new(())).subscribe()
+    }
+
+    /// The fences that callers wait for; those who went away are forgotten.
+    pub(crate) fn fences(&self) -> Vec<i64> {
+        let mut crowds = self.crowds();
+        crowds.retain(|_, crowd| !crowd.is_closed());
+        crowds.keys().copied().collect()
+    }
+
+    /// Tells those who wait for these.
+    pub(crate) fn ended(&self, fences: impl IntoIterator<Item = i64>) {
+        let mut crowds = self.crowds();
+        for fence in fences {
+            // Those who wait find the other end gone.
+            crowds.remove(&fence);
+        }
+    }
+
+    fn crowds(&self) -> MutexGuard<'_, HashMap<i64, watch::Sender<()>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
+use super::super::{InProgress, Purged, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
 use crate::{Timestamp, TokenUse, UseKey};
 

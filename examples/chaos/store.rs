@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use mrtr_postgres::{ConnectError, PostgresOptions};
-use mrtr_tasks::SqliteTaskStore;
+use mrtr_sqlite::SqliteTaskStore;
 use mrtr_tasks::store::TaskStore;
 
 use crate::clock::ClockAhead;

@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::workspace::{print, published_crates};
 
 /// The crates of which every public item must have one.
-const COMPLETE: [&str; 10] = [
+const COMPLETE: [&str; 11] = [
     "mrtr",
     "mrtr-flow",
     "mrtr-http",
@@ -17,6 +17,7 @@ const COMPLETE: [&str; 10] = [
     "mrtr-rmcp",
     "mrtr-schema",
     "mrtr-server",
+    "mrtr-sqlite",
     "mrtr-state",
     "mrtr-stdio",
     "mrtr-tasks",

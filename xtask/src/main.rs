@@ -17,6 +17,7 @@ mod readme_projects;
 mod schema;
 mod soak;
 mod source;
+mod sql_neighbours;
 mod test;
 mod tidy;
 mod validate_examples;
@@ -59,6 +60,8 @@ enum Command {
     DocExamples,
     /// Checks each page's programs as a project of its own, with the dependencies that the page names
     ReadmeProjects,
+    /// Resolves the facade beside the SQL libraries of others, which link SQLite too
+    SqlNeighbours,
     /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
     Bench(bench::Options),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
@@ -81,6 +84,7 @@ fn main() -> ExitCode {
         Command::Soak(options) => soak::run(&options),
         Command::DocExamples => doc_examples::run(),
         Command::ReadmeProjects => readme_projects::run(),
+        Command::SqlNeighbours => sql_neighbours::run(),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Mutants(options) => mutants::run(&options),

@@ -115,6 +115,9 @@ enum Part {
     /// Keeps tasks, phase by phase, as it is told
     #[command(hide = true)]
     KeepTasks(tasks::child::Options),
+    /// Writes to a file without a pause, until it is killed
+    #[command(hide = true)]
+    WriteWithoutPause(tasks::neighbour::Options),
     /// Serves, with so many tasks that wait, and measures what it is told
     #[command(hide = true)]
     WaitWithTasks { waiting: usize },
@@ -182,6 +185,7 @@ impl Part {
                 runtime.block_on(candidate.serve(port))
             }
             Self::KeepTasks(options) => tasks::child::run(&options),
+            Self::WriteWithoutPause(options) => tasks::neighbour::run(&options),
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
             #[cfg(feature = "peers")]

@@ -11,8 +11,9 @@ use anyhow::{Context, Result, anyhow};
 use axum::Router;
 use mrtr::http::{Endpoint, router_at};
 use mrtr::server::{Guard, Server};
-use mrtr::tasks::{MemoryTaskStore, SqliteTaskStore, Tasks};
-use mrtr_state::{KeyError, MemorySingleUse, Sealer, SqliteSingleUse};
+use mrtr::tasks::{MemoryTaskStore, Tasks};
+use mrtr::{SqliteSingleUse, SqliteTaskStore};
+use mrtr_state::{KeyError, MemorySingleUse, Sealer};
 use tokio::net::TcpListener;
 
 use crate::demo::{self, Parts, Visits};

@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
+use mrtr::SqliteTaskStore;
 use mrtr::schema::Printable;
 use mrtr::tasks::record::Refusal;
-use mrtr::tasks::store::{Place, SqliteTaskStore, StoreError};
+use mrtr::tasks::store::{Place, StoreError};
 use mrtr::tasks::{TaskId, TaskRecord, TaskStore};
 use mrtr_state::Timestamp;
 use serde_json::{Value, json};

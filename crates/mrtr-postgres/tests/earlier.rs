@@ -1,12 +1,12 @@
 //! A database that an earlier version wrote is migrated, and its tasks and tokens go on.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 
-#[path = "../../mrtr-state/tests/single_use/earlier.rs"]
+#[path = "../../mrtr-sqlite/tests/earlier/single_use.rs"]
 mod earlier;
 #[path = "../../mrtr-tasks/tests/tasks/support.rs"]
 #[allow(dead_code, reason = "other tests of tasks need more of it")]
 mod site;
-#[path = "../../mrtr-tasks/tests/earlier/tasks.rs"]
+#[path = "../../mrtr-sqlite/tests/earlier/tasks.rs"]
 mod tasks;
 #[path = "../../mrtr-state/tests/single_use/tokens.rs"]
 #[allow(dead_code, reason = "other tests of single use need more of it")]

@@ -1,4 +1,6 @@
-//! Which flow a state belongs to, and how far the flow has come.
+//! The course of a flow: how far it has come, how long it and its states live, and what a round of it is sealed with.
+
+use std::time::Duration;
 
 use crate::{FlowId, Timestamp};
 
@@ -66,5 +68,91 @@ impl FlowProgress {
 
     pub(crate) fn next_round(self) -> Self {
         Self { round: self.round.saturating_add(1), ..self }
+    }
+}
+
+/// What a state is sealed with besides what it is tied to.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::{Sealer, SealOptions, Timestamp};
+///
+/// let now = Timestamp::from_millis(1_785_240_000_000);
+/// let sealer = Sealer::this_process_only();
+/// let options = SealOptions::new(sealer.begin(now)).handler_version("2").valid_for(Duration::from_secs(600));
+/// # let _ = options;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct SealOptions<'a> {
+    pub(crate) progress: FlowProgress,
+    pub(crate) handler_version: &'a str,
+    pub(crate) valid_for: Option<Duration>,
+}
+
+impl<'a> SealOptions<'a> {
+    /// For this round of this flow.
+    pub fn new(progress: FlowProgress) -> Self {
+        Self { progress, handler_version: "", valid_for: None }
+    }
+
+    /// Sealed by this version of the handler: a fact for the log, never checked.
+    #[must_use]
+    pub fn handler_version(mut self, version: &'a str) -> Self {
+        self.handler_version = version;
+        self
+    }
+
+    /// Opens for this long, whatever the sealer's lifetimes say; still not past the end of the flow.
+    #[must_use]
+    pub fn valid_for(mut self, duration: Duration) -> Self {
+        self.valid_for = Some(duration);
+        self
+    }
+}
+
+/// How far ahead another instance's clock may be: a state from further in the future is refused.
+///
+/// ```
+/// use mrtr_state::{ALLOWED_SKEW, Refusal};
+///
+#[doc = include_str!("../doc/sealing.txt")]
+/// let ahead = sealer.seal(&cart, &binding, noon + ALLOWED_SKEW)?;
+/// assert!(sealer.open::<Cart>(&ahead, &binding, noon).is_ok());
+/// let further = sealer.seal(&cart, &binding, noon + 2 * ALLOWED_SKEW)?;
+/// assert_eq!(sealer.open::<Cart>(&further, &binding, noon).unwrap_err(), Refusal::FromTheFuture);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub const ALLOWED_SKEW: Duration = Duration::from_mins(1);
+
+/// How long states and flows live.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_state::Lifetimes;
+///
+/// let overnight = Lifetimes { round: Duration::from_hours(12), ..Lifetimes::default() };
+/// assert_eq!(overnight.rounds, 32);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::exhaustive_structs, reason = "settings are written as a literal over the default")]
+pub struct Lifetimes {
+    /// How long a client may take to come back with a state. One hour by default.
+    pub round: Duration,
+    /// How long a flow may last from its first round. 24 hours by default.
+    pub flow: Duration,
+    /// How many rounds a flow may have. 32 by default.
+    pub rounds: u32,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self { round: Duration::from_hours(1), flow: Duration::from_hours(24), rounds: 32 }
+    }
+}
+
+impl Lifetimes {
+    /// When a state issued now stops opening, in a flow with this end.
+    pub(crate) fn expiry(&self, ends: Timestamp, now: Timestamp) -> Timestamp {
+        ends.min(now + self.round)
     }
 }

@@ -4,12 +4,12 @@ use std::fmt;
 
 use mrtr_schema::Revision;
 
-use crate::claims::Claims;
 use crate::codec::NONCE_LENGTH;
 use crate::flow::FlowProgress;
-use crate::ids::TokenId;
 use crate::keys::KeyId;
+use crate::random::TokenId;
 use crate::sealer::Sealer;
+use crate::token::Claims;
 use crate::{Refusal, Timestamp, token};
 
 /// What a state shows without its keys: how it was sealed, and with which key. None of it is authenticated.

@@ -4,20 +4,14 @@
 
 mod at_rest;
 mod binding;
-mod claims;
 pub mod codec;
-pub mod database_file;
 mod digest;
 mod error;
 mod flow;
-mod ids;
 mod inspect;
 mod keys;
-mod lifetimes;
 mod payload;
-mod prepared;
 mod random;
-mod seal_options;
 mod sealer;
 #[cfg(feature = "single-use")]
 pub mod single_use;
@@ -28,17 +22,12 @@ mod token_use;
 pub use binding::{Binding, Principal};
 pub use digest::{AnswersDigest, ParamsDigest, ParamsKey};
 pub use error::{DigestError, KeyError, PayloadError, Refusal, SealError};
-pub use flow::FlowProgress;
-pub use ids::{FlowId, TokenId};
+pub use flow::{ALLOWED_SKEW, FlowProgress, Lifetimes, SealOptions};
 pub use inspect::{StateClaims, StateHeader};
 pub use keys::{Key, KeyId, KeyRing, KeySource};
-pub use lifetimes::{ALLOWED_SKEW, Lifetimes};
 pub use payload::{JsonPayload, Payload};
-pub use random::{ProcessRandom, Random};
-pub use seal_options::SealOptions;
+pub use random::{FlowId, ProcessRandom, Random, TokenId};
 pub use sealer::{DEFAULT_LIMIT, Opened, Sealer};
-#[cfg(feature = "sqlite")]
-pub use single_use::SqliteSingleUse;
 #[cfg(feature = "single-use")]
 pub use single_use::{MemorySingleUse, SingleUse};
 pub use timestamp::Timestamp;

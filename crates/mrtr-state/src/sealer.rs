@@ -12,16 +12,16 @@ use tracing::warn;
 use zeroize::Zeroizing;
 
 use crate::binding::Binding;
-use crate::claims::{Claims, PrincipalDigest};
+use crate::binding::{PreparedKey, PreparedRing};
 use crate::codec::{Codec, NONCE_LENGTH, default_codec};
 use crate::digest::AnswersDigest;
 use crate::flow::FlowProgress;
-use crate::ids::{FlowId, TokenId};
+use crate::flow::SealOptions;
+use crate::flow::{ALLOWED_SKEW, Lifetimes};
 use crate::keys::{Key, KeyId, KeyRing, KeySource};
-use crate::lifetimes::{ALLOWED_SKEW, Lifetimes};
-use crate::prepared::{PreparedKey, PreparedRing};
+use crate::random::{FlowId, TokenId};
 use crate::random::{ProcessRandom, Random};
-use crate::seal_options::SealOptions;
+use crate::token::{Claims, PrincipalDigest};
 use crate::token_use::{TokenUse, UseKey};
 use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 

@@ -2,22 +2,14 @@
 
 #[cfg(feature = "contract")]
 pub mod contract;
-mod error;
 mod memory;
-mod purged;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 
+use std::error::Error;
 use std::time::Duration;
 
 use async_trait::async_trait;
 
-pub use error::SingleUseError;
-#[cfg(feature = "sqlite")]
-pub use error::SqliteOpenError;
 pub use memory::MemorySingleUse;
-#[cfg(feature = "sqlite")]
-pub use sqlite::SqliteSingleUse;
 
 use crate::{Timestamp, TokenUse, UseKey};
 
@@ -308,4 +300,121 @@ pub enum Release {
     Forgotten,
     /// A step had started: the token can only be used on from its record, with the same answers.
     Kept,
+}
+
+/// Why a store did not do what it was asked.
+///
+/// ```
+/// use mrtr_state::SingleUse;
+/// use mrtr_state::single_use::{ReserveOutcome, SingleUseError};
+///
+#[doc = include_str!("../doc/single_use.txt")]
+/// let ReserveOutcome::Reserved(slow, _) = store.reserve(&token_use, lease, now).await? else { panic!("it is new") };
+/// let ReserveOutcome::Reserved(quick, _) = store.reserve(&token_use, lease, now + lease).await? else { panic!() };
+/// store.commit(&quick, b"paid", now + lease).await?;
+/// assert!(matches!(store.commit(&slow, b"paid", now + lease).await, Err(SingleUseError::Lost)));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SingleUseError {
+    /// The reservation no longer holds: it has ended, or another round has taken it over.
+    #[error("the reservation was lost")]
+    Lost,
+    /// The token is older than the store's memory, which cannot tell whether it was used: it was issued before the
+    /// store began to remember, or its entry may have been purged, now or by a clock that was ahead.
+    #[error("the token is older than what this store remembers")]
+    BeforeMemory,
+    /// The store holds as much as it may, and forgets no token that could be sent again: it takes no new one until
+    /// older ones have expired.
+    #[error(
+        "the store for single use is full: it holds {held} of {limit} bytes; raise its limit, let states expire sooner, \
+         or keep them in a store on a disk"
+    )]
+    Full {
+        /// How many bytes it holds.
+        held: usize,
+        /// How many it may hold.
+        limit: usize,
+    },
+    /// The caller mixed up the order: a step that was recorded does not start after that.
+    #[error("step {0:?} was started after it had been recorded")]
+    OutOfTurn(String),
+    /// The store has more to do than it can, and has not begun with this: it is worth another try soon.
+    #[error("the store for single use is busy")]
+    Busy(#[source] Box<dyn Error + Send + Sync>),
+    /// The store itself failed.
+    #[error("the store for single use failed")]
+    Store(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// For stores: the latest issue and the latest end among the entries that a store ever purged.
+///
+/// A token that is unknown and beyond neither may be one of theirs. The end alone would be enough to refuse those; the
+/// issue lets tokens through that were made after a clock that had been ahead was put right.
+///
+/// ```
+/// use mrtr_state::single_use::Purged;
+///
+#[doc = include_str!("../doc/single_use.txt")]
+/// assert!(Purged::default().refuse_forgotten(&token_use, now).is_ok());
+/// let purged = Purged::default().and(Purged::new(token_use.issued(), token_use.keep_until()));
+/// assert!(purged.refuse_forgotten(&token_use, now).is_err(), "it may be the one that was purged");
+/// # drop((store, lease));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    issued: Timestamp,
+    end: Timestamp,
+}
+
+/// Nothing was purged.
+impl Default for Purged {
+    fn default() -> Self {
+        Self { issued: Timestamp::from_millis(0), end: Timestamp::from_millis(0) }
+    }
+}
+
+impl Purged {
+    /// An entry whose token was issued at one moment and that was kept until the other.
+    pub fn new(issued: Timestamp, end: Timestamp) -> Self {
+        Self { issued, end }
+    }
+
+    /// The latest issue.
+    pub fn issued(self) -> Timestamp {
+        self.issued
+    }
+
+    /// The latest end.
+    pub fn end(self) -> Timestamp {
+        self.end
+    }
+
+    /// With another entry purged.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self { issued: self.issued.max(other.issued), end: self.end.max(other.end) }
+    }
+
+    /// Refuses a token that a store does not know, if it may have known it once.
+    pub fn refuse_forgotten(self, token_use: &TokenUse, now: Timestamp) -> Result<(), SingleUseError> {
+        if token_use.may_be_forgotten(now) {
+            return Err(SingleUseError::BeforeMemory);
+        }
+        if token_use.issued() <= self.issued && token_use.keep_until() <= self.end {
+            tracing::warn!(
+                %now,
+                purged_until = %self.end,
+                issued_until = %self.issued,
+                "the clock was set back, or another instance's is ahead: tokens that may have been redeemed and purged \
+                 are refused; if the clock is right now, new keys and a new store end this sooner"
+            );
+            return Err(SingleUseError::BeforeMemory);
+        }
+        Ok(())
+    }
 }

@@ -21,7 +21,6 @@
 mod acquiring;
 mod asking;
 mod changing;
-mod clock;
 mod creating;
 mod ending;
 mod keeping;
@@ -146,25 +145,18 @@ pub async fn check_set_back<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> 
 /// Checks what two values that share their tasks, such as those of two processes, promise besides.
 ///
 /// ```
-/// # #[cfg(feature = "sqlite")]
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> std::io::Result<()> {
 /// use std::sync::Arc;
-/// use std::sync::atomic::{AtomicUsize, Ordering};
-/// use mrtr_tasks::contract;
-/// use mrtr_tasks::store::SqliteTaskStore;
+/// use mrtr_server::extend::Clock;
+/// use mrtr_tasks::{TaskStore, contract};
 ///
-/// let (folder, made) = (tempfile::tempdir()?, AtomicUsize::new(0));
-/// contract::check_shared(async |clock| {
-///     let path = folder.path().join(made.fetch_add(1, Ordering::Relaxed).to_string());
-///     let open = || SqliteTaskStore::open_with_clock(&path, Arc::clone(&clock)).expect("both may use it");
-///     (open(), open())
-/// })
-/// .await;
-/// # Ok(())
-/// # }
-/// # #[cfg(not(feature = "sqlite"))]
-/// # fn main() {}
+/// /// For a store on a file: gives what opens a new one, and tries two values over it.
+/// async fn two_over_one_file_are_one_store<S: TaskStore, Open: Fn() -> S>(new_file: impl Fn(Arc<dyn Clock>) -> Open) {
+///     contract::check_shared(async |clock| {
+///         let open = new_file(clock);
+///         (open(), open())
+///     })
+///     .await;
+/// }
 /// ```
 ///
 /// # Panics

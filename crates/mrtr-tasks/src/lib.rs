@@ -10,7 +10,6 @@ mod create;
 mod extension;
 mod hub;
 mod id;
-mod lease_thread;
 mod methods;
 mod operator;
 mod options;
@@ -27,7 +26,5 @@ pub use operator::{TaskView, WaitsFor};
 pub use options::TaskOptions;
 pub use owner::{Account, Owner};
 pub use record::{End, TaskRecord};
-#[cfg(feature = "sqlite")]
-pub use store::SqliteTaskStore;
 pub use store::{MemoryTaskStore, TaskStore};
 pub use tasks::Tasks;

@@ -6,7 +6,6 @@ mod keys;
 mod lease;
 mod progress;
 mod sink;
-mod sweep;
 mod trial;
 
 use std::sync::Arc;
@@ -17,11 +16,11 @@ use mrtr_server::extend::{Journal, StopSignal, ToolCall};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-use crate::TaskRecord;
 use crate::body::{CallBody, QuestionBody};
 use crate::store::{AcquiredTask, Run};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
+use crate::{TaskRecord, count};
 use claim::{Claims, Worker};
 use keys::Keys;
 pub(crate) use keys::fresh_key;
@@ -49,7 +48,7 @@ async fn run_tasks(inner: Arc<Inner>) {
     tokio::select! {
         () = look_for_work(&inner) => {}
         () = listening => {}
-        () = sweep::keep_sweeping(&inner) => {}
+        () = keep_sweeping(&inner) => {}
     }
 }
 
@@ -173,7 +172,7 @@ impl Prepared {
         let mut keys = Keys::new(task.used.iter().cloned());
         for question in &task.open {
             let body: QuestionBody = vault.open_body(Kind::Question, id, &question.body)?;
-            keys.is_open(question.key.clone(), body);
+            keys.note_open(question.key.clone(), body);
         }
         Ok(Self { call: call.into_call(&attached.host, &task.record), journal, keys })
     }
@@ -185,3 +184,34 @@ const COMPACTED_FROM: usize = 64 * 1024;
 const ENTRIES_OF_A_RUN: usize = 1000;
 /// A journal of a newer form, or sealed with a key that this instance lacks: an instance that has it may come.
 const PAUSE_OF_THE_UNREADABLE: Duration = Duration::from_mins(1);
+
+/// Sweeps now and then, for as long as it is polled: beside the claims, which do not wait for it.
+async fn keep_sweeping(inner: &Inner) {
+    loop {
+        sweep(inner).await;
+        tokio::time::sleep(BETWEEN_SWEEPS).await;
+    }
+}
+
+/// Sweeps until it is done, in batches. After each, the store is others' for as long as the batch took.
+async fn sweep(inner: &Inner) {
+    loop {
+        let begin = Instant::now();
+        match inner.store.sweep(SWEPT_AT_ONCE).await {
+            Ok(swept) => {
+                count::swept(swept);
+                if swept.expired < SWEPT_AT_ONCE && swept.removed < SWEPT_AT_ONCE {
+                    return;
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "old tasks cannot be swept");
+                return;
+            }
+        }
+        tokio::time::sleep(begin.elapsed()).await;
+    }
+}
+
+const BETWEEN_SWEEPS: Duration = Duration::from_secs(10);
+const SWEPT_AT_ONCE: usize = 256;

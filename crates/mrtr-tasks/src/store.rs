@@ -2,8 +2,6 @@
 
 mod clock_watch;
 mod memory;
-#[cfg(feature = "sqlite")]
-mod sqlite;
 mod trials;
 mod turns;
 
@@ -17,11 +15,10 @@ use mrtr_state::{FlowId, Timestamp};
 use crate::record::Refusal;
 use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 
+pub use clock_watch::ClockWatch;
 pub use memory::MemoryTaskStore;
-#[cfg(feature = "sqlite")]
-pub use sqlite::{SqliteOpenError, SqliteTaskStore};
 pub use trials::{Choice, TRIALS_AT_ONCE, Trials};
-pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, Turn, Turns};
+pub use turns::{ACCOUNTS_AT_ONCE, EXPIRED_PASSED_OVER, PAUSE_BEFORE_UNSEEN, Turn, Turns};
 
 /// Keeps tasks.
 ///

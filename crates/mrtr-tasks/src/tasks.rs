@@ -4,17 +4,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use mrtr_server::TaskPolicy;
-use mrtr_server::extend::{Host, LeaseThread, StopReason, StopSignal};
+use mrtr_server::extend::{Host, LeaseThread, Renewal, StopReason, StopSignal};
 use mrtr_state::ProcessRandom;
 use tokio::sync::{Notify, watch};
 
 use crate::TaskId;
 use crate::hub::Hub;
-use crate::lease_thread;
 use crate::options::TaskOptions;
-use crate::store::{Run, TaskStore};
+use crate::record::Refusal;
+use crate::store::{Run, StoreError, TaskStore};
 use crate::vault::Vault;
 
 /// Runs calls of tools as tasks: they go on without their client, ask through their task, and survive a restart of the
@@ -93,7 +94,7 @@ impl Tasks {
     /// ```
     pub fn with_options(store: Arc<dyn TaskStore>, options: TaskOptions) -> Self {
         Self(Arc::new(Inner {
-            leases: lease_thread::of_store(&store, options.lease),
+            leases: lease_thread(&store, options.lease),
             store,
             options,
             random: ProcessRandom::new(),
@@ -212,5 +213,26 @@ impl Drop for Running {
 impl fmt::Debug for Tasks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tasks").field("store", &self.0.store).finish_non_exhaustive()
+    }
+}
+
+/// Makes the thread that renews leases in this store. It starts with the first lease it holds.
+fn lease_thread(store: &Arc<dyn TaskStore>, lease: Duration) -> LeaseThread<Run> {
+    let store = Arc::clone(store);
+    LeaseThread::new("mrtr-leases", lease, move || {
+        let mut keeper = store.lease_keeper();
+        Box::new(move |runs| keeper.renew(runs, lease).iter().map(renewal).collect())
+    })
+}
+
+fn renewal(renewed: &Result<(), StoreError>) -> Renewal {
+    match renewed {
+        Ok(()) => Renewal::Renewed,
+        Err(StoreError::Refused(Refusal::Ended)) => Renewal::Ended,
+        Err(StoreError::Refused(_) | StoreError::NotFound) => Renewal::Lost,
+        Err(error) => {
+            tracing::warn!(error = error as &dyn std::error::Error, "a lease was not renewed");
+            Renewal::Failed
+        }
     }
 }

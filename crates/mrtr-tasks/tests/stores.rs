@@ -1,13 +1,10 @@
-//! Both stores of tasks: the contract, many at once, random verbs in lock-step, and what only a file can do.
+//! Tasks in memory: the contract, many at once, and random verbs compared with a model.
 #![allow(clippy::unwrap_used, reason = "helpers of tests: a panic is the report")]
 
-#[path = "stores/at_once.rs"]
-mod at_once;
 #[path = "stores/clock.rs"]
 mod clock;
-#[path = "stores/file.rs"]
-mod file;
 #[path = "stores/hammer.rs"]
+#[allow(dead_code, reason = "tests of other stores need more of it")]
 mod hammer;
 #[path = "stores/model.rs"]
 mod model;
@@ -15,21 +12,16 @@ mod model;
 mod random_verbs;
 #[path = "stores/sweeping.rs"]
 mod sweeping;
-#[path = "../../mrtr-state/tests/single_use/unprivileged.rs"]
-mod unprivileged;
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mrtr_server::extend::Clock;
 use mrtr_tasks::contract;
-use mrtr_tasks::store::{MemoryTaskStore, SqliteTaskStore, TaskStore};
+use mrtr_tasks::store::{MemoryTaskStore, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use tempfile::TempDir;
 
 use clock::{NOON, SetClock};
 use model::{Model, Order};
@@ -41,46 +33,29 @@ async fn the_store_in_memory_keeps_the_contract() {
 }
 
 #[tokio::test]
-async fn the_store_in_sqlite_keeps_the_contract() {
-    let files = Files::new();
-    within_a_minute(contract::check(async |clock| open(files.fresh(), &clock))).await;
-}
-
-#[tokio::test]
 async fn a_clock_set_back_keeps_no_task_waiting() {
     within_a_minute(contract::check_set_back(async |clock| MemoryTaskStore::new(clock))).await;
-    let files = Files::new();
-    within_a_minute(contract::check_set_back(async |clock| open(files.fresh(), &clock))).await;
-}
-
-#[tokio::test]
-async fn two_stores_on_one_sqlite_file_are_one_store() {
-    let files = Files::new();
-    let two = async |clock| {
-        let path = files.fresh();
-        (open(&path, &clock), open(&path, &clock))
-    };
-    within_a_minute(contract::check_shared(two)).await;
 }
 
 #[tokio::test]
 async fn a_sweep_of_many_leaves_room_for_others() {
     within_a_minute(sweeping::sweep_beside_others(Arc::new(MemoryTaskStore::default()), 20_000)).await;
-    let files = Files::new();
-    let store = SqliteTaskStore::open(files.fresh()).unwrap();
-    within_a_minute(sweeping::sweep_beside_others(Arc::new(store), 2_000)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_at_once_on_a_task_in_memory_one_wins() {
+    let store: Arc<dyn TaskStore> = Arc::new(MemoryTaskStore::new(Arc::new(SetClock::at(NOON))));
+    within_a_minute(hammer::hammer(&[store])).await;
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_asked_of_them_in_whatever_order_both_stores_do_as_the_model(verbs in vec(verb(), 1..60)) {
+    fn whatever_is_asked_of_it_in_whatever_order_the_store_does_as_the_model(verbs in vec(verb(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let (files, clock) = (Files::new(), Arc::new(SetClock::at(NOON)));
-        let shared: Arc<dyn Clock> = Arc::clone(&clock) as Arc<dyn Clock>;
-        let (memory, sqlite) = (MemoryTaskStore::new(Arc::clone(&shared)), open(files.fresh(), &shared));
-        let stores: Vec<Arc<dyn TaskStore>> = vec![Arc::new(memory), Arc::new(sqlite)];
+        let clock = Arc::new(SetClock::at(NOON));
+        let stores: Vec<Arc<dyn TaskStore>> = vec![Arc::new(MemoryTaskStore::new(Arc::clone(&clock) as Arc<dyn Clock>))];
         runtime.block_on(within_a_minute(random_verbs::play(verbs, &clock, Model::new(true, Order::ByCreation), stores)));
     }
 }
@@ -88,24 +63,4 @@ proptest! {
 /// Turns a hang into a failure.
 async fn within_a_minute<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_mins(1), future).await.expect("a caller that waits is woken")
-}
-
-/// Places for files that are removed at the end.
-struct Files {
-    folder: TempDir,
-    made: AtomicUsize,
-}
-
-impl Files {
-    fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), made: AtomicUsize::new(0) }
-    }
-
-    fn fresh(&self) -> PathBuf {
-        self.folder.path().join(format!("{}.sqlite", self.made.fetch_add(1, Ordering::Relaxed)))
-    }
-}
-
-fn open(path: impl AsRef<Path>, clock: &Arc<dyn Clock>) -> SqliteTaskStore {
-    SqliteTaskStore::open_with_clock(path, Arc::clone(clock)).unwrap()
 }

@@ -31,6 +31,8 @@ pub use mrtr_server::{
     self as server, Caller, Failure, Flow, FlowError, Prompt, Resource, ResourceTemplate, Server, Structured, Tool,
     ToolError,
 };
+#[cfg(feature = "sqlite")]
+pub use mrtr_sqlite::{self as sqlite, SqliteDatabase, SqliteSingleUse, SqliteTaskStore};
 #[cfg(feature = "server")]
 pub use mrtr_state::{self as state, Sealer};
 #[cfg(feature = "stdio")]
@@ -38,7 +40,7 @@ pub use mrtr_stdio as stdio;
 #[cfg(all(feature = "stdio", feature = "client"))]
 pub use mrtr_stdio::StdioTransport;
 #[cfg(feature = "tasks")]
-pub use mrtr_tasks::{self as tasks, SqliteTaskStore, Tasks};
+pub use mrtr_tasks::{self as tasks, Tasks};
 
 /// What handlers, and programs, return: any error becomes a [`Failure`] with `?`.
 ///

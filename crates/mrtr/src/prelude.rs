@@ -19,6 +19,8 @@ pub use serde_json::{Value, json};
 
 #[cfg(all(feature = "http", feature = "client"))]
 pub use crate::HttpTransport;
+#[cfg(feature = "tasks")]
+pub use crate::Tasks;
 pub use crate::data;
 #[cfg(feature = "server")]
 pub use crate::server::flow::FlowChanges;
@@ -30,5 +32,5 @@ pub use crate::{Endpoint, Serve};
 pub use crate::{
     Failure, Flow, FlowError, Prompt, Resource, ResourceTemplate, Result, Sealer, Server, Structured, Tool, ToolError,
 };
-#[cfg(feature = "tasks")]
-pub use crate::{SqliteTaskStore, Tasks};
+#[cfg(feature = "sqlite")]
+pub use crate::{SqliteDatabase, SqliteTaskStore};

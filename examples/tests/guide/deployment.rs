@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use mrtr::SqliteSingleUse;
 use mrtr::prelude::*;
 use mrtr::server::extend::ShedAbove;
 use mrtr::server::testing;
-use mrtr::state::{Lifetimes, SqliteSingleUse};
+use mrtr::state::Lifetimes;
 
 use crate::effects::Effects;
 use crate::page;

@@ -10,7 +10,7 @@ use mrtr_client::{CallError, Client, FormRequest, Limits, PendingCall, RoundOutc
 use mrtr_http::HttpTransport;
 use mrtr_postgres::PostgresStore;
 use mrtr_postgres::testing::Cluster;
-use mrtr_tasks::store::SqliteTaskStore;
+use mrtr_sqlite::SqliteTaskStore;
 use mrtr_tasks::{TaskId, TaskRecord, TaskStore};
 use serde_json::{Value, json};
 use tempfile::TempDir;

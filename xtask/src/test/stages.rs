@@ -7,7 +7,7 @@ use crate::metadata::Metadata;
 use crate::workspace::cargo;
 use crate::{
     Outcome, chaos, compare_official, conformance, doc_examples, interop, postgres, public_api, readme_projects,
-    schema, soak, tidy, validate_examples,
+    schema, soak, sql_neighbours, tidy, validate_examples,
 };
 
 /// A part of the run that can be chosen by its name.
@@ -30,7 +30,7 @@ pub(super) struct Run {
 }
 
 /// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
-pub(super) const STAGES: [Stage; 20] = [
+pub(super) const STAGES: [Stage; 21] = [
     Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
     Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
     Stage { name: "clippy", is_fast: true, run: |_| clippy() },
@@ -39,6 +39,7 @@ pub(super) const STAGES: [Stage; 20] = [
     slow("docs", |_| docs()),
     slow("features", |_| features()),
     slow("readme-projects", |_| readme_projects::run()),
+    slow("sql-neighbours", |_| sql_neighbours::run()),
     slow("portable-cipher", |_| portable_cipher()),
     slow("schema", |_| schema::run(&schema::Options::check())),
     slow("validate-examples", |_| validate_examples::run(&validate_examples::Options::default())),
@@ -94,23 +95,24 @@ fn features() -> Result<Outcome> {
 
 /// With ring its assembly seals, so that the portable cipher is the default here only.
 fn portable_cipher() -> Result<Outcome> {
-    passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract,sqlite"])
+    passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract"])
 }
 
-const FEATURES: [&[&str]; 25] = [
+const FEATURES: [&[&str]; 26] = [
     &["mrtr", "--features", "client"],
     &["mrtr", "--features", "client,http"],
     &["mrtr", "--features", "http,server"],
+    &["mrtr", "--features", "postgres"],
+    &["mrtr", "--features", "sqlite"],
     &["mrtr-schema"],
     &["mrtr-schema", "--features", "validate"],
     &["mrtr-state"],
     &["mrtr-state", "--features", "ring"],
     &["mrtr-state", "--features", "single-use"],
-    &["mrtr-state", "--features", "sqlite"],
     &["mrtr-flow"],
     &["mrtr-server"],
     &["mrtr-tasks"],
-    &["mrtr-tasks", "--features", "sqlite"],
+    &["mrtr-sqlite"],
     &["mrtr-postgres"],
     &["mrtr-postgres", "--features", "tls"],
     &["mrtr-client"],

@@ -2,7 +2,7 @@
 
 mod file;
 // The statements themselves, so that both sides always have the same.
-#[path = "../../../mrtr-tasks/src/store/sqlite/statements.rs"]
+#[path = "../../../mrtr-sqlite/src/tasks/statements.rs"]
 #[allow(dead_code, reason = "not every statement is part of what is measured")]
 mod statements;
 
@@ -218,8 +218,13 @@ impl Verbs<'_> {
                 open,
                 none,
                 none,
+                0,
+                none,
+                none,
                 attention,
+                none,
                 expires,
+                none,
                 none,
             ],
         )
@@ -228,7 +233,10 @@ impl Verbs<'_> {
     fn step(&self, id: &[u8; 16]) -> Result<()> {
         let ((place, _), now, none) = (self.head(id)?, now(), None::<i64>);
         self.run(sql::ADD_ENTRY, (place, &ENTRY))?;
-        self.run(sql::KEEP, params![place, now, DAY, 1, now + LEASE, none, false, true, 0, "[]", none, none])?;
+        self.run(
+            sql::KEEP,
+            params![place, now, DAY, 1, now + LEASE, none, false, true, 0, "[]", none, none, 0, none, none],
+        )?;
         self.change(id).map(drop)
     }
 
@@ -254,7 +262,28 @@ impl Verbs<'_> {
         self.run(sql::ADD_RESULT, (place, &RESULT))?;
         self.run(
             sql::KEEP_AND_INDEX,
-            params![place, now, DAY, 2, none, none, false, false, 0, "[]", "completed", now, none, none, expires],
+            params![
+                place,
+                now,
+                DAY,
+                2,
+                none,
+                none,
+                false,
+                false,
+                0,
+                "[]",
+                "completed",
+                now,
+                0,
+                none,
+                none,
+                none,
+                none,
+                none,
+                expires,
+                none,
+            ],
         )?;
         self.run(sql::ERASE_ENTRIES, [place])?;
         self.run(sql::ERASE_QUESTIONS, [place])?;

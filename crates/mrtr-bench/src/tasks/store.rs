@@ -6,9 +6,10 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Result, ensure};
 use mrtr_schema::Revision;
+use mrtr_sqlite::SqliteTaskStore;
 use mrtr_state::{FlowId, ProcessRandom, Random, Timestamp};
 use mrtr_tasks::store::{Answer, KeptQuestion, Limits, NewTask, Recorded, Run, TaskStore, Trials, Turns, Wanted};
-use mrtr_tasks::{End, Owner, SqliteTaskStore, TaskId, TaskRecord};
+use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 

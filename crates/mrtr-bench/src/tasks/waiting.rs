@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
+use mrtr_sqlite::SqliteTaskStore;
 use mrtr_state::{ProcessRandom, Random};
 use mrtr_tasks::store::{AcquiredTask, Limits, Recorded, Run, TaskStore, Trials, Turns, Wanted};
-use mrtr_tasks::{SqliteTaskStore, TaskId, Tasks};
+use mrtr_tasks::{TaskId, Tasks};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 

@@ -15,8 +15,6 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_postgres::Row;
 
-pub(crate) use statements::TokenStatements;
-
 use super::keeper::Keeper;
 use super::tasks::value;
 use super::{Inner, PostgresStore};
@@ -24,6 +22,8 @@ use crate::database::{Attempts, Connection, Params};
 use crate::failure::Failure;
 use crate::statement::Statement;
 use crate::values::{duration, length, millis, moment};
+
+pub(crate) use statements::TokenStatements;
 
 #[async_trait]
 impl SingleUse for PostgresStore {
@@ -345,7 +345,10 @@ fn flags(rows: &[Row]) -> Result<(bool, bool), Failure> {
     Ok((value(row, 0)?, value(row, 1)?))
 }
 
-/// Callers by the fence of the reservation that they wait for.
+const BETWEEN_PURGES: Duration = Duration::from_secs(1);
+const PURGED_AT_ONCE: i64 = 1_000;
+
+/// The callers that wait for the end of a reservation, which may be held in this process or another: by the fence of it.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting(Mutex<HashMap<i64, watch::Sender<()>>>);
 
@@ -375,6 +378,3 @@ impl Waiting {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-const BETWEEN_PURGES: Duration = Duration::from_secs(1);
-const PURGED_AT_ONCE: i64 = 1_000;

@@ -8,10 +8,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_server::extend::Clock;
 use mrtr_server::testing::FixedClock;
+use mrtr_sqlite::SqliteSingleUse;
 use mrtr_state::single_use::{
     InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError,
 };
-use mrtr_state::{MemorySingleUse, SqliteSingleUse, Timestamp, TokenUse};
+use mrtr_state::{MemorySingleUse, Timestamp, TokenUse};
 use tempfile::TempDir;
 use tokio::sync::Notify;
 

@@ -10,15 +10,14 @@
 //! | array | `[`, its elements, `]` |
 //! | object | `{`, key and value of each member in the order of the keys' bytes, `}` |
 
-mod number;
 mod order;
-mod text;
+
+use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
 use super::DigestError;
 use order::{Key, Object, Order};
-use text::Text;
 
 /// Gives the canonical bytes of an object with these members to a digest.
 pub(super) fn digest<'a, D>(
@@ -53,7 +52,7 @@ impl Writer {
             b'{' | b'[' if depth > DEEPEST => return Err(DigestError::TooDeep),
             b'{' => self.object(text, depth)?,
             b'[' => self.array(text, depth)?,
-            b'-' | b'0'..=b'9' => number::write(&mut self.out, text.word()),
+            b'-' | b'0'..=b'9' => write_number(&mut self.out, text.word()),
             // The text is known to be JSON: what is left is told by its first letter.
             letter => {
                 text.word();
@@ -122,3 +121,164 @@ impl Writer {
         self.out.extend_from_slice(text);
     }
 }
+
+/// Writes a JSON number, in one spelling for each value.
+fn write_number(out: &mut Vec<u8>, text: &[u8]) {
+    // Most numbers are spelt as they are written here.
+    if let [b'1'..=b'9'] | [b'1'..=b'9', .., b'1'..=b'9'] = text
+        && text.iter().all(u8::is_ascii_digit)
+    {
+        out.push(b'd');
+        out.extend_from_slice(text);
+        out.extend_from_slice(b"e0;");
+        return;
+    }
+    write_any_number(out, std::str::from_utf8(text).unwrap_or_default());
+}
+
+fn write_any_number(out: &mut Vec<u8>, text: &str) {
+    let (sign, unsigned) = text.strip_prefix('-').map_or(("", text), |unsigned| ("-", unsigned));
+    let (mantissa, exponent) = unsigned.split_once(['e', 'E']).unwrap_or((unsigned, "0"));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let kept = if fraction.is_empty() { whole.trim_end_matches('0') } else { whole };
+    if kept.is_empty() && fraction.is_empty() {
+        out.extend_from_slice(b"d0e0;");
+        return;
+    }
+    let Some(exponent) = shifted(exponent, fraction.len(), whole.len() - kept.len()) else {
+        out.push(b'x');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b';');
+        return;
+    };
+    let whole = kept.trim_start_matches('0');
+    let fraction = if whole.is_empty() { fraction.trim_start_matches('0') } else { fraction };
+    for part in ["d", sign, whole, fraction, "e"] {
+        out.extend_from_slice(part.as_bytes());
+    }
+    write_integer(out, exponent);
+    out.push(b';');
+}
+
+fn write_integer(out: &mut Vec<u8>, integer: i64) {
+    if integer < 0 {
+        out.push(b'-');
+    }
+    let mut digits = [0; LONGEST_INTEGER];
+    let mut rest = integer.unsigned_abs();
+    let mut start = digits.len();
+    while rest > 0 || start == digits.len() {
+        start -= 1;
+        digits[start] = b"0123456789"[(rest % 10) as usize];
+        rest /= 10;
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// The exponent once the point has moved to the right by so many digits, and to the left by so many.
+fn shifted(exponent: &str, right: usize, left: usize) -> Option<i64> {
+    let exponent: i64 = exponent.parse().ok()?;
+    exponent.checked_sub(right.try_into().ok()?)?.checked_add(left.try_into().ok()?)
+}
+
+/// The digits of the largest integer of 64 bits.
+const LONGEST_INTEGER: usize = 20;
+
+/// The rest of a text that is known to be JSON.
+struct Text<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Text<'a> {
+    fn of(value: &'a RawValue) -> Self {
+        Self { rest: value.get().as_bytes() }
+    }
+
+    /// The next byte that is no space; a closing bracket at the end, which ends every loop.
+    fn peek(&mut self) -> u8 {
+        loop {
+            match self.rest {
+                [b' ' | b'\t' | b'\n' | b'\r', rest @ ..] => self.rest = rest,
+                [byte, ..] => return *byte,
+                [] => return b']',
+            }
+        }
+    }
+
+    /// Passes the byte just looked at.
+    fn skip(&mut self) {
+        self.rest = self.rest.get(1..).unwrap_or_default();
+    }
+
+    fn colon(&mut self) {
+        self.peek();
+        self.skip();
+    }
+
+    fn comma(&mut self) {
+        if self.peek() == b',' {
+            self.skip();
+        }
+    }
+
+    /// A number or a word, up to what ends it.
+    fn word(&mut self) -> &'a [u8] {
+        let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\t' | b'\n' | b'\r');
+        let end = self.rest.iter().position(ends).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at(end);
+        self.rest = rest;
+        word
+    }
+
+    /// The text of the string that begins with the quote just looked at.
+    fn string(&mut self) -> Result<Cow<'a, [u8]>, DigestError> {
+        let inside = self.rest.get(1..).unwrap_or_default();
+        let end = plain(inside);
+        match inside.split_at(end) {
+            (text, [b'"', rest @ ..]) => {
+                self.rest = rest;
+                Ok(Cow::Borrowed(text))
+            }
+            _ => self.escaped().map(Cow::Owned),
+        }
+    }
+
+    /// Reads a string that has escapes, which the JSON parser knows how to read.
+    #[cold]
+    fn escaped(&mut self) -> Result<Vec<u8>, DigestError> {
+        let mut end = 1;
+        while let Some(byte) = self.rest.get(end) {
+            match byte {
+                b'"' => break,
+                b'\\' => end += 2,
+                _ => end += 1,
+            }
+        }
+        let (quoted, rest) = self.rest.split_at_checked(end + 1).unwrap_or((self.rest, &[]));
+        self.rest = rest;
+        serde_json::from_slice(quoted).map(String::into_bytes).map_err(|_| DigestError::NotText)
+    }
+}
+
+/// How many bytes there are before the first quote or backslash: eight at a time, since most of a text is strings.
+fn plain(text: &[u8]) -> usize {
+    let mut at = 0;
+    while let Some(eight) = text.get(at..).and_then(<[u8]>::first_chunk) {
+        let eight = u64::from_le_bytes(*eight);
+        let found = lowest_zero(eight ^ (EACH * u64::from(b'"'))) | lowest_zero(eight ^ (EACH * u64::from(b'\\')));
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    let rest = text.get(at..).unwrap_or_default();
+    at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\')).unwrap_or(rest.len())
+}
+
+/// Sets the highest bit of the lowest byte that is zero, and of none below it.
+fn lowest_zero(eight: u64) -> u64 {
+    eight.wrapping_sub(EACH) & !eight & EACH << 7
+}
+
+const EACH: u64 = u64::from_ne_bytes([1; 8]);

@@ -6,16 +6,13 @@
 mod ends;
 mod keeping;
 mod reservations;
-mod steps;
-mod together;
-mod tokens;
-mod verbs;
+mod trial;
 
 use std::time::Duration;
 
 use super::SingleUse;
 use crate::Timestamp;
-use verbs::NOON;
+use trial::NOON;
 
 /// Checks all that a store promises.
 ///
@@ -51,11 +48,11 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
     reservations::a_lapsed_reservation_that_was_not_taken_over_still_holds(&make().await).await;
     reservations::a_renewed_reservation_does_not_lapse(&make().await).await;
     reservations::a_keeper_renews_many_while_the_runtime_is_blocked(&make().await).await;
-    steps::a_recorded_step_does_not_start_again(&make().await).await;
-    steps::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
-    steps::the_last_record_of_a_step_stands(&make().await).await;
-    steps::a_verb_that_was_dropped_half_way_does_not_come_after_the_next(&make().await).await;
-    steps::records_are_in_the_order_in_which_steps_started(&make().await).await;
+    ends::a_recorded_step_does_not_start_again(&make().await).await;
+    ends::a_step_may_be_recorded_that_was_not_marked(&make().await).await;
+    ends::the_last_record_of_a_step_stands(&make().await).await;
+    ends::a_verb_that_was_dropped_half_way_does_not_come_after_the_next(&make().await).await;
+    ends::records_are_in_the_order_in_which_steps_started(&make().await).await;
     ends::waiting_ends_with_the_reservation(&make().await).await;
     reservations::principals_and_audiences_are_apart(&make().await).await;
     // These make time pass: on later days, since a store that was made to purge refuses what is as old.
@@ -68,23 +65,17 @@ pub async fn check<S: SingleUse>(make: impl AsyncFn(Timestamp) -> S) {
 /// Checks what two values that share their entries, such as those of two processes, promise besides.
 ///
 /// ```
-/// # #[cfg(feature = "sqlite")]
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> std::io::Result<()> {
-/// use mrtr_state::SqliteSingleUse;
 /// use mrtr_state::single_use::contract;
+/// use mrtr_state::{SingleUse, Timestamp};
 ///
-/// let folder = tempfile::tempdir()?;
-/// let path = folder.path().join("single-use.sqlite");
-/// contract::check_shared(async |now| {
-///     let open = || SqliteSingleUse::open(&path, now).expect("it is a file that both may use");
-///     (open(), open())
-/// })
-/// .await;
-/// # Ok(())
-/// # }
-/// # #[cfg(not(feature = "sqlite"))]
-/// # fn main() {}
+/// /// For a store on a file: gives what opens a new one, and tries two values over it.
+/// async fn two_over_one_file_are_one_store<S: SingleUse, Open: Fn() -> S>(new_file: impl Fn(Timestamp) -> Open) {
+///     contract::check_shared(async |now| {
+///         let open = new_file(now);
+///         (open(), open())
+///     })
+///     .await;
+/// }
 /// ```
 ///
 /// # Panics

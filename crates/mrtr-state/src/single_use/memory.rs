@@ -16,7 +16,7 @@ use entries::Entries;
 ///
 /// It forgets everything when the process ends, so it refuses tokens issued before it started. That cannot protect a
 /// process that starts again with its clock set back. Two processes need a store that they share, such as
-/// `SqliteSingleUse`.
+/// `SqliteSingleUse` of mrtr-sqlite.
 ///
 /// What it holds is bounded by [`limit`](Self::limit). A spent token stays for as long as it could be sent again, so a
 /// store that is full refuses new ones, as [`SingleUseError::Full`], until older ones have expired. Those that it

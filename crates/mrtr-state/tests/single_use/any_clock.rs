@@ -4,41 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_state::single_use::{Release, Reservation, ReserveOutcome, SingleUseError};
-use mrtr_state::{MemorySingleUse, SingleUse, SqliteSingleUse, Timestamp};
-use proptest::collection::vec;
+use mrtr_state::{MemorySingleUse, SingleUse, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::many_clocks::many_at_once;
 use crate::tokens::{self, NOON};
-use crate::{Files, within_a_minute};
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn by_any_clock_no_token_is_spent_twice(visits in vec(visit(), 1..80)) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(within_a_minute(play(visits)));
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_in_memory_by_different_clocks_each_token_is_spent_once() {
-    many_at_once(&[Arc::new(MemorySingleUse::new(NOON))]).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_at_once_in_sqlite_by_different_clocks_each_token_is_spent_once() {
-    let files = Files::new();
-    let path = files.fresh();
-    let open = || Arc::new(SqliteSingleUse::open(&path, NOON).unwrap());
-    many_at_once(&[open(), open()]).await;
-}
 
 /// A request to reserve by some clock, and what becomes of the reservation if there is one.
 #[derive(Debug, Clone)]
-struct Visit {
+pub(crate) struct Visit {
     token: usize,
     lease: Duration,
     now: Timestamp,
@@ -56,7 +30,7 @@ enum End {
     Nothing,
 }
 
-fn visit() -> impl Strategy<Value = Visit> {
+pub(crate) fn visit() -> impl Strategy<Value = Visit> {
     let minutes = prop_oneof![0..10_u64, 50..70_u64, 120..190_u64, Just(1500_u64)];
     let odd = select(vec![0, 1, i64::MAX.cast_unsigned(), i64::MAX.cast_unsigned() + 1, u64::MAX - 1, u64::MAX]);
     let now = prop_oneof![
@@ -73,27 +47,42 @@ fn visit() -> impl Strategy<Value = Visit> {
         .prop_map(|(token, lease, now, step, end, reopened)| Visit { token, lease, now, step, end, reopened })
 }
 
-async fn play(visits: Vec<Visit>) {
-    let files = Files::new();
-    let path = files.fresh();
+/// Plays visits on what `open` gives by some clock; it can be closed and opened again, unless it is in memory.
+pub(crate) async fn play(visits: &[Visit], can_reopen: bool, open: impl Fn(Timestamp) -> Arc<dyn SingleUse>) {
     // Those that are issued later end sooner, now and then.
     let lives = [180, 20, 60, 20, 180, 60].map(Duration::from_mins);
     let issues = (0..).map(|number| NOON + Duration::from_secs(number));
     let tokens: Vec<_> = lives.into_iter().zip(issues).map(|(life, issued)| tokens::seal_for(life, issued)).collect();
-    let open = |now| Arc::new(SqliteSingleUse::open(&path, now).unwrap());
     let start = Timestamp::from_millis(0);
-    let mut memory = Shop::new(Arc::new(MemorySingleUse::new(start)));
-    let mut sqlite = Shop::new(open(start));
+    let mut shop = Shop::new(open(start));
     for visit in visits {
-        if visit.reopened {
+        if visit.reopened && can_reopen {
             // The file is closed before it is opened again.
-            sqlite.store = Arc::clone(&memory.store);
-            sqlite.store = open(visit.now);
+            shop.store = Arc::new(MemorySingleUse::new(start));
+            shop.store = open(visit.now);
         }
-        for shop in [&mut memory, &mut sqlite] {
-            shop.serve(&tokens[visit.token], &visit).await;
-        }
+        shop.serve(&tokens[visit.token], visit).await;
     }
+}
+
+/// A clock that was ahead for a moment shuts out no later token.
+pub(crate) async fn ahead_for_a_moment(store: &dyn SingleUse) {
+    let later = NOON + Duration::from_millis(1);
+    // Leased for ever: its entry has no end but the end of time.
+    for (life, lease) in [(Duration::from_hours(24), LEASE), (Duration::from_hours(1), Duration::MAX)] {
+        let spent = tokens::use_of(&tokens::seal_for(life, NOON), "accept");
+        let ReserveOutcome::Reserved(reservation, _) = store.reserve(&spent, lease, NOON).await.unwrap() else {
+            panic!("it is new")
+        };
+        store.commit(&reservation, b"paid", NOON).await.unwrap();
+    }
+    for odd in [NOON + Duration::from_hours(1_000_000), Timestamp::from_millis(u64::MAX)] {
+        let refused = store.reserve(&tokens::use_of(&tokens::seal(NOON), "accept"), LEASE, odd).await;
+        assert!(matches!(refused, Err(SingleUseError::BeforeMemory)), "{refused:?}");
+    }
+    let issued_since = tokens::use_of(&tokens::seal(later), "accept");
+    let outcome = store.reserve(&issued_since, LEASE, later).await;
+    assert!(matches!(outcome, Ok(ReserveOutcome::Reserved(..))), "{outcome:?}");
 }
 
 /// A store, and what is known of each token apart from it.
@@ -152,3 +141,4 @@ impl Shop {
 }
 
 const TOKENS: usize = 6;
+const LEASE: Duration = Duration::from_secs(30);

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use mrtr_schema::Revision;
 use mrtr_server::Caller;
 use mrtr_server::extend::Clock;
 use mrtr_server::transport::CallerKey;
 use mrtr_state::{FlowId, ProcessRandom, Timestamp};
+use tokio::sync::watch;
 
-use super::clock::SetClock;
 use crate::record::Refusal;
 use crate::store::{
     Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
@@ -222,4 +223,35 @@ pub(super) const TTL: Duration = Duration::from_hours(1);
 /// As many open tasks as this, whatever they keep.
 pub(super) fn most_open(open: usize) -> Limits {
     Limits { open, ..Limits::NONE }
+}
+
+/// A clock that stands until it is set.
+#[derive(Debug)]
+pub(super) struct SetClock(watch::Sender<Timestamp>);
+
+impl SetClock {
+    pub(super) fn at(moment: Timestamp) -> Self {
+        Self(watch::Sender::new(moment))
+    }
+
+    pub(super) fn set(&self, moment: Timestamp) {
+        self.0.send_replace(moment);
+    }
+
+    pub(super) fn pass(&self, duration: Duration) {
+        self.0.send_modify(|now| *now = *now + duration);
+    }
+}
+
+#[async_trait]
+impl Clock for SetClock {
+    fn now(&self) -> Timestamp {
+        *self.0.borrow()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let end = self.now() + duration;
+        // A clock that is gone is not set any more, and neither is there anything left to wait for.
+        drop(self.0.subscribe().wait_for(|now| *now >= end).await);
+    }
 }

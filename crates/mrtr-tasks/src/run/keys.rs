@@ -27,13 +27,13 @@ impl Keys {
         Self { used: used.collect(), ..Self::default() }
     }
 
-    pub(super) fn is_open(&mut self, key: String, body: QuestionBody) {
+    pub(super) fn note_open(&mut self, key: String, body: QuestionBody) {
         self.used.insert(key.clone());
         self.open.insert(body.name.clone(), (key, body));
     }
 
     /// Another instance has used it in the meantime.
-    pub(super) fn is_used(&mut self, key: String) {
+    pub(super) fn note_used(&mut self, key: String) {
         self.used.insert(key);
     }
 
@@ -43,7 +43,7 @@ impl Keys {
     }
 
     /// Takes note of which questions are still open: the next run takes the answers to the others.
-    pub(super) fn are_open(&mut self, names: &HashSet<String>) {
+    pub(super) fn note_still_open(&mut self, names: &HashSet<String>) {
         let answered = self.open.keys().filter(|name| !names.contains(*name));
         self.answered.extend(answered.cloned());
     }

@@ -209,7 +209,7 @@ impl Sink {
         let open = task.open.iter().map(|kept| attached.vault.open_body(Kind::Question, self.run.id, &kept.body));
         let open: Result<HashSet<_>, _> = open.map(|body| body.map(|body: QuestionBody| body.name)).collect();
         if let Ok(open) = open {
-            self.state().keys.are_open(&open);
+            self.state().keys.note_still_open(&open);
         }
     }
 
@@ -234,7 +234,7 @@ impl Sink {
             state.asked.remove(name);
         }
         for (key, body) in prepared.opened {
-            state.keys.is_open(key, body);
+            state.keys.note_open(key, body);
         }
         state.asked.extend(prepared.asked);
         let started = entries.iter().filter(|entry| entry.kind() == EntryKind::StepStarted);
@@ -286,7 +286,7 @@ impl JournalSink for Sink {
                     return Ok(());
                 }
                 // An answer that would not do was asked for anew meanwhile, on another instance.
-                Err(StoreError::KeyUsed(key)) => self.state().keys.is_used(key),
+                Err(StoreError::KeyUsed(key)) => self.state().keys.note_used(key),
                 Err(StoreError::Refused(Refusal::Ended)) => {
                     let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
                     tracing::info!(id = %self.run.id, ?steps, "something was done for a task after its end");

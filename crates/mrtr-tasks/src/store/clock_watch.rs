@@ -4,11 +4,26 @@ use std::collections::{BTreeSet, HashSet};
 
 use mrtr_state::Timestamp;
 
-/// What a store has seen of its clock, and which tasks it has looked through since the clock was last set back.
+/// For stores whose clock may be set back: what one has seen of its clock, and which tasks it has looked through since
+/// the clock was last set back.
 ///
 /// A store on a disk begins with none: the clock may have been set back while no process had it open.
+///
+/// ```
+/// use std::collections::BTreeSet;
+/// use mrtr_state::Timestamp;
+/// use mrtr_tasks::store::ClockWatch;
+///
+/// let (noon, mut watch) = (Timestamp::from_millis(1_785_240_000_000), ClockWatch::default());
+/// let tools = BTreeSet::from(["index"]);
+/// watch.see(noon);
+/// assert_eq!(watch.unseen(&tools), ["index"]);
+/// assert!(watch.unseen(&tools).is_empty(), "they were looked through");
+/// watch.see(Timestamp::from_millis(0));
+/// assert_eq!(watch.unseen(&tools), ["index"]);
+/// ```
 #[derive(Debug)]
-pub(super) struct ClockWatch {
+pub struct ClockWatch {
     last: Timestamp,
     /// The tools of those tasks.
     looked_through: HashSet<String>,
@@ -22,7 +37,7 @@ impl Default for ClockWatch {
 
 impl ClockWatch {
     /// What the clock says, at each verb.
-    pub(super) fn see(&mut self, now: Timestamp) {
+    pub fn see(&mut self, now: Timestamp) {
         if now < self.last {
             self.forget();
         }
@@ -30,12 +45,12 @@ impl ClockWatch {
     }
 
     /// Has all tasks be looked through again: what was done to them may not have been kept.
-    pub(super) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.looked_through.clear();
     }
 
     /// Those of these tools whose tasks are to be looked through now. Mostly none, which allocates nothing.
-    pub(super) fn unseen<'t>(&mut self, tools: &BTreeSet<&'t str>) -> Vec<&'t str> {
+    pub fn unseen<'t>(&mut self, tools: &BTreeSet<&'t str>) -> Vec<&'t str> {
         let unseen: Vec<_> = tools.iter().filter(|tool| !self.looked_through.contains(**tool)).copied().collect();
         self.looked_through.extend(unseen.iter().map(|tool| (*tool).to_owned()));
         unseen

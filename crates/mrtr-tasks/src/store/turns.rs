@@ -112,8 +112,15 @@ pub const ACCOUNTS_AT_ONCE: usize = 64;
 /// ```
 pub const EXPIRED_PASSED_OVER: usize = 64;
 
-/// How soon a runner looks again if it could not look at all there is.
-pub(super) const PAUSE_BEFORE_UNSEEN: Duration = Duration::from_millis(100);
+/// For stores: how soon a runner looks again if it could not look at all there is.
+///
+/// ```
+/// use std::time::Duration;
+/// use mrtr_tasks::store::PAUSE_BEFORE_UNSEEN;
+///
+/// assert_eq!(PAUSE_BEFORE_UNSEEN, Duration::from_millis(100));
+/// ```
+pub const PAUSE_BEFORE_UNSEEN: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::Result;
-use mrtr_tasks::SqliteTaskStore;
+use mrtr_sqlite::SqliteTaskStore;
 use rusqlite::Connection;
 
 /// The store makes the tables, so that both sides always have the same.
@@ -17,6 +17,7 @@ pub(super) fn open(path: &Path) -> Result<Connection> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "secure_delete", "FAST")?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }
 

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use mrtr::Flow;
+use mrtr::SqliteSingleUse;
 use mrtr::prelude::{FormRequest, RoundOutcome, Tool, data, json};
-use mrtr::state::SqliteSingleUse;
 
 use crate::tour::balancer::Instance;
 use crate::tour::effects::Effects;

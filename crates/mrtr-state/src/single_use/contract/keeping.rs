@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::super::{Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
-use super::tokens::Token;
-use super::verbs::{LEASE, every_verb_is_lost, in_progress, reserve, reserved};
+use super::trial::{LEASE, Token, every_verb_is_lost, in_progress, reserve, reserved};
 use crate::Timestamp;
 
 pub(super) async fn an_old_entry_is_gone_and_its_token_refused(store: &dyn SingleUse, now: Timestamp) {

@@ -1,11 +1,9 @@
 //! Which round reserves a token, and what it may do while it holds it.
 
 use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError, StepRecord};
-use super::together;
-use super::tokens::Token;
-use super::verbs::{
-    JUST_BEFORE_IT_LAPSES, LATER, LEASE, NOON, every_verb_is_lost, in_progress, renewed_by_keeper, reserve, reserved,
-    started, taken_over,
+use super::trial::{
+    self, JUST_BEFORE_IT_LAPSES, LATER, LEASE, NOON, Token, every_verb_is_lost, in_progress, renewed_by_keeper,
+    reserve, reserved, started, taken_over,
 };
 
 pub(super) async fn one_of_twenty_at_once_reserves(store: &dyn SingleUse) {
@@ -15,7 +13,7 @@ pub(super) async fn one_of_twenty_at_once_reserves(store: &dyn SingleUse) {
 pub(super) async fn one_of_twenty_at_once_reserves_in_one_place(here: &dyn SingleUse, there: &dyn SingleUse) {
     let token_use = &Token::fresh(NOON).answered("card");
     let stores = [here, there].into_iter().cycle().take(20);
-    let outcomes = together::all(stores.map(|store| store.reserve(token_use, LEASE, NOON))).await;
+    let outcomes = trial::all(stores.map(|store| store.reserve(token_use, LEASE, NOON))).await;
     let mut reservations = Vec::new();
     let mut others = Vec::new();
     for outcome in outcomes {

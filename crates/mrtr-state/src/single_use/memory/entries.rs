@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use super::super::purged::Purged;
-use super::super::{InProgress, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
+use super::super::{InProgress, Purged, Release, Reservation, ReserveOutcome, SingleUseError, StepRecord};
 use crate::digest::AnswersDigest;
 use crate::{Timestamp, TokenUse, UseKey};
 
@@ -166,7 +165,7 @@ impl Entries {
         while few.next().is_some() || !self.has_room(limit) {
             let Some(&(end, key)) = self.by_end.first().filter(|(end, _)| *end <= now) else { return };
             if let Some(Entry { issued, .. }) = self.forget(key) {
-                self.purged = self.purged.and(Purged { issued, end });
+                self.purged = self.purged.and(Purged::new(issued, end));
             }
         }
     }

@@ -1,0 +1,113 @@
+//! One file for tasks and single use.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mrtr_server::extend::{Clock, SystemClock};
+
+use crate::open::open;
+use crate::schema::Needed;
+use crate::single_use::since;
+use crate::{SqliteOpenError, SqliteSingleUse, SqliteTaskStore};
+
+/// One file in which tasks are kept, and what was used once. Any number of processes of one machine may open it.
+///
+/// One thread writes for both, and verbs of both that arrive together are written together. The file is closed when the
+/// database and all stores that it gave are dropped.
+///
+/// ```
+/// use mrtr_server::{Failure, Flow, Server, TaskPolicy, Tool};
+/// use mrtr_sqlite::SqliteDatabase;
+/// use mrtr_tasks::Tasks;
+///
+/// async fn pay(_: Flow) -> Result<String, Failure> {
+///     Ok("paid".to_owned())
+/// }
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("shop.sqlite");
+/// let database = SqliteDatabase::open(path)?;
+/// let server = Server::builder("shop", "1.0.0")
+///     .tool(Tool::new("pay", pay).tasks(TaskPolicy::IfPossible).single_use(database.single_use()))
+///     .extension(Tasks::new(database.tasks()))
+///     .build()?;
+/// # drop(server);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # A file that kept one of them
+///
+/// A file that [`SqliteTaskStore`] or [`SqliteSingleUse`] made gains what it lacks, and processes that know one kind
+/// only, those of an earlier version too, go on with it. What was used is known by the file in which it was noted. A
+/// file of tasks that begins to keep single use knows nothing of what was used before: it refuses tokens that were
+/// issued before, as a new file does, so that none which was used in another file is used again. To keep those tokens
+/// usable, open the file of single use in which they are noted. Either way, end the processes that note uses in one file
+/// before others note them in another.
+#[derive(Debug)]
+pub struct SqliteDatabase {
+    tasks: SqliteTaskStore,
+    single_use: SqliteSingleUse,
+}
+
+impl SqliteDatabase {
+    /// Opens a file, or makes one. Goes by the machine's clock.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, SqliteOpenError> {
+        Self::open_with_clock(path, Arc::new(SystemClock::default()))
+    }
+
+    /// Opens a file, or makes one. Goes by this clock: tasks always, single use for the moment since which a new file
+    /// remembers.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mrtr_server::extend::SystemClock;
+    /// use mrtr_sqlite::SqliteDatabase;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("shop.sqlite");
+    /// let database = SqliteDatabase::open_with_clock(path, Arc::new(SystemClock::default()))?;
+    /// # drop(database);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open_with_clock(path: impl AsRef<Path>, clock: Arc<dyn Clock>) -> Result<Self, SqliteOpenError> {
+        let path = path.as_ref();
+        let file = open(path, Needed::Both(clock.now()))?;
+        let since = since(&file.connection)?;
+        let tasks = SqliteTaskStore::over(file, path, clock)?;
+        let single_use = SqliteSingleUse::over(since, Arc::clone(tasks.writer()));
+        Ok(Self { tasks, single_use })
+    }
+
+    /// The store of its tasks.
+    ///
+    /// ```
+    /// use mrtr_sqlite::SqliteDatabase;
+    /// use mrtr_tasks::TaskStore;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("shop.sqlite");
+    /// let tasks = SqliteDatabase::open(path)?.tasks();
+    /// assert!(tasks.list(None, None, 10).await?.is_empty());
+    /// # Ok(()) }
+    /// ```
+    pub fn tasks(&self) -> SqliteTaskStore {
+        self.tasks.again()
+    }
+
+    /// The store of what was used once.
+    ///
+    /// ```
+    /// use mrtr_server::Guard;
+    /// use mrtr_sqlite::SqliteDatabase;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("shop.sqlite");
+    /// let guard = Guard::from(SqliteDatabase::open(path)?.single_use()).refuse_replays();
+    /// # drop(guard);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn single_use(&self) -> SqliteSingleUse {
+        self.single_use.again()
+    }
+}

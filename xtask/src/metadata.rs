@@ -1,6 +1,5 @@
 //! What `cargo metadata` says of the workspace.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
@@ -19,7 +18,6 @@ pub(crate) struct Metadata {
 #[derive(Deserialize)]
 pub(crate) struct Package {
     pub(crate) name: String,
-    pub(crate) features: BTreeMap<String, Vec<String>>,
     pub(crate) dependencies: Vec<Dependency>,
 }
 
@@ -39,35 +37,9 @@ pub(crate) fn read() -> Result<Metadata> {
     serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
 }
 
-impl Metadata {
-    /// Every feature of every member, as cargo is told them, but for one.
-    pub(crate) fn features_but(&self, left_out: &str) -> String {
-        let features = self
-            .packages
-            .iter()
-            .flat_map(|package| package.features.keys().map(|feature| format!("{}/{feature}", package.name)));
-        features.filter(|feature| feature != left_out).collect::<Vec<_>>().join(",")
-    }
-}
-
 impl Dependency {
     /// Whether it is another member, and users build it too.
     pub(crate) fn is_edge(&self) -> bool {
         self.path.is_some() && self.kind.as_deref() != Some("dev")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Metadata;
-
-    #[test]
-    fn all_features_but_one_are_named() {
-        let text = r#"{ "target_directory": "t", "packages": [
-            { "name": "a", "features": { "x": [], "y": ["x"] }, "dependencies": [] },
-            { "name": "b", "features": { "x": [] }, "dependencies": [] }
-        ] }"#;
-        let metadata: Metadata = serde_json::from_str(text).expect("it is of this form");
-        assert_eq!(metadata.features_but("b/x"), "a/x,a/y");
     }
 }

@@ -7,8 +7,9 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::programs::Installation;
 use crate::workspace::print;
-use crate::{Outcome, conformance, interop, metadata, postgres};
+use crate::{Outcome, postgres};
 use report::{Ended, Row};
 use stages::{Run, STAGES, Stage};
 
@@ -24,10 +25,10 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     // They come over the network, and the stages before it take minutes.
-    let suite = options.selects(&stages::CONFORMANCE).then(conformance::Installation::begin).transpose()?;
-    let packages = options.selects(&stages::INTEROP).then(interop::Installation::begin).transpose()?;
+    let suite = options.selects(&stages::CONFORMANCE).then(Installation::suite_where_wanted).transpose()?;
+    let packages = options.selects(&stages::INTEROP).then(Installation::sdks_where_wanted).transpose()?;
     let postgres = postgres::Installation::begin()?;
-    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten(), packages: packages.flatten(), postgres };
+    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), postgres };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {

@@ -1,20 +1,31 @@
-//! Where things are, and how cargo is called.
+//! Where things are, and how cargo is called: with one choice of packages for all stages, so that each dependency is built
+//! once.
+//!
+//! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
+//! built anew: so stages select the same packages, also where they need one of them only.
 
 use std::env;
 use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// The root of the workspace.
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
-}
+pub(crate) use xtask_support::{print, root};
+
+/// For what is checked or documented, and for the SDKs of others: all that there is.
+pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
+
+/// For what is built and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
+/// `cargo xtask interop` run.
+pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", "--all-features"];
+
+/// Selects no target, since none is an example in cargo's sense, and has cargo unite the features that tests ask for
+/// with the others, as it does wherever it builds tests.
+pub(crate) const AS_FOR_TESTS: &str = "--examples";
 
 /// Crates that users do not name in their manifests.
-const PRIVATE: [&str; 3] = ["mrtr-bench", "mrtr-macros", "mrtr-validate"];
+const PRIVATE: [&str; 5] = ["mrtr-bench", "mrtr-fixtures", "mrtr-macros", "mrtr-tour", "mrtr-validate"];
 
 /// The folders below `crates`, each named as its crate, in order.
 pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {
@@ -37,14 +48,6 @@ pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
 /// The folder of a revision's schemas and examples.
 pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
-}
-
-/// Prints a report. A reader that has seen enough, such as `head`, is no error.
-pub(crate) fn print(report: &str) -> Result<()> {
-    match writeln!(io::stdout(), "{report}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 /// Runs cargo in the workspace, and fails if it does.

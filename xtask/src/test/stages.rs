@@ -2,12 +2,10 @@
 
 use anyhow::Result;
 
-use crate::build_flags::{self, AS_FOR_TESTS, CHECKED};
-use crate::metadata::Metadata;
-use crate::workspace::cargo;
+use crate::programs::{self, Chaos, Installation, Soak, Store};
+use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo};
 use crate::{
-    Outcome, chaos, compare_official, conformance, doc_examples, interop, postgres, public_api, readme_projects,
-    schema, soak, tidy, validate_examples,
+    Outcome, compare_official, doc_examples, postgres, public_api, readme_projects, schema, tidy, validate_examples,
 };
 
 /// A part of the run that can be chosen by its name.
@@ -20,11 +18,10 @@ pub(super) struct Stage {
 
 /// What stages share.
 pub(super) struct Run {
-    pub(super) metadata: Metadata,
     /// Nothing where the conformance suite cannot run.
-    pub(super) suite: Option<conformance::Installation>,
+    pub(super) suite: Option<Installation>,
     /// Nothing where clients of other SDKs cannot be had.
-    pub(super) packages: Option<interop::Installation>,
+    pub(super) packages: Option<Installation>,
     /// Nothing where PostgreSQL is there, or cannot be had.
     pub(super) postgres: Option<postgres::Installation>,
 }
@@ -46,15 +43,15 @@ pub(super) const STAGES: [Stage; 20] = [
     slow("public-api", |_| public_api::run()),
     slow("doc-examples", |_| doc_examples::run()),
     slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
-    slow("chaos", |_| chaos::run_short(chaos::Store::Sqlite)),
-    slow("chaos-postgres", |_| chaos::run_short(chaos::Store::Postgres)),
-    slow("soak", |_| soak::run_short()),
+    slow("chaos", |_| Chaos::short(Store::Sqlite).run()),
+    slow("chaos-postgres", |_| Chaos::short(Store::Postgres).run()),
+    slow("soak", |_| Soak::short().run()),
     INTEROP,
     CONFORMANCE,
 ];
 
-pub(super) const INTEROP: Stage = slow("interop", |run| interop::run_where_possible(run.packages.take()));
-pub(super) const CONFORMANCE: Stage = slow("conformance", |run| conformance::run_where_possible(run.suite.take()));
+pub(super) const INTEROP: Stage = slow("interop", |run| programs::interop_where_possible(run.packages.take()));
+pub(super) const CONFORMANCE: Stage = slow("conformance", |run| programs::conformance_where_possible(run.suite.take()));
 
 const fn slow(name: &'static str, run: fn(&mut Run) -> Result<Outcome>) -> Stage {
     Stage { name, is_fast: false, run }
@@ -71,9 +68,7 @@ fn clippy() -> Result<Outcome> {
 
 fn test(targets: &[&str], run: &mut Run) -> Result<Outcome> {
     run.postgres.take().map_or(Ok(()), postgres::Installation::finish)?;
-    let flags = build_flags::built(&run.metadata);
-    let flags = flags.iter().map(String::as_str);
-    passes(&["test"].into_iter().chain(flags).chain(targets.iter().copied()).collect::<Vec<_>>())
+    passes(&[&["test"], &BUILT[..], targets].concat())
 }
 
 /// Without the command, whose pages would overwrite those of the library that has its name.

@@ -25,7 +25,8 @@ pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", 
 pub(crate) const AS_FOR_TESTS: &str = "--examples";
 
 /// Crates that users do not name in their manifests.
-const PRIVATE: [&str; 5] = ["mrtr-bench", "mrtr-fixtures", "mrtr-macros", "mrtr-tour", "mrtr-validate"];
+const PRIVATE: [&str; 6] =
+    ["mrtr-bench", "mrtr-fixtures", "mrtr-macros", "mrtr-postgres-cluster", "mrtr-tour", "mrtr-validate"];
 
 /// The folders below `crates`, each named as its crate, in order.
 pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {

@@ -20,7 +20,6 @@ mod state;
 mod style;
 mod tasks;
 mod tools;
-mod tour;
 mod validate;
 
 use std::process::ExitCode;
@@ -59,7 +58,7 @@ enum Command {
     Completions(completions::Options),
     /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
     #[command(after_help = TOUR_EXAMPLES)]
-    Tour(tour::Options),
+    Tour(mrtr_tour::Options),
 }
 
 #[tokio::main]
@@ -75,7 +74,7 @@ async fn main() -> ExitCode {
         Command::State(options) => state::run(&options),
         Command::Validate(options) => validate::run(&options),
         Command::Completions(options) => completions::run(&options),
-        Command::Tour(options) => tour::run(options).await,
+        Command::Tour(options) => mrtr_tour::run(options).await,
     };
     done.unwrap_or_else(|error| failure::report(&error))
 }

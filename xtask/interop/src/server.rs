@@ -4,22 +4,16 @@
 
 use mrtr::prelude::*;
 use mrtr::schema::sampling::{CreateMessageParams, SamplingMessage};
-use mrtr::serde_json::Map;
 use mrtr::server::TaskPolicy;
 use mrtr::server::extend::{Load, Shedder};
 use mrtr::server::flow::Answered;
 use mrtr::tasks::store::MemoryTaskStore;
+use mrtr_fixtures::work_item::{Update, resolve};
 
 #[rustfmt::skip] #[data] struct Name { name: String }
-#[rustfmt::skip] #[data] struct Resolved { resolution: Resolution }
-#[rustfmt::skip] #[data] #[serde(rename_all = "camelCase")] struct Original { duplicate_of_id: u64 }
 #[rustfmt::skip] #[data] struct Language { language: String }
 #[rustfmt::skip] #[data] struct Notebook { notebook: String }
 #[rustfmt::skip] #[data] struct Echo { text: String }
-#[rustfmt::skip] #[data] #[serde(rename_all = "camelCase")]
-struct Update { work_item_id: u64, #[serde(rename = "fields")] _fields: Map<String, Value> }
-#[rustfmt::skip] #[data] #[derive(PartialEq)]
-enum Resolution { Fixed, #[serde(rename = "Won't Fix")] WontFix, Duplicate, #[serde(rename = "By Design")] ByDesign }
 #[rustfmt::skip] #[data] struct Deployment { #[schemars(extend("x-mcp-header" = "Region"))] region: String }
 
 async fn greet(flow: Flow) -> Result<String> {
@@ -30,14 +24,8 @@ async fn greet(flow: Flow) -> Result<String> {
     })
 }
 
-async fn update_work_item(flow: Flow, Update { work_item_id, .. }: Update) -> Result<String> {
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
-    if resolution != Resolution::Duplicate {
-        return Ok(format!("Bug #{work_item_id} resolved"));
-    }
-    let Original { duplicate_of_id } = flow.elicit("duplicate_of", "Which work item is the original?").await?;
-    flow.step("link", async { Ok::<_, Failure>(told("link")) }).await?;
-    Ok(format!("Bug #{work_item_id} resolved as duplicate of #{duplicate_of_id}"))
+async fn update_work_item(flow: Flow, update: Update) -> Result<String> {
+    resolve(&flow, &update, async |_, _| Ok::<_, Failure>(told("link"))).await
 }
 
 async fn mixed(flow: Flow) -> Result<String> {

@@ -2,14 +2,15 @@
 
 use std::pin::pin;
 
+use anstyle::Style;
 use anyhow::{Context, Result};
 use serde::Serialize;
+use serde_json::json;
 
-use super::claims::Claim;
-use super::recording::{Event, Recording, Screen};
-use super::report;
-use super::stage::Stage;
-use super::stories::Story;
+use crate::drawing::{BAD, BOLD, DIM, GOOD, WIDTH, wrap};
+use crate::recording::{Event, Recording, Screen};
+use crate::stage::{Claim, Stage};
+use crate::stories::{STORIES, Story};
 
 /// A story that was played.
 #[derive(Serialize)]
@@ -52,16 +53,16 @@ pub(crate) async fn play(
     let mut interrupt = pin!(interrupt);
     let mut played = Vec::new();
     if let Some(screen) = screen {
-        report::opening(screen);
+        opening(screen);
     }
     for (number, story) in (1..).zip(stories) {
         if let Some(screen) = screen {
-            report::heading(number, story, screen);
+            heading(number, story, screen);
         }
         let recording = Recording::begin(story.cast, screen);
         let one = play_one(story, recording, interrupt.as_mut()).await?;
         if let Some(screen) = screen {
-            report::conclusion(&one, screen);
+            conclusion(&one, screen);
         }
         played.push(one);
     }
@@ -97,6 +98,93 @@ fn failed(story: &'static Story, error: &anyhow::Error) -> Played {
     Played { story, events: Vec::new(), claims: Vec::new(), error: Some(format!("{error:#}")) }
 }
 
+/// The stories by name.
+pub(crate) fn list(screen: &Screen) {
+    for story in &STORIES {
+        let name = format!("{:NAME_WIDTH$}", story.name);
+        screen.line(format_args!("{BOLD}{name}{BOLD:#}{}", story.title));
+    }
+}
+
+/// What one is about to see.
+pub(crate) fn opening(screen: &Screen) {
+    paragraph(OPENING, Style::new(), screen);
+}
+
+pub(crate) fn heading(number: usize, story: &Story, screen: &Screen) {
+    let title = format!("{number}. {}", story.title);
+    let name = format!("{:>1$}", format!("({})", story.name), WIDTH - title.chars().count());
+    screen.line("");
+    screen.line(format_args!("{BOLD}{title}{BOLD:#}{DIM}{name}{DIM:#}"));
+    paragraph(story.premise, Style::new(), screen);
+    screen.line("");
+}
+
+/// What was shown, and what of it was checked.
+pub(crate) fn conclusion(played: &Played, screen: &Screen) {
+    screen.line("");
+    for claim in &played.claims {
+        let (style, mark) = if claim.holds { (GOOD, '✓') } else { (BAD, '✗') };
+        paragraph(&format!("{mark} {}", claim.what), style, screen);
+        if let Some(problem) = &claim.problem {
+            paragraph(&format!("  {problem}"), BAD, screen);
+        }
+    }
+    match &played.error {
+        Some(error) => paragraph(&format!("✗ {error}"), BAD, screen),
+        None => paragraph(played.story.shown, Style::new(), screen),
+    }
+}
+
+/// How it went, and what to try next.
+pub(crate) fn farewell(played: &[Played], screen: &Screen) {
+    let (claims, failed) = (played.iter().map(|one| one.claims.len()).sum::<usize>(), played.iter());
+    let failed: Vec<_> = failed.filter(|one| !one.holds()).map(|one| one.story.name).collect();
+    screen.line("");
+    if failed.is_empty() {
+        let stories = if played.len() == 1 { "1 story".to_owned() } else { format!("{} stories", played.len()) };
+        screen.line(format_args!("{GOOD}{stories}, {claims} claims checked: all hold.{GOOD:#}"));
+    } else {
+        screen.line(format_args!("{BAD}Not everything holds: see {}.{BAD:#}", failed.join(", ")));
+    }
+    screen.line("");
+    screen.line(format_args!("{BOLD}What to try next{BOLD:#}"));
+    // As the command is called here: a fresh clone has no `mrtr` on its path.
+    let mrtr = if std::env::var_os("CARGO").is_some() { "cargo run -p mrtr-cli --" } else { "mrtr" };
+    for (command, what) in NEXT {
+        screen.line(format_args!("  {mrtr} {command}"));
+        screen.line(format_args!("      {DIM}{what}{DIM:#}"));
+    }
+    paragraph(DOCS, Style::new(), screen);
+}
+
+/// All of it, for machines.
+pub(crate) fn document(played: &[Played]) -> String {
+    let holds = played.iter().all(Played::holds);
+    format!("{:#}", json!({ "holds": holds, "stories": played }))
+}
+
+fn paragraph(text: &str, style: Style, screen: &Screen) {
+    let indent = if text.starts_with(['✓', '✗', ' ']) { 2 } else { 0 };
+    for line in wrap(text, WIDTH, indent) {
+        screen.line(format_args!("{style}{line}{style:#}"));
+    }
+}
+
+const OPENING: &str = "Servers and clients on this machine, over real HTTP. Each arrow is a message as it was seen; ? is \
+                       a question, = an answer, ● something that was really done.";
+
+const NAME_WIDTH: usize = 18;
+
+const NEXT: [(&str, &str); 3] = [
+    ("serve", "a server with tools that ask, for any client; it says its address"),
+    ("call URL TOOL name=value", "calls a tool of any server, and asks you what the server asks"),
+    ("tour --story echo-task --json", "one story alone, as JSON"),
+];
+
+const DOCS: &str = "README.md has a server and a client of your own in ten lines each, docs/HOSTS.md what to paste \
+                    into Claude, VS Code and others.";
+
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -106,8 +194,8 @@ mod tests {
     use tokio::process::Command;
 
     use super::*;
-    use crate::tour::exit_code;
-    use crate::tour::stories::STORIES;
+    use crate::exit_code;
+    use crate::stories::STORIES;
 
     static WEATHER: Story = STORIES[0];
 
@@ -140,8 +228,8 @@ mod tests {
         let failures: Vec<_> = played.failures().collect();
         assert_eq!(failures, ["weather: the claim `the weather was looked up once` failed: expected 1, saw 2"]);
         let shown = Shown::default();
-        report::conclusion(&played, &Screen::new(shown.clone()));
-        report::farewell(std::slice::from_ref(&played), &Screen::new(shown.clone()));
+        conclusion(&played, &Screen::new(shown.clone()));
+        farewell(std::slice::from_ref(&played), &Screen::new(shown.clone()));
         let text = shown.text();
         assert!(text.contains("✗ the weather was looked up once") && text.contains("expected 1, saw 2"), "{text}");
         assert!(text.contains("Not everything holds: see weather."), "{text}");

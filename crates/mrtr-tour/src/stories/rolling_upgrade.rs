@@ -4,9 +4,9 @@ use anyhow::{Result, bail};
 use mrtr::Flow;
 use mrtr::prelude::{FormRequest, PendingCall, RoundOutcome, Tool, data, json};
 
-use crate::tour::effects::Effects;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::recording::Effects;
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "rolling-upgrade",

@@ -5,14 +5,13 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use mrtr::Flow;
 use mrtr::prelude::{Client, FormRequest, PendingCall, RoundOutcome, data, json};
-use mrtr_postgres::testing::Cluster;
+use mrtr_postgres_cluster::Cluster;
 
-use crate::tour::balancer::{Balancer, Instance};
-use crate::tour::effects::Effects;
-use crate::tour::instances::{Instances, Name};
-use crate::tour::recording::{Actor, Event};
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::clients::{Balancer, Instance};
+use crate::processes::{Instances, Name};
+use crate::recording::{Actor, Effects, Event};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "fleet",

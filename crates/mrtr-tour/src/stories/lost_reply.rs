@@ -7,11 +7,10 @@ use mrtr::Flow;
 use mrtr::prelude::{FormRequest, RoundOutcome, Tool, data, json};
 use mrtr::state::SqliteSingleUse;
 
-use crate::tour::balancer::Instance;
-use crate::tour::effects::Effects;
-use crate::tour::relay::Relay;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::clients::{Instance, Relay};
+use crate::recording::Effects;
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "lost-reply",

@@ -1,13 +1,13 @@
-//! A tool that needs a login asks for it in the middle of its call.
+//! A tool that needs a login asks for it in the middle of its call; and the same handler, for clients of both eras.
 
 use anyhow::Result;
 use mrtr::prelude::{FormRequest, Tool, Value, data, json};
 use mrtr::{Flow, server};
 
-use crate::tour::effects::Effects;
-use crate::tour::recording::Actor;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::clients::LegacyClient;
+use crate::recording::{Actor, Effects};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "weather",
@@ -61,4 +61,35 @@ async fn play(stage: &Stage) -> Result<()> {
 fn asked(stage: &Stage) -> Vec<String> {
     let replies = stage.recording().sent_by("weather");
     replies.iter().flat_map(|reply| reply.asks().into_iter().map(str::to_owned)).collect()
+}
+
+pub(super) const IN_TWO_ERAS: Story = Story {
+    name: "two-eras",
+    title: "The same handler for a client of 2025",
+    premise: "The tool of the first story, at one address, called by a client that opens a session and is asked with a \
+              request, and by one that retries.",
+    cast: &["2025", "2026", "weather"],
+    shown: "The handler was written once and knows nothing of eras. For a client of 2025 the question goes out on the \
+            stream of its call, and the session is all that the server keeps.",
+    play: |stage| Box::pin(play_in_two_eras(stage)),
+};
+
+async fn play_in_two_eras(stage: &Stage) -> Result<()> {
+    let weather = stage.serve("weather", server(stage, "weather"))?;
+    let place = json!({ "location": "New York" });
+
+    let legacy = LegacyClient::open("2025", &weather, stage.recording().clone()).await?;
+    let old = legacy.call_tool("get_weather", &place, |_| login()).await?;
+    legacy.close().await?;
+
+    let client = stage.client("2026", &weather)?;
+    let client = client.on_elicit(async |form: FormRequest| form.accept(&login())).build();
+    let new = client.call_tool("get_weather", place).await?;
+
+    let count = |who| stage.recording().sent_by(who).iter().filter(|sent| sent.says.starts_with("tools/call")).count();
+    stage.claim("the client of 2025 called once, and was asked by a request", count("2025"), 1);
+    stage.claim("the client of 2026 called twice, and was asked by a reply", count("2026"), 2);
+    stage.claim("both got the same result", old, new.text());
+    stage.claim("the weather was looked up once for each", stage.recording().effects().len(), 2);
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The folder with PostgreSQL's programs, which distributions keep off the path: that of the newest version.
-pub(super) fn postgres() -> Option<PathBuf> {
+pub(crate) fn postgres() -> Option<PathBuf> {
     let versions = Path::new("/usr/lib/postgresql").read_dir().ok()?;
     let folders = versions.filter_map(|version| Some(version.ok()?.path().join("bin")));
     let there = folders.filter(|folder| folder.join("initdb").exists());
@@ -17,14 +17,14 @@ pub(super) fn postgres() -> Option<PathBuf> {
 }
 
 /// Where a program is.
-pub(super) fn on_path(name: &str) -> Option<PathBuf> {
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders = std::env::split_paths(&path).chain(["/usr/sbin".into(), "/usr/local/sbin".into()]);
     folders.map(|folder| folder.join(name)).find(|file| file.is_file())
 }
 
 /// A program as a user other than root, who may not run PostgreSQL.
-pub(super) fn unprivileged(program: impl AsRef<Path>) -> Command {
+pub(crate) fn unprivileged(program: impl AsRef<Path>) -> Command {
     let program = program.as_ref();
     if !is_root() {
         return Command::new(program);
@@ -35,7 +35,7 @@ pub(super) fn unprivileged(program: impl AsRef<Path>) -> Command {
 }
 
 /// Makes a folder over to that user.
-pub(super) fn make_over(folder: &Path) -> io::Result<()> {
+pub(crate) fn make_over(folder: &Path) -> io::Result<()> {
     if is_root() {
         run(Command::new("chown").arg("postgres:postgres").arg(folder))?;
     }
@@ -47,7 +47,7 @@ fn is_root() -> bool {
 }
 
 /// Runs a program to its end; what it says is told if it fails.
-pub(super) fn run(command: &mut Command) -> io::Result<()> {
+pub(crate) fn run(command: &mut Command) -> io::Result<()> {
     let output = command.stdin(Stdio::null()).output()?;
     if output.status.success() {
         return Ok(());
@@ -57,12 +57,12 @@ pub(super) fn run(command: &mut Command) -> io::Result<()> {
 }
 
 /// A port that is free now.
-pub(super) fn free_port() -> io::Result<u16> {
+pub(crate) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }
 
 /// Says that something was left out since a program is missing. In CI it is a failure.
-pub(super) fn left_out(program: &str) {
+pub(crate) fn left_out(program: &str) {
     assert!(std::env::var_os("CI").is_none(), "{program} is not installed, and CI leaves nothing out");
     let line = format!("left out: {program} is not installed\n");
     // Not by a macro, whose output the test harness would keep to itself.
@@ -71,14 +71,14 @@ pub(super) fn left_out(program: &str) {
 
 /// A shell that goes on with its script once this value is gone, or the process is.
 #[derive(Debug)]
-pub(super) struct Afterwards {
+pub(crate) struct Afterwards {
     shell: Child,
     folder: PathBuf,
 }
 
 impl Afterwards {
     /// In a script, `$1` is the folder. `wait_for_owner` returns when the owner is gone.
-    pub(super) fn run(script: &str, folder: &Path) -> io::Result<Self> {
+    pub(crate) fn run(script: &str, folder: &Path) -> io::Result<Self> {
         let script = format!("wait_for_owner() {{ cat >/dev/null; }}\n{script}\nrm -rf -- \"$1\"");
         let mut shell = unprivileged("/bin/sh");
         shell.args(["-c", &script, "sh"]).arg(folder).current_dir("/");

@@ -4,12 +4,11 @@ use anyhow::{Result, bail};
 use mrtr::Flow;
 use mrtr::prelude::{Client, FormRequest, PendingCall, RoundOutcome, data, json};
 
-use crate::tour::balancer::Instance;
-use crate::tour::effects::{Effects, Witness};
-use crate::tour::process::EchoProcesses;
-use crate::tour::recording::Event;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::clients::Instance;
+use crate::processes::EchoProcesses;
+use crate::recording::{Effects, Event, Witness};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "echo-task",

@@ -5,22 +5,18 @@ use std::io;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::Cluster;
-use super::programs::{self, Afterwards};
+use crate::Cluster;
+use crate::programs::{self, Afterwards};
 
 /// A pgbouncer before a [`Cluster`], which shares connections between transactions.
 ///
 /// ```
-/// use mrtr_postgres::PostgresOptions;
-/// use mrtr_postgres::testing::{Bouncer, Cluster};
+/// use mrtr_postgres_cluster::{Bouncer, Cluster};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> std::io::Result<()> {
 /// let Some(cluster) = Cluster::shared() else { return Ok(()) };
 /// let Some(bouncer) = Bouncer::start(cluster) else { return Ok(()) };
-/// let direct = cluster.fresh_database()?;
-/// let shared = bouncer.before(&direct);
-/// let store = PostgresOptions::new(&shared)?.pgbouncer(true).listener(&direct)?.connect().await?;
-/// # drop(store);
+/// println!("{}", bouncer.before(&cluster.fresh_database()?));
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]

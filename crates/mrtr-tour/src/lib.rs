@@ -1,37 +1,30 @@
-//! `mrtr tour`: the stories of MRTR, one after the other, on real servers.
+//! The stories of Multi Round-Trip Requests, played one after the other on real servers: the crate's modules and exports.
+//!
+#![doc = include_str!("../README.md")]
 
-mod balancer;
-mod claims;
+mod clients;
 mod drawing;
-mod effects;
-mod instances;
-mod legacy_client;
-mod message;
 mod play;
-mod process;
+mod processes;
 mod recording;
-mod relay;
-mod report;
 mod stage;
 mod stories;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::builder::PossibleValuesParser;
 
-use crate::failure::Failure;
-use instances::FleetInstance;
 use play::{Interrupted, Played, play};
-use process::EchoServer;
+use processes::{EchoServer, FleetInstance};
 use recording::Screen;
 use stories::{STORIES, Story};
 
 /// Plays the founding stories of Multi Round-Trip Requests on servers of its own, over real HTTP on this machine, and
 /// draws each message as it is seen. Every story checks what it claims; if a claim fails, so does the tour.
-#[derive(clap::Args)]
+#[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
-pub(crate) struct Options {
+pub struct Options {
     /// Plays this story alone; may be given more than once
     #[arg(long = "story", value_name = "NAME", value_parser = PossibleValuesParser::new(STORIES.map(|story| story.name)))]
     stories: Vec<String>,
@@ -46,7 +39,7 @@ pub(crate) struct Options {
 }
 
 /// What a story starts in a process of its own.
-#[derive(clap::Subcommand)]
+#[derive(Debug, clap::Subcommand)]
 enum Part {
     #[command(hide = true)]
     EchoServer(EchoServer),
@@ -54,7 +47,8 @@ enum Part {
     FleetInstance(FleetInstance),
 }
 
-pub(crate) async fn run(options: Options) -> Result<ExitCode> {
+/// Plays what was asked for, and says what to exit with: not success where a claim does not hold.
+pub async fn run(options: Options) -> Result<ExitCode> {
     match options.part {
         Some(Part::EchoServer(server)) => return server.run().await.map(|()| ExitCode::SUCCESS),
         Some(Part::FleetInstance(instance)) => return instance.run().await.map(|()| ExitCode::SUCCESS),
@@ -62,7 +56,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     }
     let screen = Screen::new(anstream::stdout());
     if options.list {
-        report::list(&screen);
+        play::list(&screen);
         return Ok(ExitCode::SUCCESS);
     }
     let is_wanted = |story: &Story| options.stories.is_empty() || options.stories.iter().any(|name| name == story.name);
@@ -70,7 +64,7 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
     let (chosen, left_out): (Vec<_>, Vec<_>) = wanted.partition(|story| story.lacks().is_none());
     for (story, lack) in left_out.iter().filter_map(|story: &&Story| Some((*story, story.lacks()?))) {
         if !options.stories.is_empty() {
-            return Err(Failure::new(format!("the story {} cannot be played: {lack}", story.name)).into());
+            bail!("the story {} cannot be played: {lack}", story.name);
         }
         eprintln!("left out: the story {}, since {lack}", story.name);
     }
@@ -81,9 +75,9 @@ pub(crate) async fn run(options: Options) -> Result<ExitCode> {
         Err(Interrupted) => return Ok(ExitCode::from(130)),
     };
     if options.json {
-        screen.line(report::document(&played));
+        screen.line(play::document(&played));
     } else {
-        report::farewell(&played, &screen);
+        play::farewell(&played, &screen);
     }
     for failure in played.iter().flat_map(Played::failures) {
         eprintln!("error: {failure}");

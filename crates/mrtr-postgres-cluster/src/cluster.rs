@@ -7,19 +7,17 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::programs::{self, Afterwards, run, unprivileged};
+use crate::programs::{self, Afterwards, run, unprivileged};
 
 /// A PostgreSQL server in a temporary folder, on a free port of this machine.
 ///
 /// ```
-/// use mrtr_postgres::PostgresStore;
-/// use mrtr_postgres::testing::Cluster;
+/// use mrtr_postgres_cluster::Cluster;
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # fn main() -> std::io::Result<()> {
 /// // Where PostgreSQL is not installed there is none, and a line says so.
 /// let Some(cluster) = Cluster::shared() else { return Ok(()) };
-/// let store = PostgresStore::connect(&cluster.fresh_database()?).await?;
-/// # drop(store);
+/// println!("{}", cluster.fresh_database()?);
 /// # Ok(()) }
 /// ```
 #[derive(Debug)]
@@ -36,7 +34,7 @@ impl Cluster {
     /// Whether PostgreSQL is installed on this machine.
     ///
     /// ```
-    /// use mrtr_postgres::testing::Cluster;
+    /// use mrtr_postgres_cluster::Cluster;
     ///
     /// println!("stories about a fleet: {}", if Cluster::is_installed() { "told" } else { "left out" });
     /// ```
@@ -54,7 +52,7 @@ impl Cluster {
     /// One of its own, with these settings, as a test needs that restarts it.
     ///
     /// ```
-    /// use mrtr_postgres::testing::Cluster;
+    /// use mrtr_postgres_cluster::Cluster;
     ///
     /// if let Some(cluster) = Cluster::start(&["synchronous_commit=on"]) {
     ///     cluster.restart().expect("it comes back");

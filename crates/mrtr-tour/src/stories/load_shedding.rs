@@ -8,10 +8,9 @@ use mrtr::server::extend::ShedAbove;
 use mrtr::{Flow, client, server};
 use tokio::sync::Barrier;
 
-use crate::tour::effects::Effects;
-use crate::tour::recording::Event;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::recording::{Effects, Event};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "load-shedding",

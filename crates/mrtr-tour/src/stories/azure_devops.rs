@@ -8,10 +8,9 @@ use mrtr::Flow;
 use mrtr::prelude::{FormRequest, Tool, Value, data, json};
 use mrtr::serde_json::Map;
 
-use crate::tour::effects::Effects;
-use crate::tour::message::Message;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::recording::{Effects, Message};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "azure-devops",

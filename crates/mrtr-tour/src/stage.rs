@@ -8,15 +8,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use mrtr::{Endpoint, Sealer, Serve, Server, client, server};
+use serde::Serialize;
 use tempfile::TempDir;
 use tokio::process::Child;
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
-use super::balancer::{Balancer, Instance};
-use super::claims::{Claim, Claims};
-use super::effects::Effects;
-use super::recording::{Actor, Event, Recording};
+use crate::clients::{Balancer, Instance};
+use crate::recording::{Actor, Effects, Event, Recording};
 
 /// The stage of one story. Nothing of it is left once it was closed.
 pub(crate) struct Stage {
@@ -156,3 +155,32 @@ fn temporary_folder() -> io::Result<TempDir> {
 
 /// How long a server may take to end.
 const SHUTDOWN: Duration = Duration::from_millis(500);
+
+/// One thing that a story says it has shown.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Claim {
+    #[serde(rename = "claim")]
+    pub(crate) what: String,
+    pub(crate) holds: bool,
+    /// What was expected and what was seen instead, where it does not hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+}
+
+/// What a story has claimed by now.
+#[derive(Debug, Default)]
+pub(crate) struct Claims(Mutex<Vec<Claim>>);
+
+impl Claims {
+    /// Holds what was seen against what the story says. The story goes on either way: the tour counts at its end.
+    pub(crate) fn check<S: PartialEq<E> + Debug, E: Debug>(&self, what: &str, seen: &S, expected: &E) {
+        let holds = seen == expected;
+        let problem = (!holds).then(|| format!("expected {expected:?}, saw {seen:?}"));
+        let claim = Claim { what: what.to_owned(), holds, problem };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(claim);
+    }
+
+    pub(crate) fn all(&self) -> Vec<Claim> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -10,10 +10,9 @@ use mrtr::schema::content::{Role, TextContent};
 use mrtr::schema::roots::Root;
 use mrtr::schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
 
-use crate::tour::effects::Effects;
-use crate::tour::message::Message;
-use crate::tour::stage::Stage;
-use crate::tour::stories::Story;
+use crate::recording::{Effects, Message};
+use crate::stage::Stage;
+use crate::stories::Story;
 
 pub(super) const STORY: Story = Story {
     name: "mixed-kinds",

@@ -44,6 +44,7 @@ pub(crate) fn run() -> Result<Outcome> {
         cycles::problems(&crates),
         edges::problems(&metadata::read()?),
         budgets::problems(&packages),
+        budgets::not_shipped()?,
     ]
     .concat();
 

@@ -15,9 +15,10 @@ use mrtr::tasks::{MemoryTaskStore, SqliteTaskStore, Tasks};
 use mrtr_state::{KeyError, MemorySingleUse, Sealer, SqliteSingleUse};
 use tokio::net::TcpListener;
 
-use crate::demo::{self, Parts, Visits};
+use crate::demo;
+use crate::demo::{Parts, Visits};
 use crate::failure::Failure;
-use crate::style::{NAME, QUIET, styled};
+use crate::shown::{NAME, QUIET, styled};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

@@ -1,12 +1,11 @@
-//! The stories, told in this order; one file each, but for two that share a handler.
+//! The stories, told in this order; those of a kind share a file.
 
 mod azure_devops;
 pub(crate) mod echo_task;
 pub(crate) mod fleet;
-mod load_shedding;
 mod lost_reply;
 mod mixed_kinds;
-mod rolling_upgrade;
+mod two_instances;
 mod weather;
 
 use anyhow::Result;
@@ -47,8 +46,8 @@ impl Story {
 pub(crate) const STORIES: [Story; 9] = [
     weather::STORY,
     azure_devops::STORY,
-    rolling_upgrade::STORY,
-    load_shedding::STORY,
+    two_instances::ROLLING_UPGRADE,
+    two_instances::LOAD_SHEDDING,
     mixed_kinds::STORY,
     echo_task::STORY,
     lost_reply::STORY,

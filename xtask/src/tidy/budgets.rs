@@ -1,10 +1,10 @@
-//! The rule that a crate brings no more packages than its budget.
+//! The rules that a crate brings no more packages than its budget, and a command no feature that is for tests.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
 
-use super::declared::{BUDGETS, Budget};
+use super::declared::{BUDGETS, Budget, NOT_SHIPPED};
 use crate::workspace::cargo_command;
 
 /// A budget, and how many packages there are.
@@ -48,6 +48,26 @@ fn tree(budget: &Budget) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// What is wrong with the features of the commands that users install.
+pub(super) fn not_shipped() -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (package, feature) in NOT_SHIPPED {
+        let mut cargo = cargo_command();
+        cargo.args(["tree", "--locked", "--edges", "normal,features", "--prefix", "none", "--package", package]);
+        let output = cargo.output().context("could not start `cargo tree`")?;
+        if !output.status.success() {
+            bail!("`cargo tree` failed: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        problems.extend(shipped(package, feature, &String::from_utf8(output.stdout)?));
+    }
+    Ok(problems)
+}
+
+fn shipped(package: &str, feature: &str, tree: &str) -> Option<String> {
+    let is_there = tree.lines().any(|line| line.trim_end_matches(" (*)") == feature);
+    is_there.then(|| format!("{package} is installed with {feature}, which is for tests"))
+}
+
 /// Each line is a name, a version and remarks; a package may stand in many.
 fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
     let words = tree.lines().map(|line| line.split(' '));
@@ -64,6 +84,14 @@ mod tests {
     fn a_package_counts_once_and_two_versions_of_it_twice() {
         let tree = "a v0.1.0 (path)\nsyn v2.0.0\nserde v1.0.0\nsyn v3.0.0\nserde v1.0.0\nd v1.0.0 (proc-macro)\n\n";
         assert_eq!(packages(tree).len(), 5);
+    }
+
+    #[test]
+    fn a_feature_for_tests_that_a_command_has_is_told() {
+        let tree = "shop v0.1.0 (path)\ntill feature \"default\"\ntill v0.1.0 (path)\ntill feature \"testing\" (*)\n";
+        let expected = "shop is installed with till feature \"testing\", which is for tests";
+        assert_eq!(shipped("shop", "till feature \"testing\"", tree).as_deref(), Some(expected));
+        assert_eq!(shipped("shop", "till feature \"test\"", tree), None);
     }
 
     #[test]

@@ -40,26 +40,29 @@ pub(super) const LAYERED: [Layered; 2] = [
 ];
 
 /// The most modules at a crate's root that may import each other in a circle, 1 being none: it may fall, not grow.
-pub(super) const LARGEST_CYCLE: [(&str, usize); 15] = [
+pub(super) const LARGEST_CYCLE: [(&str, usize); 18] = [
     ("mrtr", 1),
     ("mrtr-bench", 3),
     ("mrtr-cli", 1),
     ("mrtr-client", 1),
+    ("mrtr-fixtures", 1),
     ("mrtr-flow", 1),
     ("mrtr-http", 1),
     ("mrtr-macros", 1),
     ("mrtr-postgres", 1),
+    ("mrtr-postgres-cluster", 1),
     ("mrtr-rmcp", 1),
     ("mrtr-schema", 1),
     ("mrtr-server", 1),
     ("mrtr-state", 2),
     ("mrtr-stdio", 1),
     ("mrtr-tasks", 1),
+    ("mrtr-tour", 2),
     ("mrtr-validate", 1),
 ];
 
 /// The members that each member depends on, its tests apart.
-pub(super) const EDGES: [(&str, &[&str]); 17] = [
+pub(super) const EDGES: [(&str, &[&str]); 26] = [
     (
         "mrtr",
         &[
@@ -76,11 +79,20 @@ pub(super) const EDGES: [(&str, &[&str]); 17] = [
     ),
     (
         "mrtr-bench",
-        &["mrtr-client", "mrtr-http", "mrtr-postgres", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"],
+        &[
+            "mrtr-client",
+            "mrtr-fixtures",
+            "mrtr-http",
+            "mrtr-postgres",
+            "mrtr-schema",
+            "mrtr-server",
+            "mrtr-state",
+            "mrtr-tasks",
+        ],
     ),
     // On mrtr-schema for its checks of arguments, and on mrtr-state and mrtr-postgres for their stores: the facade does
     // not choose them.
-    ("mrtr-cli", &["mrtr", "mrtr-postgres", "mrtr-schema", "mrtr-state", "mrtr-validate"]),
+    ("mrtr-cli", &["mrtr", "mrtr-postgres", "mrtr-schema", "mrtr-state", "mrtr-tour", "mrtr-validate"]),
     // Not on mrtr-state: a client cannot look inside a state.
     ("mrtr-client", &["mrtr-schema"]),
     (
@@ -95,14 +107,16 @@ pub(super) const EDGES: [(&str, &[&str]); 17] = [
             "mrtr-server",
             "mrtr-state",
             "mrtr-stdio",
-            "mrtr-tasks",
         ],
     ),
+    // For tests and tools; no published crate depends on it but in its tests.
+    ("mrtr-fixtures", &["mrtr-server"]),
     // Not on mrtr-server: a flow knows neither messages nor sessions.
     ("mrtr-flow", &["mrtr-schema", "mrtr-state"]),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-macros", &[]),
-    ("mrtr-postgres", &["mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    ("mrtr-postgres", &["mrtr-postgres-cluster", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    ("mrtr-postgres-cluster", &[]),
     // On mrtr-state for the states that handlers by hand seal.
     ("mrtr-rmcp", &["mrtr-client", "mrtr-schema", "mrtr-server", "mrtr-state"]),
     ("mrtr-schema", &["mrtr-macros"]),
@@ -110,8 +124,33 @@ pub(super) const EDGES: [(&str, &[&str]); 17] = [
     ("mrtr-state", &["mrtr-schema"]),
     ("mrtr-stdio", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-tasks", &["mrtr-schema", "mrtr-server", "mrtr-state"]),
+    // On mrtr-postgres for the store of a fleet's instances, which the facade does not choose.
+    ("mrtr-tour", &["mrtr", "mrtr-postgres", "mrtr-postgres-cluster"]),
     ("mrtr-validate", &["mrtr-schema"]),
-    ("xtask", &["mrtr-schema", "mrtr-validate"]),
+    // Not on what it starts.
+    ("xtask", &["mrtr-schema", "mrtr-validate", "xtask-support"]),
+    (
+        "xtask-chaos",
+        &[
+            "mrtr",
+            "mrtr-client",
+            "mrtr-http",
+            "mrtr-postgres",
+            "mrtr-schema",
+            "mrtr-server",
+            "mrtr-state",
+            "mrtr-tasks",
+            "xtask-support",
+        ],
+    ),
+    (
+        "xtask-conformance",
+        &["mrtr-client", "mrtr-http", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks", "xtask-support"],
+    ),
+    ("xtask-interop", &["mrtr", "mrtr-fixtures", "xtask-support"]),
+    ("xtask-peers", &["mrtr-fixtures"]),
+    ("xtask-soak", &["mrtr", "mrtr-http", "mrtr-server", "mrtr-tasks"]),
+    ("xtask-support", &[]),
 ];
 
 /// The most packages that a user builds, with the crate itself, who takes it with these features and no others.
@@ -146,6 +185,9 @@ pub(super) const BUDGETS: [Budget; 23] = [
     Budget { name: "mrtr-rmcp", features: "server", packages: 134 },
     Budget { name: "mrtr-rmcp", features: "client", packages: 97 },
     Budget { name: "mrtr-validate", features: "", packages: 85 },
-    // With the client of PostgreSQL, for its tables and for the story of a fleet.
+    // With the client of PostgreSQL, for its tables and for the story of a fleet; and with the tour.
     Budget { name: "mrtr-cli", features: "", packages: 265 },
 ];
+
+/// Features of a member that a command which users install must not have: what is for tests stays out of it.
+pub(super) const NOT_SHIPPED: [(&str, &str); 1] = [("mrtr-cli", "mrtr-postgres feature \"testing\"")];

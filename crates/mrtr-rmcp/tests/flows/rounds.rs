@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResponse, ErrorCode, GetPromptRequestParams, ProtocolV
 use rmcp::service::ServiceError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::person::{Person, call, text};
 use crate::sites::{ALL, Lifecycle, Way, connect};

@@ -3,9 +3,7 @@
 mod compare_official;
 mod doc_examples;
 mod fuzz;
-mod metadata;
 mod mutants;
-mod postgres;
 mod programs;
 mod public_api;
 mod readme_projects;

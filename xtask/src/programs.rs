@@ -3,16 +3,18 @@
 //! None of them is a dependency of this one, which stays quick to build. What is typed is declared here, so that a mistake
 //! is told before anything is built.
 
-use std::process::{Command, Stdio};
-use std::thread::{self, JoinHandle};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, anyhow, ensure};
 use clap::ValueEnum;
 use xtask_support::packages::{Sdks, Suite};
 use xtask_support::{Outcome, emptied, root};
 
-use crate::metadata::{self, Metadata};
-use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo};
+use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, Metadata, cargo, metadata};
 
 #[derive(clap::Args)]
 pub(crate) struct Bench {
@@ -42,7 +44,7 @@ impl Bench {
             build.extend(["--package", "xtask-peers"]);
         }
         cargo(&build, &[])?;
-        let mut bench = program(&metadata::read()?, "release", "mrtr-bench");
+        let mut bench = program(&metadata()?, "release", "mrtr-bench");
         bench.args(self.quick.then_some("--quick")).args(self.json.then_some("--json"));
         bench.args(self.accept.iter().flat_map(|reason| ["--accept", reason])).args(&self.group);
         let status = bench.status().context("could not start the benchmark")?;
@@ -86,7 +88,7 @@ impl Chaos {
     }
 
     pub(crate) fn run(&self) -> Result<Outcome> {
-        let metadata = metadata::read()?;
+        let metadata = metadata()?;
         build("dev", &["chaos"])?;
         let mut chaos = program(&metadata, "debug", "chaos");
         chaos.arg("run");
@@ -128,7 +130,7 @@ impl Soak {
         if !cfg!(target_os = "linux") {
             return Ok(Outcome::LeftOut("/proc"));
         }
-        let metadata = metadata::read()?;
+        let metadata = metadata()?;
         // Optimized, but without what makes a release take minutes more.
         let (profile, folder) = if self.short { ("dev", "debug") } else { ("soak", "soak") };
         build(profile, &["soak"])?;
@@ -172,7 +174,7 @@ impl Interop {
     }
 
     fn run_with(&self, packages: Installation) -> Result<Outcome> {
-        let metadata = metadata::read()?;
+        let metadata = metadata()?;
         build("dev", &["azure_devops", "interop", "interop-client", "interop-server", "mrtr"])?;
         cargo(&[&["build", "--quiet"], &CHECKED[..], &["--bin", "peers", AS_FOR_TESTS]].concat(), &[])?;
         packages.finish()?;
@@ -200,7 +202,7 @@ pub(crate) fn conformance_where_possible(suite: Option<Installation>) -> Result<
 }
 
 fn conformance_with(suite: Installation) -> Result<Outcome> {
-    let metadata = metadata::read()?;
+    let metadata = metadata()?;
     build("dev", &["conformance", "conformance-server", "conformance-client"])?;
     suite.finish()?;
     outcome(program(&metadata, "debug", "conformance"), LACKS_SUITE)
@@ -213,12 +215,12 @@ pub(crate) struct Installation(JoinHandle<Result<()>>);
 
 impl Installation {
     fn suite() -> Result<Self> {
-        let target = metadata::read()?.target_directory;
+        let target = metadata()?.target_directory;
         Ok(Self(thread::spawn(move || Suite::install(&target).map(drop))))
     }
 
     fn sdks() -> Result<Self> {
-        let target = metadata::read()?.target_directory;
+        let target = metadata()?.target_directory;
         Ok(Self(thread::spawn(move || Sdks::install(&target).map(drop))))
     }
 
@@ -255,4 +257,27 @@ fn outcome(mut program: Command, lack: &'static str) -> Result<Outcome> {
     let name = program.get_program().display().to_string();
     let status = program.stdin(Stdio::null()).status().with_context(|| format!("could not start {name}"))?;
     Outcome::of_program(status, lack).with_context(|| format!("{name} failed"))
+}
+
+/// An installation that goes on while other stages run.
+pub(crate) struct Postgres(Child);
+
+impl Postgres {
+    /// Nothing where both are there, and where nothing may be installed: the tests then say what they leave out.
+    pub(crate) fn begin() -> Result<Option<Self>> {
+        let is_there = Path::new("/usr/lib/postgresql").exists() && Path::new("/usr/sbin/pgbouncer").exists();
+        let is_root = std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0);
+        if is_there || std::env::var_os("CI").is_none() || !is_root {
+            return Ok(None);
+        }
+        let install = "apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes postgresql pgbouncer";
+        let shell = Command::new("sh").args(["-c", install]).stdin(Stdio::null()).stdout(Stdio::null()).spawn();
+        Ok(Some(Self(shell.context("PostgreSQL cannot be installed")?)))
+    }
+
+    /// Waits for its end.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        ensure!(self.0.wait()?.success(), "PostgreSQL and pgbouncer could not be installed");
+        Ok(())
+    }
 }

@@ -3,16 +3,13 @@
 //! Each rule is a file in `tidy/` and gives what breaks it; what is declared stands in `tidy/declared.rs`. The figures
 //! that end the report break no rule by themselves.
 
-mod budgets;
 mod cycles;
 mod declared;
-mod doc_openings;
-mod edges;
+mod dependencies;
 mod figures;
 mod first_line;
 mod imports;
 mod layers;
-mod machine_paths;
 mod texts;
 mod unwraps;
 
@@ -20,9 +17,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use crate::source::{self, SourceFile};
-use crate::workspace::{self, print};
-use crate::{Outcome, metadata};
+use crate::source::SourceFile;
+use crate::workspace::print;
+use crate::{Outcome, source, workspace};
 use declared::LAYERED;
 
 /// A crate, and the files below its `src`.
@@ -34,22 +31,22 @@ struct Crate {
 pub(crate) fn run() -> Result<Outcome> {
     let crates = crates()?;
     let texts = texts::committed()?;
-    let packages = budgets::counted()?;
+    let packages = dependencies::counted()?;
     let problems = [
         first_line::problems(&texts),
-        doc_openings::problems(&texts),
-        machine_paths::problems(&texts),
+        texts::openings(&texts),
+        texts::machine_paths(&texts),
         unwraps::problems(&crates),
         layer_problems(&crates),
         cycles::problems(&crates),
-        edges::problems(&metadata::read()?),
-        budgets::problems(&packages),
-        budgets::not_shipped()?,
+        dependencies::edge_problems(&workspace::metadata()?),
+        dependencies::problems(&packages),
+        dependencies::not_shipped()?,
     ]
     .concat();
 
     print(&figures::report(&crates))?;
-    print(&budgets::report(&packages))?;
+    print(&dependencies::report(&packages))?;
     for problem in &problems {
         print(problem)?;
     }

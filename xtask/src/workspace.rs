@@ -4,13 +4,12 @@
 //! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
 //! built anew: so stages select the same packages, also where they need one of them only.
 
-use std::env;
-use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-
+use serde::Deserialize;
 pub(crate) use xtask_support::{print, root};
 
 /// For what is checked or documented, and for the SDKs of others: all that there is.
@@ -79,4 +78,41 @@ pub(crate) fn cargo_command() -> Command {
 
 fn is_of_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Metadata {
+    /// Where cargo puts what it builds.
+    pub(crate) target_directory: PathBuf,
+    /// The members of the workspace.
+    pub(crate) packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Nothing for a normal one.
+    pub(crate) kind: Option<String>,
+    /// Nothing for one from a registry.
+    pub(crate) path: Option<PathBuf>,
+}
+
+pub(crate) fn metadata() -> Result<Metadata> {
+    let mut command = cargo_command();
+    command.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let output = command.output().context("could not start `cargo metadata`")?;
+    serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
+}
+
+impl Dependency {
+    /// Whether it is another member, and users build it too.
+    pub(crate) fn is_edge(&self) -> bool {
+        self.path.is_some() && self.kind.as_deref() != Some("dev")
+    }
 }

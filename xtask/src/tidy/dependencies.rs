@@ -1,11 +1,12 @@
-//! The rules that a crate brings no more packages than its budget, and a command no feature that is for tests.
+//! The rules of dependencies: members depend on each other as declared, a crate brings no more packages than its budget, and a
+//! command no feature that is for tests.
 
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result, bail};
 
-use super::declared::{BUDGETS, Budget, NOT_SHIPPED};
-use crate::workspace::cargo_command;
+use super::declared::{BUDGETS, Budget, EDGES, NOT_SHIPPED};
+use crate::workspace::{Metadata, Package, cargo_command};
 
 /// A budget, and how many packages there are.
 pub(super) struct Counted {
@@ -76,6 +77,31 @@ fn packages(tree: &str) -> BTreeSet<(&str, &str)> {
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+pub(super) fn edge_problems(metadata: &Metadata) -> Vec<String> {
+    compared(&metadata.packages, &EDGES)
+}
+
+fn compared(packages: &[Package], declared: &[(&str, &[&str])]) -> Vec<String> {
+    let mut found = Vec::new();
+    for Package { name, dependencies, .. } in packages {
+        let Some((_, declared)) = declared.iter().find(|(member, _)| member == name) else {
+            found.push(format!("{name}: no edges are declared for this member"));
+            continue;
+        };
+        let edges = dependencies.iter().filter(|dependency| dependency.is_edge());
+        let edges: BTreeSet<_> = edges.map(|dependency| dependency.name.as_str()).collect();
+        let declared: BTreeSet<_> = declared.iter().copied().collect();
+        found
+            .extend(edges.difference(&declared).map(|edge| format!("{name} depends on {edge}, which is not declared")));
+        found.extend(
+            declared.difference(&edges).map(|edge| format!("{name}: its edge to {edge} is declared, and gone")),
+        );
+    }
+    let gone = declared.iter().filter(|(member, _)| !packages.iter().any(|package| package.name == *member));
+    found.extend(gone.map(|(member, _)| format!("{member} has declared edges, and there is no such member")));
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,5 +126,36 @@ mod tests {
         let expected =
             [Vec::new(), Vec::new(), vec!["shop with till: 4 of 3 is over its budget of packages".to_owned()]];
         assert_eq!([2, 3, 4].map(|packages| problems(&[Counted { budget: &BUDGET, packages }])), expected);
+    }
+
+    fn members() -> Vec<Package> {
+        let text = r#"[
+            { "name": "client", "features": {}, "dependencies": [
+                { "name": "schema", "kind": null, "path": "p" },
+                { "name": "state", "kind": "dev", "path": "p" },
+                { "name": "serde", "kind": null }
+            ] },
+            { "name": "schema", "features": {}, "dependencies": [] }
+        ]"#;
+        serde_json::from_str(text).expect("they are of this form")
+    }
+
+    #[test]
+    fn edges_as_declared_are_fine_and_tests_may_have_more() {
+        assert_eq!(compared(&members(), &[("client", &["schema"]), ("schema", &[])]), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_edge_that_is_new_or_gone_is_told() {
+        let expected =
+            ["client depends on schema, which is not declared", "client: its edge to http is declared, and gone"];
+        assert_eq!(compared(&members(), &[("client", &["http"]), ("schema", &[])]), expected);
+    }
+
+    #[test]
+    fn a_member_that_is_new_or_gone_is_told() {
+        let expected =
+            ["schema: no edges are declared for this member", "http has declared edges, and there is no such member"];
+        assert_eq!(compared(&members(), &[("client", &["schema"]), ("http", &[])]), expected);
     }
 }

@@ -42,7 +42,7 @@ pub(super) const LAYERED: [Layered; 2] = [
 /// The most modules at a crate's root that may import each other in a circle, 1 being none: it may fall, not grow.
 pub(super) const LARGEST_CYCLE: [(&str, usize); 18] = [
     ("mrtr", 1),
-    ("mrtr-bench", 3),
+    ("mrtr-bench", 2),
     ("mrtr-cli", 1),
     ("mrtr-client", 1),
     ("mrtr-fixtures", 1),
@@ -185,8 +185,9 @@ pub(super) const BUDGETS: [Budget; 23] = [
     Budget { name: "mrtr-rmcp", features: "server", packages: 134 },
     Budget { name: "mrtr-rmcp", features: "client", packages: 97 },
     Budget { name: "mrtr-validate", features: "", packages: 85 },
-    // With the client of PostgreSQL, for its tables and for the story of a fleet; and with the tour.
-    Budget { name: "mrtr-cli", features: "", packages: 265 },
+    // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and what starts a PostgreSQL
+    // for it, which are of this workspace.
+    Budget { name: "mrtr-cli", features: "", packages: 267 },
 ];
 
 /// Features of a member that a command which users install must not have: what is for tests stays out of it.

@@ -1,14 +1,11 @@
 //! The application that exists: its own routes, CORS, readiness and base path, and its end in order, over real sockets.
 
-#[path = "support/program.rs"]
-mod program;
-
 use std::time::Duration;
 
 use mrtr_client::{Client, FormRequest};
+use mrtr_fixtures::Program;
 use mrtr_http::HttpTransport;
 use mrtr_schema::elicitation::ElicitResult;
-use program::Program;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 

@@ -1,12 +1,9 @@
 //! The example that everything is measured by: short, and it does what it says.
 
-#[path = "support/program.rs"]
-mod program;
-
 use mrtr_client::{Client, FormRequest};
+use mrtr_fixtures::Program;
 use mrtr_http::HttpTransport;
 use mrtr_schema::elicitation::ElicitResult;
-use program::Program;
 use serde_json::json;
 
 /// The bar for how little an author writes.

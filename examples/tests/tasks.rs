@@ -1,7 +1,5 @@
 //! The examples of tasks, as real programs: one is killed while it waits, and loses nothing.
 
-#[path = "support/program.rs"]
-mod program;
 #[path = "support/promise.rs"]
 mod promise;
 
@@ -11,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use mrtr_client::{Client, FormRequest, RoundOutcome};
+use mrtr_fixtures::Program;
 use mrtr_http::HttpTransport;
 use mrtr_schema::Json;
 use mrtr_schema::elicitation::ElicitResult;
-use program::Program;
 use serde_json::json;
 
 const KEYS: &str = "tasks=k1:BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";

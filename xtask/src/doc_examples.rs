@@ -1,7 +1,6 @@
 //! `cargo xtask doc-examples`: public items whose page shows no example that runs.
 
 pub(crate) mod exports;
-mod items;
 
 use anyhow::Result;
 

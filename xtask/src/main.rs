@@ -1,21 +1,13 @@
 //! What a contributor runs: `cargo xtask <command>`.
 
-mod bench;
-mod build_flags;
-mod chaos;
 mod compare_official;
-mod conformance;
 mod doc_examples;
 mod fuzz;
-mod interop;
-mod metadata;
 mod mutants;
-mod npm;
-mod postgres;
+mod programs;
 mod public_api;
 mod readme_projects;
 mod schema;
-mod soak;
 mod source;
 mod sql_neighbours;
 mod test;
@@ -26,6 +18,7 @@ mod workspace;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use xtask_support::Outcome;
 
 #[derive(Parser)]
 #[command(name = "cargo xtask", about = "What a contributor runs", disable_version_flag = true)]
@@ -51,11 +44,11 @@ enum Command {
     /// Runs the official conformance suite against our server and our client, with npm
     Conformance,
     /// Has clients and servers of other SDKs talk with ours, and checks docs/INTEROP.md
-    Interop(interop::Options),
+    Interop(programs::Interop),
     /// Runs tasks on workers that are killed at any moment, and checks that nothing is lost or done twice
-    Chaos(chaos::Options),
+    Chaos(programs::Chaos),
     /// Has hostile callers attack a server beside honest ones, and checks that those hardly notice
-    Soak(soak::Options),
+    Soak(programs::Soak),
     /// Lists public items without an example that runs, and fails for crates in which all have one
     DocExamples,
     /// Checks each page's programs as a project of its own, with the dependencies that the page names
@@ -63,7 +56,7 @@ enum Command {
     /// Resolves the facade beside the SQL libraries of others, which link SQLite too
     SqlNeighbours,
     /// Measures speed, as ratios within one run, and writes docs/BENCHMARKS.md
-    Bench(bench::Options),
+    Bench(programs::Bench),
     /// Fuzzes what reads strangers' bytes, with a nightly compiler and cargo-fuzz
     Fuzz(fuzz::Options),
     /// Changes one line at a time, and lists the changes that no test notices, with cargo-mutants
@@ -78,14 +71,14 @@ fn main() -> ExitCode {
         Command::ValidateExamples(options) => validate_examples::run(&options),
         Command::CompareOfficial(options) => compare_official::run(&options),
         Command::PublicApi => public_api::run(),
-        Command::Conformance => conformance::run(),
-        Command::Interop(options) => interop::run(&options),
-        Command::Chaos(options) => chaos::run(&options),
-        Command::Soak(options) => soak::run(&options),
+        Command::Conformance => programs::conformance(),
+        Command::Interop(options) => options.run(),
+        Command::Chaos(options) => options.run(),
+        Command::Soak(options) => options.run(),
         Command::DocExamples => doc_examples::run(),
         Command::ReadmeProjects => readme_projects::run(),
         Command::SqlNeighbours => sql_neighbours::run(),
-        Command::Bench(options) => bench::run(&options),
+        Command::Bench(options) => options.run(),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Mutants(options) => mutants::run(&options),
     };
@@ -97,13 +90,4 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
-}
-
-/// How a command that did its work ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failed,
-    /// Nothing was done, for lack of this.
-    LeftOut(&'static str),
 }

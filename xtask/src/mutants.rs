@@ -1,14 +1,12 @@
 //! `cargo xtask mutants`: one line changed at a time, to see whether a test notices.
 
-mod base;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{Outcome, metadata, workspace};
+use crate::{Outcome, workspace};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -29,7 +27,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     require_cargo_mutants()?;
-    let target = metadata::read()?.target_directory;
+    let target = workspace::metadata()?.target_directory;
     let results = options.results(&target);
     fs::create_dir_all(&results)?;
     let mut command = cargo_mutants();
@@ -41,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<Outcome> {
     command.args(options.files.iter().flat_map(|glob| ["--file", glob]));
     if let Some(base) = options.base()? {
         let diff = results.join("base.diff");
-        fs::write(&diff, base::diff(&base)?)?;
+        fs::write(&diff, diff_from(&base)?)?;
         eprintln!("=== mutants of what differs from {base}");
         command.arg("--in-diff").arg(diff);
     }
@@ -104,7 +102,7 @@ impl Options {
     fn base(&self) -> Result<Option<String>> {
         match &self.base {
             Some(base) => Ok(Some(base.clone())),
-            None if self.files.is_empty() => base::of_branch().map(Some),
+            None if self.files.is_empty() => base_of_branch().map(Some),
             None => Ok(None),
         }
     }
@@ -120,3 +118,35 @@ impl Options {
 const MISSED: i32 = 2;
 const TIMED_OUT: i32 = 3;
 const BASELINE_FAILED: i32 = 4;
+
+/// Where the branch left main; on main itself, the commit before.
+fn base_of_branch() -> Result<String> {
+    let head = commit(&["rev-parse", "HEAD"])?;
+    match MAIN.iter().find_map(|main| commit(&["merge-base", "HEAD", main]).ok()) {
+        Some(base) if base != head => Ok(base),
+        Some(_) => commit(&["rev-parse", "HEAD~1"]),
+        None => bail!("there is neither main nor origin/main; name a commit with --base"),
+    }
+}
+
+/// What differs from it in the files as they are, committed or not.
+fn diff_from(base: &str) -> Result<String> {
+    git(&["diff", "--no-color", "--no-ext-diff", base, "--", "*.rs"])
+}
+
+fn commit(arguments: &[&str]) -> Result<String> {
+    Ok(git(arguments)?.trim().to_owned())
+}
+
+fn git(arguments: &[&str]) -> Result<String> {
+    let shown = format!("git {}", arguments.join(" "));
+    let mut command = Command::new("git");
+    let output = command.args(arguments).current_dir(workspace::root()).output();
+    let output = output.with_context(|| format!("could not start `{shown}`"))?;
+    if !output.status.success() {
+        bail!("`{shown}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    String::from_utf8(output.stdout).with_context(|| format!("`{shown}` wrote no UTF-8"))
+}
+
+const MAIN: [&str; 2] = ["main", "origin/main"];

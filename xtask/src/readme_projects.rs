@@ -3,22 +3,19 @@
 //! The pages' programs run as doc-tests too, but there they find whatever this workspace has. Here each page is a project
 //! as its reader would begin one: the block of dependencies, and every program, checked on its own.
 
-mod page;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use crate::workspace::{cargo_command, crates, print, root};
-use crate::{Outcome, metadata};
-use page::Page;
+use crate::Outcome;
+use crate::workspace::{cargo_command, crates, metadata, print, root};
 
 /// What a page names for a crate that is not released yet.
 const OURS: &str = "git = \"https://github.com/mrtr-rs/mrtr\"";
 
 pub(crate) fn run() -> Result<Outcome> {
-    let metadata = metadata::read()?;
+    let metadata = metadata()?;
     let target = metadata.target_directory;
     let mut outcome = Outcome::Passed;
     for (name, file) in pages()? {
@@ -97,9 +94,61 @@ fn check(folder: &Path, target: &Path) -> Result<bool> {
     Ok(command.status().context("could not start cargo")?.success())
 }
 
+/// What a reader copies from a page.
+struct Page<'t> {
+    dependencies: Option<&'t str>,
+    /// Each a file that compiles, if the page is right.
+    programs: Vec<String>,
+}
+
+impl<'t> Page<'t> {
+    fn read(text: &'t str) -> Self {
+        let mut page = Self { dependencies: None, programs: Vec::new() };
+        let mut rest = text;
+        while let Some((head, body, after)) = next_block(rest) {
+            let mut words = head.split(',').map(str::trim);
+            match words.next() {
+                Some("toml") if body.starts_with("[dependencies]") => page.dependencies = Some(body),
+                Some("rust") if !words.any(|word| word == "ignore" || word == "compile_fail") => {
+                    page.programs.push(program(body));
+                }
+                _ => {}
+            }
+            rest = after;
+        }
+        page
+    }
+}
+
+/// What follows the fence, what lies in it, and the rest.
+fn next_block(text: &str) -> Option<(&str, &str, &str)> {
+    const FENCE: &str = "```";
+    let at = if text.starts_with(FENCE) { 0 } else { text.find("\n```")? + 1 };
+    let (head, rest) = text[at + FENCE.len()..].split_once('\n')?;
+    let end = if rest.starts_with(FENCE) { 0 } else { rest.find("\n```")? + 1 };
+    Some((head, &rest[..end], &rest[end + FENCE.len()..]))
+}
+
+/// As rustdoc makes a program of an example: hidden lines are shown, and what has no `main` is put into one.
+fn program(body: &str) -> String {
+    let shown: Vec<_> = body
+        .lines()
+        .map(|line| match line.trim_start() {
+            "#" => "",
+            hidden => hidden.strip_prefix("# ").unwrap_or(line),
+        })
+        .collect();
+    let shown = shown.join("\n");
+    let allowed = "#![allow(unused, dead_code)]\n";
+    if shown.contains("fn main()") {
+        return format!("{allowed}{shown}\n");
+    }
+    format!("{allowed}fn main() {{\n    let _ = || {{\n{shown}\n    }};\n}}\n")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::from_here;
+    use super::{Page, from_here};
 
     #[test]
     fn our_crates_come_from_here_and_others_from_where_they_are() {
@@ -108,5 +157,16 @@ mod tests {
         let block = from_here(block).expect("it names ours as it should");
         assert!(block.contains("crates/mrtr\", features = [\"x\"] }") && block.contains("serde = \"1\""), "{block}");
         assert!(from_here("mrtr = \"0.1\"").is_err(), "nothing is released");
+    }
+
+    #[test]
+    fn a_page_is_its_dependencies_and_its_programs() {
+        let text = "# A\n\n```toml\n[dependencies]\nx = \"1\"\n```\n\n```rust\n# use x::Y;\nlet y = Y;\n```\n\
+                    ```rust,ignore\nno\n```\n\n```rust,no_run\nfn main() {}\n```\n";
+        let page = Page::read(text);
+        assert_eq!(page.dependencies, Some("[dependencies]\nx = \"1\"\n"));
+        let [fragment, whole] = &page.programs[..] else { panic!("two programs: {:?}", page.programs) };
+        assert!(fragment.contains("fn main() {\n    let _ = || {\nuse x::Y;\nlet y = Y;"), "{fragment}");
+        assert!(whole.ends_with("fn main() {}\n"), "{whole}");
     }
 }

@@ -1,15 +1,10 @@
 //! Rust files, read and parsed: the one walker of all commands that look at source.
 
-mod syntax;
-mod uses;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-
-pub(crate) use syntax::{attributes, docs, is_marked, is_public, text_of_doc};
-pub(crate) use uses::{UsedName, from_root, used_names};
+use syn::{Attribute, Expr, Item, Lit, Meta, UseTree, Visibility};
 
 /// A file of Rust.
 pub(crate) struct SourceFile {
@@ -68,6 +63,96 @@ fn module_of(path: &Path) -> Vec<String> {
         module.pop();
     }
     module
+}
+
+pub(crate) fn is_public(visibility: &Visibility) -> bool {
+    matches!(visibility, Visibility::Public(_))
+}
+
+/// Whether an attribute such as `#[cfg(test)]` stands there.
+pub(crate) fn is_marked(attributes: &[Attribute], path: &str, with: &str) -> bool {
+    let says = |attribute: &Attribute| match &attribute.meta {
+        Meta::List(list) => list.path.is_ident(path) && list.tokens.to_string() == with,
+        Meta::Path(alone) => with.is_empty() && alone.is_ident(path),
+        Meta::NameValue(_) => false,
+    };
+    attributes.iter().any(says)
+}
+
+/// The lines of an item's doc comment.
+pub(crate) fn docs(attributes: &[Attribute]) -> Vec<String> {
+    attributes.iter().filter_map(|attribute| text_of_doc(&attribute.meta)).collect()
+}
+
+/// The text of `doc = "…"`.
+pub(crate) fn text_of_doc(attribute: &Meta) -> Option<String> {
+    let Meta::NameValue(pair) = attribute else { return None };
+    let Expr::Lit(value) = &pair.value else { return None };
+    let Lit::Str(text) = &value.lit else { return None };
+    pair.path.is_ident("doc").then(|| text.value())
+}
+
+/// What an item is marked with.
+pub(crate) fn attributes(item: &Item) -> &[Attribute] {
+    match item {
+        Item::Const(item) => &item.attrs,
+        Item::Enum(item) => &item.attrs,
+        Item::Fn(item) => &item.attrs,
+        Item::Impl(item) => &item.attrs,
+        Item::Macro(item) => &item.attrs,
+        Item::Mod(item) => &item.attrs,
+        Item::Static(item) => &item.attrs,
+        Item::Struct(item) => &item.attrs,
+        Item::Trait(item) => &item.attrs,
+        Item::Type(item) => &item.attrs,
+        Item::Use(item) => &item.attrs,
+        _ => &[],
+    }
+}
+
+/// A name that a `use` brings in: what it stands for, and what it is called there. A glob keeps all names.
+pub(crate) struct UsedName {
+    pub(crate) path: Vec<String>,
+    pub(crate) name: Option<String>,
+}
+
+/// All names that a `use` brings in.
+pub(crate) fn used_names(tree: &UseTree) -> Vec<UsedName> {
+    let mut found = Vec::new();
+    follow(tree, &mut Vec::new(), &mut found);
+    found
+}
+
+fn follow(tree: &UseTree, path: &mut Vec<String>, found: &mut Vec<UsedName>) {
+    let mut note = |last: &syn::Ident, name: &syn::Ident| {
+        let path = path.iter().cloned().chain([last.to_string()]).collect();
+        found.push(UsedName { path, name: Some(name.to_string()) });
+    };
+    match tree {
+        UseTree::Name(name) => note(&name.ident, &name.ident),
+        UseTree::Rename(rename) => note(&rename.ident, &rename.rename),
+        UseTree::Glob(_) => found.push(UsedName { path: path.clone(), name: None }),
+        UseTree::Group(group) => group.items.iter().for_each(|tree| follow(tree, path, found)),
+        UseTree::Path(within) => {
+            path.push(within.ident.to_string());
+            follow(&within.tree, path, found);
+            path.pop();
+        }
+    }
+}
+
+/// A path from the root of the crate, of one that is written in this module.
+pub(crate) fn from_root(path: &[String], module: &[String]) -> Vec<String> {
+    let mut target = module.to_vec();
+    for segment in path {
+        match segment.as_str() {
+            "crate" => target.clear(),
+            "self" => {}
+            "super" => drop(target.pop()),
+            _ => target.push(segment.clone()),
+        }
+    }
+    target
 }
 
 #[cfg(test)]

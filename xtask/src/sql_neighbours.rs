@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use crate::workspace::{cargo_command, print, root};
-use crate::{Outcome, metadata};
+use crate::Outcome;
+use crate::workspace::{cargo_command, metadata, print, root};
 
 /// What a project has besides ours, and whether Cargo finds versions for both.
 struct Neighbour {
@@ -55,7 +55,7 @@ const fn compiled(name: &'static str, dependency: &'static str) -> Neighbour {
 const FEATURES: [&str; 3] = ["\"postgres\", \"sqlite\"", "\"sqlite\"", "\"postgres\""];
 
 pub(crate) fn run() -> Result<Outcome> {
-    let target = metadata::read()?.target_directory;
+    let target = metadata()?.target_directory;
     let folder = target.join("sql-neighbours");
     if !can_reach_registry(&folder.join("registry"))? {
         print("the registry cannot be reached, which says what versions there are of the libraries of others")?;

@@ -1,16 +1,18 @@
 //! `cargo xtask test`: every check and test there is, or some of them.
 
 mod report;
-mod stages;
 
 use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::workspace::print;
-use crate::{Outcome, conformance, interop, metadata, postgres};
+use crate::programs::{Chaos, Installation, Postgres, Soak, Store};
+use crate::workspace::{AS_FOR_TESTS, BUILT, CHECKED, cargo, print};
+use crate::{
+    Outcome, compare_official, doc_examples, programs, public_api, readme_projects, schema, sql_neighbours, tidy,
+    validate_examples,
+};
 use report::{Ended, Row};
-use stages::{Run, STAGES, Stage};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -24,10 +26,10 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> Result<Outcome> {
     // They come over the network, and the stages before it take minutes.
-    let suite = options.selects(&stages::CONFORMANCE).then(conformance::Installation::begin).transpose()?;
-    let packages = options.selects(&stages::INTEROP).then(interop::Installation::begin).transpose()?;
-    let postgres = postgres::Installation::begin()?;
-    let mut run = Run { metadata: metadata::read()?, suite: suite.flatten(), packages: packages.flatten(), postgres };
+    let suite = options.selects(&CONFORMANCE).then(Installation::suite_where_wanted).transpose()?;
+    let packages = options.selects(&INTEROP).then(Installation::sdks_where_wanted).transpose()?;
+    let postgres = Postgres::begin()?;
+    let mut run = Run { suite: suite.flatten(), packages: packages.flatten(), postgres };
     let mut rows = Vec::new();
     let mut has_stopped = false;
     for stage in &STAGES {
@@ -64,6 +66,120 @@ impl Options {
         }
     }
 }
+
+/// A part of the run that can be chosen by its name.
+struct Stage {
+    name: &'static str,
+    /// Whether `--fast` runs it.
+    is_fast: bool,
+    run: fn(&mut Run) -> Result<Outcome>,
+}
+
+/// What stages share.
+struct Run {
+    /// Nothing where the conformance suite cannot run.
+    suite: Option<Installation>,
+    /// Nothing where clients of other SDKs cannot be had.
+    packages: Option<Installation>,
+    /// Nothing where PostgreSQL is there, or cannot be had.
+    postgres: Option<Postgres>,
+}
+
+/// The quick ones first; and clippy before the tests, since what does not compile is told sooner.
+const STAGES: [Stage; 21] = [
+    Stage { name: "format", is_fast: true, run: |_| passes(&["fmt", "--all", "--check"]) },
+    Stage { name: "tidy", is_fast: true, run: |_| tidy::run() },
+    Stage { name: "clippy", is_fast: true, run: |_| clippy() },
+    Stage { name: "tests", is_fast: true, run: |run| test(&["--tests"], run) },
+    slow("doc-tests", |run| test(&["--doc"], run)),
+    slow("docs", |_| docs()),
+    slow("features", |_| features()),
+    slow("readme-projects", |_| readme_projects::run()),
+    slow("sql-neighbours", |_| sql_neighbours::run()),
+    slow("portable-cipher", |_| portable_cipher()),
+    slow("schema", |_| schema::run(&schema::Options::check())),
+    slow("validate-examples", |_| validate_examples::run(&validate_examples::Options::default())),
+    slow("self-test", |_| validate_examples::run(&validate_examples::Options::self_test())),
+    slow("public-api", |_| public_api::run()),
+    slow("doc-examples", |_| doc_examples::run()),
+    slow("compare-official", |_| compare_official::run(&compare_official::Options::default())),
+    slow("chaos", |_| Chaos::short(Store::Sqlite).run()),
+    slow("chaos-postgres", |_| Chaos::short(Store::Postgres).run()),
+    slow("soak", |_| Soak::short().run()),
+    INTEROP,
+    CONFORMANCE,
+];
+
+const INTEROP: Stage = slow("interop", |run| programs::interop_where_possible(run.packages.take()));
+const CONFORMANCE: Stage = slow("conformance", |run| programs::conformance_where_possible(run.suite.take()));
+
+const fn slow(name: &'static str, run: fn(&mut Run) -> Result<Outcome>) -> Stage {
+    Stage { name, is_fast: false, run }
+}
+
+fn passes(arguments: &[&str]) -> Result<Outcome> {
+    cargo(arguments, &[])?;
+    Ok(Outcome::Passed)
+}
+
+fn clippy() -> Result<Outcome> {
+    passes(&[&["clippy", "--all-targets"], &CHECKED[..], &["--", "-D", "warnings"]].concat())
+}
+
+fn test(targets: &[&str], run: &mut Run) -> Result<Outcome> {
+    run.postgres.take().map_or(Ok(()), Postgres::finish)?;
+    passes(&[&["test"], &BUILT[..], targets].concat())
+}
+
+/// Without the command, whose pages would overwrite those of the library that has its name.
+fn docs() -> Result<Outcome> {
+    let arguments = [&["doc", "--no-deps", "--lib", "--bins", AS_FOR_TESTS], &CHECKED[..], &["--exclude", "mrtr-cli"]];
+    let arguments = arguments.concat();
+    cargo(&arguments, &[("RUSTDOCFLAGS", "-D warnings")])?;
+    Ok(Outcome::Passed)
+}
+
+/// Crates by themselves, with features that a user may want alone: what another crate enables here does not help them.
+fn features() -> Result<Outcome> {
+    for features in FEATURES {
+        passes(&[&["clippy", "--no-default-features", "--package"], features, &["--", "-D", "warnings"]].concat())?;
+    }
+    Ok(Outcome::Passed)
+}
+
+/// With ring its assembly seals, so that the portable cipher is the default here only.
+fn portable_cipher() -> Result<Outcome> {
+    passes(&["test", "--tests", "--no-default-features", "--package", "mrtr-state", "--features", "contract"])
+}
+
+const FEATURES: [&[&str]; 26] = [
+    &["mrtr", "--features", "client"],
+    &["mrtr", "--features", "client,http"],
+    &["mrtr", "--features", "http,server"],
+    &["mrtr", "--features", "postgres"],
+    &["mrtr", "--features", "sqlite"],
+    &["mrtr-schema"],
+    &["mrtr-schema", "--features", "validate"],
+    &["mrtr-state"],
+    &["mrtr-state", "--features", "ring"],
+    &["mrtr-state", "--features", "single-use"],
+    &["mrtr-flow"],
+    &["mrtr-server"],
+    &["mrtr-tasks"],
+    &["mrtr-sqlite"],
+    &["mrtr-postgres"],
+    &["mrtr-postgres", "--features", "tls"],
+    &["mrtr-client"],
+    &["mrtr-client", "--features", "terminal"],
+    &["mrtr-http", "--features", "server"],
+    &["mrtr-http", "--features", "client"],
+    &["mrtr-stdio", "--features", "server"],
+    &["mrtr-stdio", "--features", "client"],
+    &["mrtr-rmcp", "--features", "server"],
+    &["mrtr-rmcp", "--features", "client"],
+    &["mrtr-validate"],
+    &["mrtr-cli"],
+];
 
 #[cfg(test)]
 mod tests {

@@ -3,18 +3,15 @@
 //! Each rule is a file in `tidy/` and gives what breaks it; what is declared stands in `tidy/declared.rs`. The figures
 //! that end the report break no rule by themselves.
 
-mod budgets;
 mod cycles;
 mod declared;
-mod doc_openings;
+mod dependencies;
 mod doors;
-mod edges;
 mod figures;
 mod first_line;
 mod hops;
 mod imports;
 mod layers;
-mod machine_paths;
 mod predicates;
 mod texts;
 mod unwraps;
@@ -24,9 +21,8 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::Outcome;
-use crate::metadata::{self, Metadata};
 use crate::source::{self, SourceFile};
-use crate::workspace::{self, print};
+use crate::workspace::{self, Metadata, print};
 use declared::LAYERED;
 
 /// A crate, and the files below its `src`.
@@ -36,29 +32,30 @@ struct Crate {
 }
 
 pub(crate) fn run() -> Result<Outcome> {
-    let metadata = metadata::read()?;
+    let metadata = workspace::metadata()?;
     let members = members(&metadata)?;
     let crates = crates()?;
     let texts = texts::committed()?;
-    let packages = budgets::counted()?;
+    let packages = dependencies::counted()?;
     let (hops, hop_problems) = hops::counted(workspace::root());
     let problems = [
         first_line::problems(&texts),
-        doc_openings::problems(&texts),
-        machine_paths::problems(&texts),
+        texts::openings(&texts),
+        texts::machine_paths(&texts),
         unwraps::problems(&crates),
         predicates::problems(&crates),
         layer_problems(&crates),
         cycles::problems(&crates),
         doors::problems(&members),
-        edges::problems(&metadata),
-        budgets::problems(&packages),
+        dependencies::edge_problems(&metadata),
+        dependencies::problems(&packages),
+        dependencies::not_shipped()?,
         hop_problems,
     ]
     .concat();
 
     print(&figures::report(&members))?;
-    print(&budgets::report(&packages))?;
+    print(&dependencies::report(&packages))?;
     print(&format!("a plain call passes through {hops} functions"))?;
     for problem in &problems {
         print(problem)?;

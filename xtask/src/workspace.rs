@@ -1,20 +1,31 @@
-//! Where things are, and how cargo is called.
+//! Where things are, and how cargo is called: with one choice of packages for all stages, so that each dependency is built
+//! once.
+//!
+//! Cargo unites the features that the selected packages ask of a dependency. Another selection is another dependency,
+//! built anew: so stages select the same packages, also where they need one of them only.
 
-use std::env;
-use std::fs;
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
+use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+pub(crate) use xtask_support::{print, root};
 
-/// The root of the workspace.
-pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
-}
+/// For what is checked or documented, and for the SDKs of others: all that there is.
+pub(crate) const CHECKED: [&str; 2] = ["--workspace", "--all-features"];
+
+/// For what is built and run: all but the SDKs of others, which take minutes, and which only `cargo xtask bench` and
+/// `cargo xtask interop` run.
+pub(crate) const BUILT: [&str; 4] = ["--workspace", "--exclude", "xtask-peers", "--all-features"];
+
+/// Selects no target, since none is an example in cargo's sense, and has cargo unite the features that tests ask for
+/// with the others, as it does wherever it builds tests.
+pub(crate) const AS_FOR_TESTS: &str = "--examples";
 
 /// Crates that users do not name in their manifests.
-const PRIVATE: [&str; 3] = ["mrtr-bench", "mrtr-macros", "mrtr-validate"];
+const PRIVATE: [&str; 6] =
+    ["mrtr-bench", "mrtr-fixtures", "mrtr-macros", "mrtr-postgres-cluster", "mrtr-tour", "mrtr-validate"];
 
 /// The folders below `crates`, each named as its crate, in order.
 pub(crate) fn crates() -> Result<Vec<(String, PathBuf)>> {
@@ -37,14 +48,6 @@ pub(crate) fn published_crates() -> Result<Vec<(String, PathBuf)>> {
 /// The folder of a revision's schemas and examples.
 pub(crate) fn schema_folder(revision: mrtr_schema::Revision) -> PathBuf {
     root().join("schema").join(revision.as_str())
-}
-
-/// Prints a report. A reader that has seen enough, such as `head`, is no error.
-pub(crate) fn print(report: &str) -> Result<()> {
-    match writeln!(io::stdout(), "{report}") {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 /// Runs cargo in the workspace, and fails if it does.
@@ -75,4 +78,42 @@ pub(crate) fn cargo_command() -> Command {
 
 fn is_of_package(variable: &str) -> bool {
     ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| variable.starts_with(prefix))
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Metadata {
+    /// Where cargo puts what it builds.
+    pub(crate) target_directory: PathBuf,
+    /// The members of the workspace.
+    pub(crate) packages: Vec<Package>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) manifest_path: PathBuf,
+    pub(crate) dependencies: Vec<Dependency>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Dependency {
+    pub(crate) name: String,
+    /// Nothing for a normal one.
+    pub(crate) kind: Option<String>,
+    /// Nothing for one from a registry.
+    pub(crate) path: Option<PathBuf>,
+}
+
+pub(crate) fn metadata() -> Result<Metadata> {
+    let mut command = cargo_command();
+    command.args(["metadata", "--no-deps", "--format-version", "1"]);
+    let output = command.output().context("could not start `cargo metadata`")?;
+    serde_json::from_slice(&output.stdout).context("`cargo metadata` failed")
+}
+
+impl Dependency {
+    /// Whether it is another member, and users build it too.
+    pub(crate) fn is_edge(&self) -> bool {
+        self.path.is_some() && self.kind.as_deref() != Some("dev")
+    }
 }

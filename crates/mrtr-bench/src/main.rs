@@ -8,8 +8,6 @@ mod instructions;
 mod machine;
 mod measure;
 mod message;
-#[cfg(feature = "peers")]
-mod peers;
 mod picture;
 mod postgres;
 mod report;
@@ -124,14 +122,6 @@ enum Part {
     /// Runs a path so often, to have its instructions counted; with at most so many runs in mind
     #[command(hide = true)]
     Count { path: instructions::Path, times: u32, most: u32 },
-    /// Serves the interop matrix with another SDK; `cargo xtask interop` runs it
-    #[cfg(feature = "peers")]
-    #[command(hide = true)]
-    InteropServer(peers::interop::ServerOptions),
-    /// Has a conversation of the interop matrix with another SDK; `cargo xtask interop` runs it
-    #[cfg(feature = "peers")]
-    #[command(hide = true)]
-    InteropClient(peers::interop::ClientOptions),
     /// Counts allocations, parses and openings of a request, and fails if it is not one parse and one opening
     Calls,
 }
@@ -188,10 +178,6 @@ impl Part {
             Self::WriteWithoutPause(options) => tasks::neighbour::run(&options),
             Self::WaitWithTasks { waiting } => tasks::waiting::run(waiting),
             Self::Count { path, times, most } => path.run(times, most),
-            #[cfg(feature = "peers")]
-            Self::InteropServer(options) => peers::interop::serve(&options),
-            #[cfg(feature = "peers")]
-            Self::InteropClient(options) => peers::interop::call(&options),
             Self::Calls => {
                 instructions::require()?;
                 let counts = instructions::calls()?;

@@ -3,66 +3,24 @@
 use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
-use mrtr_server::{Builder, Context, Flow, Server, StatePolicy, Tool};
+use mrtr_fixtures::work_item::{Update, closed, resolve};
+use mrtr_server::{Builder, Context, Failure, Flow, Server, StatePolicy, Tool};
 use mrtr_state::{Key, KeyRing, MemorySingleUse, Sealer};
 use mrtr_tasks::Tasks;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use crate::server::exchange::Exchange;
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Update {
-    work_item_id: u64,
-    fields: Map<String, Value>,
-}
-
-/// The answer to the first question.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) enum Resolution {
-    Fixed,
-    #[serde(rename = "Won't Fix")]
-    WontFix,
-    Duplicate,
-    #[serde(rename = "By Design")]
-    ByDesign,
-}
-
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct Resolved {
-    pub(crate) resolution: Resolution,
-}
-
-/// The answer to the second question.
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Original {
-    pub(crate) duplicate_of_id: u64,
-}
-
-async fn update_work_item(flow: Flow, args: Update) -> Result<String> {
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
-    if resolution != Resolution::Duplicate {
-        return Ok(closed(&args));
-    }
-    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
-    flow.step("link", link(args.work_item_id, dup.duplicate_of_id)).await?;
-    Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+async fn update_work_item(flow: Flow, args: Update) -> Result<String, Failure> {
+    resolve(&flow, &args, link).await
 }
 
 /// A tool that asks nothing.
-pub(crate) async fn close_work_item(_: Flow, args: Update) -> Result<String> {
+pub(crate) async fn close_work_item(_: Flow, args: Update) -> Result<String, Failure> {
     Ok(closed(&args))
 }
 
-fn closed(args: &Update) -> String {
-    format!("Bug #{} resolved, {} fields set", args.work_item_id, args.fields.len())
-}
-
 #[expect(clippy::unused_async, reason = "a step is a future, however little it does")]
-async fn link(_duplicate: u64, _original: u64) -> Result<()> {
+async fn link(_duplicate: u64, _original: u64) -> Result<(), Failure> {
     Ok(())
 }
 
@@ -101,12 +59,12 @@ pub(crate) fn notifying_server() -> Result<Server> {
     Ok(builder.build()?)
 }
 
-async fn update_aloud(flow: Flow, args: Update) -> Result<String> {
+async fn update_aloud(flow: Flow, args: Update) -> Result<String, Failure> {
     flow.progress(1, Some(2), "half way").await;
     update_work_item(flow, args).await
 }
 
-async fn close_aloud(flow: Flow, args: Update) -> Result<String> {
+async fn close_aloud(flow: Flow, args: Update) -> Result<String, Failure> {
     flow.progress(1, Some(2), "half way").await;
     Ok(closed(&args))
 }

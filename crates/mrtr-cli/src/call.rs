@@ -7,7 +7,8 @@ use anyhow::{Result, bail};
 use mrtr::schema::{Printable, Tool};
 
 use crate::answering::{AnsweringOptions, WhenAsked};
-use crate::arguments::{self, nearest};
+use crate::arguments;
+use crate::arguments::nearest;
 use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
 use crate::saved::{SaveTo, SavedCall};

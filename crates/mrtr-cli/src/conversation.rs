@@ -11,15 +11,14 @@ use mrtr::client::{CallEvent, EventKind};
 use mrtr::schema::{CallToolResult, Json, Number, Printable, Wire};
 use mrtr::{CallError, CallErrorKind, Client, PendingCall};
 
-pub(crate) use ending::explained;
-
 use crate::answering::{Answering, AnsweringOptions, WhenAsked};
 use crate::failure::{Code, Failure};
 use crate::saved::{SaveTo, SavedCall, Work};
 use crate::screen::Screen;
 use crate::server::{ReachOptions, Target};
 use crate::shown;
-use crate::style::{ERROR, QUIET, styled};
+use crate::shown::{ERROR, QUIET, styled};
+pub(crate) use ending::explained;
 
 #[derive(clap::Args)]
 pub(crate) struct OutputOptions {

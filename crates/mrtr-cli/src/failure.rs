@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anstream::eprintln;
 
-use crate::style::{ERROR, HINT, styled};
+use crate::shown::{ERROR, HINT, styled};
 
 /// What a program that runs this one can tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,20 +1,20 @@
 //! `mrtr keys`: keys that states are sealed with are made, and replaced without refusing a client.
 
-mod ring;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::SystemTime;
 
 use anstream::eprintln;
 use anyhow::{Result, bail};
-use mrtr_state::{KeyId, Sealer};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use mrtr_state::{KeyId, ProcessRandom, Random, Sealer};
 
 use crate::failure::Failure;
 use crate::private_file;
 use crate::serve::unusable;
 use crate::shown::print;
-use ring::Ring;
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -65,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode> {
 }
 
 fn new(file: Option<&Path>, audience: &str, id: Option<&str>) -> Result<()> {
-    let id = id.map_or_else(ring::id_of_now, str::to_owned);
+    let id = id.map_or_else(id_of_now, str::to_owned);
     KeyId::new(&*id).map_err(|error| Failure::usage(error.to_string()).next("such as --id 2026-11"))?;
     if audience.is_empty() || audience.len() > 255 || audience.contains(['=', ':', ',']) {
         bail!(Failure::usage("an audience has 1 to 255 bytes, without = : and ,").next("such as --audience shop-eu"));
@@ -144,3 +144,64 @@ Examples:
   mrtr keys rotate keys                  a second key, which opens
   mrtr keys rotate keys --step promote   it seals
   mrtr keys rotate keys --step drop      the first is gone";
+
+/// The keys of a file that was checked, or of one that is to be made.
+struct Ring {
+    audience: String,
+    /// Never empty.
+    keys: Vec<(String, String)>,
+}
+
+impl Ring {
+    fn new(audience: &str, id: &str) -> Self {
+        Self { audience: audience.to_owned(), keys: vec![(id.to_owned(), secret())] }
+    }
+
+    fn parse(text: &str) -> Self {
+        let (audience, keys) = text.split_once('=').unwrap_or_default();
+        let keys = keys.split(',').filter_map(|key| key.trim().split_once(':'));
+        let keys = keys.map(|(id, secret)| (id.trim().to_owned(), secret.trim().to_owned())).collect();
+        Self { audience: audience.trim().to_owned(), keys }
+    }
+
+    fn text(&self) -> String {
+        let keys: Vec<_> = self.keys.iter().map(|(id, secret)| format!("{id}:{secret}")).collect();
+        format!("{}={}", self.audience, keys.join(","))
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.keys.iter().map(|(id, _)| id.as_str()).collect()
+    }
+
+    /// Adds a key behind the others.
+    fn add(&mut self) {
+        let now = id_of_now();
+        let is_known = |id: &String| self.keys.iter().any(|(known, _)| known == id);
+        // Two keys may be made within one second.
+        let id = std::iter::once(now.clone()).chain((2_u32..).map(|number| format!("{now}-{number}")));
+        let id = id.into_iter().find(|id| !is_known(id)).unwrap_or(now);
+        self.keys.push((id, secret()));
+    }
+
+    /// Puts the newest key, which is the last, first.
+    fn promote(&mut self) {
+        self.keys.rotate_right(1);
+    }
+
+    /// Drops all but the first.
+    fn keep_sealing(&mut self) {
+        self.keys.truncate(1);
+    }
+}
+
+/// A name that says when the key was made.
+fn id_of_now() -> String {
+    let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+    now.chars().filter(char::is_ascii_digit).collect()
+}
+
+fn secret() -> String {
+    let mut bytes = [0; 32];
+    ProcessRandom::new().fill(&mut bytes);
+    STANDARD.encode(bytes)
+}

@@ -3,7 +3,6 @@
 mod answering;
 mod arguments;
 mod call;
-mod completions;
 mod conversation;
 mod demo;
 mod failure;
@@ -17,15 +16,17 @@ mod serve;
 mod server;
 mod shown;
 mod state;
-mod style;
 mod tasks;
 mod tools;
-mod tour;
 mod validate;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use anyhow::Result;
+use clap::{CommandFactory, Parser, Subcommand};
+use clap_complete::Shell;
+
+use shown::print;
 
 /// Calls MCP servers from a terminal, answers what they ask, and shows Multi Round-Trip Requests at work.
 #[derive(Parser)]
@@ -56,10 +57,10 @@ enum Command {
     /// Checks the example JSON of a specification, in a document or a folder
     Validate(validate::Options),
     /// Writes a script that completes this command's words in your shell
-    Completions(completions::Options),
+    Completions(Completions),
     /// Shows what Multi Round-Trip Requests are for, story by story, on servers of its own
     #[command(after_help = TOUR_EXAMPLES)]
-    Tour(tour::Options),
+    Tour(mrtr_tour::Options),
 }
 
 #[tokio::main]
@@ -74,10 +75,25 @@ async fn main() -> ExitCode {
         Command::Postgres(options) => postgres::run(options).await,
         Command::State(options) => state::run(&options),
         Command::Validate(options) => validate::run(&options),
-        Command::Completions(options) => completions::run(&options),
-        Command::Tour(options) => tour::run(options).await,
+        Command::Completions(options) => completions(&options),
+        Command::Tour(options) => mrtr_tour::run(options).await,
     };
     done.unwrap_or_else(|error| failure::report(&error))
+}
+
+#[derive(clap::Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+/// Writes a script with which a shell completes the words of this command.
+fn completions(options: &Completions) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(options.shell, &mut Arguments::command(), "mrtr", &mut script);
+    print(&String::from_utf8(script)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 const FIRST_STEPS: &str = "\
@@ -94,3 +110,9 @@ Examples:
   mrtr tour
   mrtr tour --story weather
   mrtr tour --json";
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  mrtr completions bash > ~/.local/share/bash-completion/completions/mrtr
+  mrtr completions zsh > ~/.zfunc/_mrtr
+  mrtr completions fish > ~/.config/fish/completions/mrtr.fish";

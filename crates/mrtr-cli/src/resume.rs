@@ -12,7 +12,7 @@ use crate::conversation::{Conversation, Ended, OutputOptions, explained};
 use crate::failure::Failure;
 use crate::saved::{SaveTo, SavedCall};
 use crate::server::{ReachOptions, Target};
-use crate::style::{QUIET, styled};
+use crate::shown::{QUIET, styled};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

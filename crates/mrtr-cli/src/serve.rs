@@ -16,9 +16,10 @@ use mrtr::{SqliteSingleUse, SqliteTaskStore};
 use mrtr_state::{KeyError, MemorySingleUse, Sealer};
 use tokio::net::TcpListener;
 
-use crate::demo::{self, Parts, Visits};
+use crate::demo;
+use crate::demo::{Parts, Visits};
 use crate::failure::Failure;
-use crate::style::{NAME, QUIET, styled};
+use crate::shown::{NAME, QUIET, styled};
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]

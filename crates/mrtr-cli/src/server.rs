@@ -17,8 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 use crate::screen::Screen;
-use crate::shown::Trace;
-use crate::style::{QUIET, styled};
+use crate::shown::{QUIET, Trace, styled};
 
 #[derive(clap::Args)]
 pub(crate) struct ReachOptions {

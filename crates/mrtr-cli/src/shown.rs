@@ -1,8 +1,11 @@
 //! How messages, results and questions look on a terminal. What a server says is escaped wherever it is shown.
 
 use std::borrow::Cow;
-use std::io::{self, IsTerminal, Write};
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+use std::{fmt, io};
 
+use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result};
 use mrtr::PendingCall;
 use mrtr::client::{ServerNotification, ServerRequest, UnsafeUrl, WireMessage};
@@ -13,7 +16,6 @@ use mrtr::schema::{CallToolResult, ContentBlock, Form, InputRequest, Printable};
 use serde_json::{Map, Value, json};
 
 use crate::screen::Screen;
-use crate::style::{ERROR, QUIET, RECEIVED, SENT, styled};
 
 /// Writes to standard output, where nothing but results goes.
 pub(crate) fn print(text: &str) -> Result<()> {
@@ -190,7 +192,7 @@ impl Trace {
         }
     }
 
-    fn say(&self, title: impl std::fmt::Display, message: &Value) {
+    fn say(&self, title: impl Display, message: &Value) {
         let text = pretty(message);
         let text = Printable::text(&text).up_to(LONGEST_MESSAGE);
         self.0.say(format_args!("{title}\n{}", styled(QUIET, text)));
@@ -235,3 +237,23 @@ const SHOWN_STATE: usize = 24;
 
 /// More than a person reads of one message.
 const LONGEST_MESSAGE: usize = 20_000;
+
+pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const HINT: Style = AnsiColor::Cyan.on_default();
+pub(crate) const QUIET: Style = Style::new().dimmed();
+pub(crate) const NAME: Style = Style::new().bold();
+pub(crate) const SENT: Style = AnsiColor::Green.on_default();
+pub(crate) const RECEIVED: Style = AnsiColor::Yellow.on_default();
+
+/// A value in a style.
+pub(crate) struct Styled<T>(Style, T);
+
+pub(crate) fn styled<T: Display>(style: Style, value: T) -> Styled<T> {
+    Styled(style, value)
+}
+
+impl<T: Display> Display for Styled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.0.render(), self.1, self.0.render_reset())
+    }
+}

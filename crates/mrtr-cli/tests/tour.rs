@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use expectrl::Expect as _;
-use mrtr_postgres::testing::Cluster;
+use mrtr_postgres_cluster::Cluster;
 use serde_json::Value;
 use tempfile::TempDir;
 

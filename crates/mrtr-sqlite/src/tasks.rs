@@ -2,6 +2,8 @@
 
 mod due;
 mod head;
+#[cfg(test)]
+mod plans;
 mod readers;
 mod statements;
 mod tables;
@@ -111,7 +113,7 @@ impl SqliteTaskStore {
         Ok(Self { inner: Arc::new(Inner { clock, readers, changes, writer, reads, reader }) })
     }
 
-    /// The same store once more.
+    /// Another handle to this store.
     pub(crate) fn again(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }

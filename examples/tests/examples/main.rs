@@ -1,7 +1,5 @@
 //! The examples, as programs: each does what its header says.
 
-#[path = "../support/program.rs"]
-mod program;
 #[path = "../support/promise.rs"]
 mod promise;
 

@@ -5,8 +5,8 @@ use std::process::{Command, Output, Stdio};
 
 use mrtr::prelude::*;
 
-use crate::program::Program;
 use crate::promise::assert_kept;
+use mrtr_fixtures::Program;
 
 const SERVER: &str = include_str!("../../shortest_server.rs");
 const CLIENT: &str = include_str!("../../shortest_client.rs");

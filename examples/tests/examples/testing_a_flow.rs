@@ -2,7 +2,7 @@
 
 use mrtr::prelude::*;
 
-use crate::program::Program;
+use mrtr_fixtures::Program;
 
 #[tokio::test]
 async fn the_tested_flow_is_served() -> Result<()> {

@@ -1,15 +1,17 @@
 //! Judges an example and its variants by our schema and by an official one.
 
-use anyhow::Result;
-use mrtr_schema::json_schema;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use jsonschema::ValidatorMap;
+use mrtr_schema::{Revision, json_schema};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::difference::Difference;
-use super::mutation;
-use super::pair::{Pair, Stricter};
-use super::place::{self, Place};
-use super::source::Source;
-use super::vocabulary::Vocabulary;
+use super::mutation::Vocabulary;
+use super::place::Place;
+use super::{Source, mutation, place};
 
 pub(crate) struct Comparison<'a> {
     source: &'a Source,
@@ -94,5 +96,113 @@ impl<'a> Comparison<'a> {
             place.types_here().any(|here| here == found.type_name).then_some((place.depth(), found))
         });
         parts.max_by_key(|(depth, _)| *depth).map(|(_, found)| found)
+    }
+}
+
+/// The validators of every definition, and of every part of one, of both documents.
+pub(crate) struct Pair {
+    ours: ValidatorMap,
+    official: ValidatorMap,
+}
+
+/// Who refuses what the other accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Stricter {
+    Ours,
+    Official,
+}
+
+impl Pair {
+    pub(crate) fn new(ours: &Value, official: &Value) -> Result<Self> {
+        Ok(Self {
+            ours: compile(ours).context("our schema")?,
+            official: compile(official).context("the official schema")?,
+        })
+    }
+
+    /// Whether both documents define a type.
+    pub(crate) fn defines(&self, type_name: &str) -> bool {
+        let pointer = definition(type_name);
+        self.ours.contains_key(&pointer) && self.official.contains_key(&pointer)
+    }
+
+    /// Who alone refuses an instance; `None` where both say the same, or one does not define the type.
+    pub(crate) fn stricter(&self, type_name: &str, instance: &Value) -> Option<Stricter> {
+        let pointer = definition(type_name);
+        let ours = self.ours.get(&pointer)?.is_valid(instance);
+        let official = self.official.get(&pointer)?.is_valid(instance);
+        match (ours, official) {
+            (false, true) => Some(Stricter::Ours),
+            (true, false) => Some(Stricter::Official),
+            _ => None,
+        }
+    }
+
+    /// Whether a part of our document accepts an instance.
+    pub(crate) fn ours_accepts(&self, part: &str, instance: &Value) -> bool {
+        self.ours.get(&format!("#{part}")).is_some_and(|validator| validator.is_valid(instance))
+    }
+}
+
+/// Formats are annotations, as 2020-12 has them by default.
+fn compile(document: &Value) -> Result<ValidatorMap> {
+    let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
+    options.build_map(document).map_err(|error| anyhow::anyhow!("{error}"))
+}
+
+fn definition(type_name: &str) -> String {
+    format!("#/$defs/{type_name}")
+}
+
+/// One member of one type, changed in one way, on which the verdicts differ.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub(crate) struct Difference {
+    #[serde(serialize_with = "mrtr_validate::as_text")]
+    pub(crate) revision: Revision,
+    /// The innermost type on which the two disagree.
+    #[serde(rename = "type")]
+    pub(crate) type_name: String,
+    /// What was changed, as seen from that type.
+    pub(crate) path: String,
+    pub(crate) mutation: String,
+    pub(crate) stricter: Stricter,
+}
+
+/// How often a difference was met, and where first.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct Occurrences {
+    pub(crate) variants: usize,
+    pub(crate) first: PathBuf,
+}
+
+/// How much was judged, and what was found.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) examples: usize,
+    pub(crate) variants: usize,
+    /// Types that both sides define and of which neither has an example, by the folder of the official document.
+    pub(crate) without_example: BTreeMap<String, Vec<String>>,
+    pub(crate) differences: BTreeMap<Difference, Occurrences>,
+}
+
+impl Tally {
+    /// Compares one official document with ours.
+    pub(crate) fn compare(&mut self, source: &Source) -> Result<()> {
+        let comparison = Comparison::new(source)?;
+        self.without_example.insert(source.name.clone(), comparison.types_without_example());
+        for example in source.examples.iter().filter(|example| comparison.covers(&example.type_name)) {
+            let tree = serde_json::from_str(&example.text)
+                .with_context(|| format!("{} is not JSON", example.path.display()))?;
+            self.examples += 1;
+            for verdict in comparison.judge(&example.type_name, &tree) {
+                self.variants += 1;
+                if let Some(difference) = verdict {
+                    let first = || Occurrences { variants: 0, first: example.path.clone() };
+                    self.differences.entry(difference).or_insert_with(first).variants += 1;
+                }
+            }
+        }
+        Ok(())
     }
 }

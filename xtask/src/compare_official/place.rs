@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::pair::Pair;
+use super::comparison::Pair;
 
 /// A value of an example, and the types that it is part of.
 #[derive(Clone)]

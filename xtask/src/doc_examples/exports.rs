@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use syn::Item;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use syn::{Item, ItemMacro, Meta};
 
-use super::items::{self, Definition, Example};
-use crate::source::{self, SourceFile, UsedName, from_root, used_names};
+use crate::source;
+use crate::source::{SourceFile, UsedName, docs, from_root, is_public, text_of_doc, used_names};
 
 /// A public item.
 pub(super) struct Exported {
@@ -76,18 +77,18 @@ impl Tree {
     fn add(&mut self, files: &Files, items: &[Item], path: Vec<String>) -> Result<()> {
         let mut module = Module::default();
         for item in items {
-            module.definitions.extend(items::definition(item));
+            module.definitions.extend(definition(item));
             match item {
-                Item::Use(item) if source::is_public(&item.vis) => module.exports.extend(used_names(&item.tree)),
+                Item::Use(item) if is_public(&item.vis) => module.exports.extend(used_names(&item.tree)),
                 Item::Macro(item) if item.mac.path.is_ident("macro_rules") => self.add_macro(item),
-                Item::Macro(item) => module.definitions.extend(items::made_by(item)),
+                Item::Macro(item) => module.definitions.extend(made_by(item)),
                 Item::Mod(item) if !source::is_marked(&item.attrs, "cfg", "test") => {
                     let name = item.ident.to_string();
                     match &item.content {
                         Some((_, items)) => self.add(files, items, joined(&path, &name))?,
                         None => self.read(files, joined(&path, &name))?,
                     }
-                    if source::is_public(&item.vis) {
+                    if is_public(&item.vis) {
                         module.children.push(name);
                     }
                 }
@@ -99,13 +100,13 @@ impl Tree {
     }
 
     /// A macro that is exported stands at the root, wherever it is defined.
-    fn add_macro(&mut self, item: &syn::ItemMacro) {
+    fn add_macro(&mut self, item: &ItemMacro) {
         let Some(name) = item.ident.as_ref().map(ToString::to_string) else { return };
         if source::is_marked(&item.attrs, "macro_export", "") {
-            let example = Example::Own(items::has_example(&source::docs(&item.attrs)));
+            let example = Example::Own(has_example(&docs(&item.attrs)));
             self.modules.entry(Vec::new()).or_default().definitions.push(Definition { name: name.clone(), example });
         }
-        if items::writes_example(item.mac.tokens.clone()) {
+        if writes_example(item.mac.tokens.clone()) {
             self.showing.insert(name);
         }
     }
@@ -161,11 +162,104 @@ fn joined(path: &[String], name: &str) -> Vec<String> {
     path.iter().map(String::as_str).chain([name]).map(str::to_owned).collect()
 }
 
+/// A named item.
+pub(super) struct Definition {
+    pub(super) name: String,
+    pub(super) example: Example,
+}
+
+/// Where an item's example would stand.
+pub(super) enum Example {
+    /// In its own comment: whether there is one.
+    Own(bool),
+    /// In its own comment, there being none, or in what this macro makes of it.
+    MadeBy(String),
+}
+
+/// The item, if it is public and has a page of its own.
+pub(super) fn definition(item: &Item) -> Option<Definition> {
+    let (visibility, name, attributes) = match item {
+        Item::Struct(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Enum(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Union(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Trait(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Fn(item) => (&item.vis, &item.sig.ident, &item.attrs),
+        Item::Const(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Static(item) => (&item.vis, &item.ident, &item.attrs),
+        Item::Type(item) => (&item.vis, &item.ident, &item.attrs),
+        _ => return None,
+    };
+    let example = Example::Own(has_example(&docs(attributes)));
+    is_public(visibility).then(|| Definition { name: name.to_string(), example })
+}
+
+/// The items that a macro is told to make: each a name under a comment.
+pub(super) fn made_by(call: &ItemMacro) -> Vec<Definition> {
+    let maker = call.mac.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    let mut made = Vec::new();
+    let mut comment = Vec::new();
+    let mut tokens = call.mac.tokens.clone().into_iter();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                comment.extend(tokens.next().and_then(|group| line(&group)));
+            }
+            TokenTree::Ident(name) if !comment.is_empty() => {
+                let own = has_example(&comment);
+                let example = if own { Example::Own(true) } else { Example::MadeBy(maker.clone()) };
+                made.push(Definition { name: name.to_string(), example });
+                comment.clear();
+            }
+            _ => comment.clear(),
+        }
+    }
+    made
+}
+
+/// Whether a macro writes an example for what it makes.
+pub(super) fn writes_example(tokens: TokenStream) -> bool {
+    let mut comment = Vec::new();
+    comments(tokens, &mut comment);
+    has_example(&comment)
+}
+
+fn comments(tokens: TokenStream, lines: &mut Vec<String>) {
+    for token in tokens {
+        lines.extend(line(&token));
+        if let TokenTree::Group(group) = token {
+            comments(group.stream(), lines);
+        }
+    }
+}
+
+/// The text of `[doc = "…"]`.
+fn line(token: &TokenTree) -> Option<String> {
+    let TokenTree::Group(group) = token else { return None };
+    if group.delimiter() != Delimiter::Bracket {
+        return None;
+    }
+    let attribute: Meta = syn::parse2(group.stream()).ok()?;
+    text_of_doc(&attribute)
+}
+
+/// Whether a comment has a code block that rustdoc compiles and runs.
+pub(super) fn has_example(comment: &[String]) -> bool {
+    let mut within = false;
+    for line in comment.iter().flat_map(|text| text.lines()) {
+        let Some(kind) = line.trim().strip_prefix("```") else { continue };
+        if !within && kind.split([',', ' ']).all(|word| matches!(word, "" | "rust" | "should_panic")) {
+            return true;
+        }
+        within = !within;
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
 
-    use super::*;
+    use super::{has_example, *};
 
     /// The items of a crate with these files, those without an example marked.
     fn items(files: &[(&str, &str)]) -> Vec<String> {
@@ -222,5 +316,16 @@ mod tests {
             #[macro_export] macro_rules! exported { () => {} }";
         let expected = ["One lacks one", "Shown", "Three", "Two", "exported lacks one"];
         assert_eq!(items(&[("lib.rs", library)]), expected.map(|name| format!("shop::{name}")));
+    }
+
+    #[test]
+    fn an_example_is_a_block_of_rust_that_runs() {
+        let comment = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+        for text in ["About.\n```\nx();\n```", "```rust\n```", "```text\n```\n```should_panic\n```"] {
+            assert!(has_example(&comment(text)), "{text}");
+        }
+        for text in ["About.", "```text\n```", "```ignore\n```", "```no_run\n```", "```rust,no_run\n```"] {
+            assert!(!has_example(&comment(text)), "{text}");
+        }
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::declared::{LARGEST_SHARE_OF_FILES, NOT_YET_HELD_TO_DOORS};
+use super::declared::LARGEST_SHARE_OF_FILES;
 use super::figures::{Lines, rounded};
 use super::{Crate, imports};
 use crate::source::{SourceFile, from_root, used_names};
 
 pub(super) fn problems(crates: &[Crate]) -> Vec<String> {
-    let held = crates.iter().filter(|found| !NOT_YET_HELD_TO_DOORS.contains(&found.name.as_str()));
-    held.filter_map(|found| problem(&found.name, &found.files, LARGEST_SHARE_OF_FILES)).collect()
+    crates.iter().filter_map(|found| problem(&found.name, &found.files, LARGEST_SHARE_OF_FILES)).collect()
 }
 
 /// A small crate may have as many files as one of a thousand lines.

@@ -1,8 +1,9 @@
 //! Who is measured: each serves the same tools, in a process of its own.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail, ensure};
 use axum::body::Bytes;
 use axum::http::header::CONTENT_TYPE;
 use axum::routing::post;
@@ -27,10 +28,8 @@ pub(crate) enum Candidate {
     /// The floor once more, in another process: what it differs from the first by is the machine's noise.
     BareAgain,
     /// The official SDK.
-    #[cfg(feature = "peers")]
     Rmcp,
     /// The SDK that comes closest to flows.
-    #[cfg(feature = "peers")]
     Neva,
 }
 
@@ -46,9 +45,7 @@ impl Candidate {
             Self::BareAgain => "bare axum, again (noise)",
             Self::Axum => "mrtr on axum",
             Self::Hyper => "mrtr on hyper",
-            #[cfg(feature = "peers")]
             Self::Rmcp => "rmcp",
-            #[cfg(feature = "peers")]
             Self::Neva => "neva",
         }
     }
@@ -70,6 +67,17 @@ impl Candidate {
         !self.is_peer() || exchange != Exchange::Ask
     }
 
+    /// The program that serves it: this one, or for another SDK the one beside it.
+    pub(super) fn program(self) -> Result<PathBuf> {
+        let own = std::env::current_exe()?;
+        if !self.is_peer() {
+            return Ok(own);
+        }
+        let peers = own.parent().context("a program lies in a folder")?.join(PEERS);
+        ensure!(peers.exists(), "{} is missing; `cargo xtask bench server` builds it", peers.display());
+        Ok(peers)
+    }
+
     /// Serves until the process ends.
     pub(crate) async fn serve(self, port: u16) -> Result<()> {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -83,10 +91,7 @@ impl Candidate {
                 let bound = Serve::new(Endpoint::anonymous(tracker::server()?)).bind(address)?;
                 Ok(bound.run(std::future::pending()).await?)
             }
-            #[cfg(feature = "peers")]
-            Self::Rmcp => crate::peers::rmcp_server::serve(port).await,
-            #[cfg(feature = "peers")]
-            Self::Neva => crate::peers::neva_server::serve(port).await,
+            Self::Rmcp | Self::Neva => bail!("it is served by the program `{PEERS}`"),
         }
     }
 }
@@ -101,3 +106,6 @@ async fn bare() -> Result<axum::Router> {
     }
     Ok(router)
 }
+
+/// The program of `xtask/peers`, with the SDKs of others.
+const PEERS: &str = "peers";

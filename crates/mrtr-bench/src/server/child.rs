@@ -21,7 +21,7 @@ impl Server {
     pub(crate) fn start(candidate: Candidate) -> Result<Self> {
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
         let name = candidate.to_possible_value().expect("every candidate has a name").get_name().to_owned();
-        let mut command = Command::new(std::env::current_exe()?);
+        let mut command = Command::new(candidate.program()?);
         command.args(["serve", &name, "--port", &port.to_string()]).stdin(Stdio::null());
         // It cannot find out by itself: it begins on the core of whoever starts it.
         if let Some(core) = machine::number(Core::Measured) {

@@ -1,7 +1,7 @@
 //! `mrtr postgres migrate`: the script, and the tables.
 
-use mrtr_postgres::testing::Cluster;
 use mrtr_postgres::{ConnectError, PostgresOptions, PostgresStore, Schema, migrations};
+use mrtr_postgres_cluster::Cluster;
 
 use crate::program::{command, run};
 

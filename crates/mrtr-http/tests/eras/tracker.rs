@@ -4,14 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mrtr_client::{Builder, FormRequest};
+use mrtr_fixtures::work_item::{Resolved, Update, resolve};
 use mrtr_schema::CallToolResult;
 use mrtr_schema::content::{Role, TextContent};
 use mrtr_schema::elicitation::ElicitResult;
 use mrtr_schema::roots::Root;
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageResult, SamplingContent, SamplingMessage};
 use mrtr_server::{Builder as ServerBuilder, Failure, Flow, Server, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -47,38 +46,10 @@ impl Outside {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    work_item_id: u64,
-}
-
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
-    Fixed,
-    Duplicate,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
-
-async fn update_work_item(flow: Flow, args: Update) -> Result<String, Failure> {
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
-    if resolution != Resolution::Duplicate {
-        return Ok(format!("Bug #{} resolved", args.work_item_id));
-    }
-    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
-    let outside = flow.state::<Outside>().clone();
-    flow.step("link", async move { Ok::<_, Failure>(outside.0.links.fetch_add(1, Ordering::SeqCst)) }).await?;
-    Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure> {
+    let outside = flow.state::<Outside>();
+    let link = |_, _| async { Ok::<_, Failure>(outside.0.links.fetch_add(1, Ordering::SeqCst)) };
+    resolve(&flow, &update, link).await
 }
 
 /// Asks a person, a model and for roots, all at once.

@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mrtr_fixtures::work_item::{Update, resolve};
 use mrtr_http::{Endpoint, Serve};
 use mrtr_schema::Revision;
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Failure, Flow, Legacy as LegacyMode, Server, SessionLimits, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::authentication::ByName;
@@ -32,38 +31,9 @@ impl Links {
     }
 }
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    work_item_id: u64,
-}
-
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
-    Fixed,
-    Duplicate,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
-
-async fn update_work_item(flow: Flow, args: Update) -> Result<String, Failure> {
+async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure> {
     let links = flow.state::<Links>();
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
-    if resolution != Resolution::Duplicate {
-        return Ok(format!("Bug #{} resolved", args.work_item_id));
-    }
-    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
-    flow.step("link", async { Ok::<_, Failure>(links.link()) }).await?;
-    Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+    resolve(&flow, &update, |_, _| async { Ok::<_, Failure>(links.link()) }).await
 }
 
 fn tracker(links: &Links) -> Server {

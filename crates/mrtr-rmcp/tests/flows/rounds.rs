@@ -3,42 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use mrtr_fixtures::work_item::{HOW, Original, Resolution, Resolved, Update, WHICH};
 use mrtr_rmcp::Flows;
 use mrtr_server::{Failure, Flow, Prompt, Resource, ResourceTemplate, Server, Tool};
 use rmcp::model::{CallToolResponse, ErrorCode, GetPromptRequestParams, ProtocolVersion, ReadResourceRequestParams};
 use rmcp::service::ServiceError;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::person::{Person, call, text};
 use crate::sites::{ALL, Lifecycle, Way, connect};
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    work_item_id: u64,
-    fields: Map<String, Value>,
-}
-
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
-    Fixed,
-    #[serde(rename = "Won't Fix")]
-    WontFix,
-    Duplicate,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
 
 #[derive(Deserialize, JsonSchema)]
 struct Confirmed {
@@ -50,13 +25,13 @@ struct Links(AtomicU32);
 
 async fn update_work_item(flow: Flow, args: Update) -> Result<String, Failure> {
     let links = flow.state::<Arc<Links>>();
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
+    let Resolved { resolution } = flow.elicit("resolution", HOW).await?;
     match resolution {
         Resolution::Fixed => return Ok(format!("Bug #{} fixed, {} fields", args.work_item_id, args.fields.len())),
-        Resolution::WontFix => return Ok(format!("Bug #{} is none", args.work_item_id)),
+        Resolution::WontFix | Resolution::ByDesign => return Ok(format!("Bug #{} is none", args.work_item_id)),
         Resolution::Duplicate => {}
     }
-    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
+    let dup: Original = flow.elicit("duplicate_of", WHICH).await?;
     let links = flow.step("link", async { Ok::<_, Failure>(links.0.fetch_add(1, Ordering::SeqCst) + 1) }).await?;
     let Confirmed { yes } = flow.elicit("close", "Shall it be closed, too?").await?;
     let closed = if yes { "closed" } else { "left open" };

@@ -1,49 +1,16 @@
 //! The Azure DevOps flow of the founding document, for clients of both legacy revisions.
 
+use mrtr_fixtures::work_item::{Update, resolve};
 use mrtr_server::{Failure, Flow, Server, Tool};
-use schemars::JsonSchema;
-use serde::Deserialize;
 use serde_json::json;
 
 use crate::client::{Legacy, text};
 use crate::tools::Outside;
 
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Update {
-    work_item_id: u64,
-}
-
-#[derive(Deserialize, JsonSchema, PartialEq)]
-enum Resolution {
-    Fixed,
-    #[serde(rename = "Won't Fix")]
-    WontFix,
-    Duplicate,
-}
-
-#[derive(Deserialize, JsonSchema)]
-struct Resolved {
-    resolution: Resolution,
-}
-
-#[derive(Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-struct Original {
-    duplicate_of_id: u64,
-}
-
-async fn update_work_item(flow: Flow, args: Update) -> Result<String, Failure> {
+async fn update_work_item(flow: Flow, update: Update) -> Result<String, Failure> {
     let tracker = flow.state::<Outside>();
     tracker.ran();
-    let Resolved { resolution } = flow.elicit("resolution", "How was this bug resolved?").await?;
-    if resolution != Resolution::Duplicate {
-        return Ok(format!("Bug #{} resolved", args.work_item_id));
-    }
-    let dup: Original = flow.elicit("duplicate_of", "Which work item is the original?").await?;
-    let link = format!("{} to {}", args.work_item_id, dup.duplicate_of_id);
-    flow.step("link", tracker.does(format!("link {link}"))).await?;
-    Ok(format!("Bug #{} resolved as duplicate of #{}", args.work_item_id, dup.duplicate_of_id))
+    resolve(&flow, &update, |bug, original| tracker.does(format!("link {bug} to {original}"))).await
 }
 
 #[tokio::test]
@@ -64,7 +31,7 @@ async fn the_azure_devops_flow_makes_its_link_once_for_either_revision() {
         assert_eq!(asked["params"]["message"], "How was this bug resolved?");
         assert_eq!(asked["params"].get("mode").is_some(), version == "2025-11-25", "{asked}");
         let resolution = &asked["params"]["requestedSchema"]["properties"]["resolution"];
-        assert_eq!(resolution["enum"], json!(["Fixed", "Won't Fix", "Duplicate"]), "{asked}");
+        assert_eq!(resolution["enum"], json!(["Fixed", "Won't Fix", "Duplicate", "By Design"]), "{asked}");
         client.accept(&asked, json!({ "resolution": "Duplicate" })).await;
 
         let which = call.question().await;

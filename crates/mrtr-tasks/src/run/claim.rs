@@ -40,7 +40,8 @@ impl<'a> Claims<'a> {
         if self.trial.available_permits() == 0 || !has_room {
             return usual;
         }
-        if self.has_failed && !self.is_back().await {
+        if self.has_failed {
+            self.try_store_again().await;
             return usual.max(PAUSE_AFTER_OUTAGE);
         }
         let is_idle = free == self.inner.options.workers;
@@ -60,13 +61,10 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Whether the store answers again. Nothing is claimed at once then: runs whose leases ended meanwhile were not
+    /// Notes it when the store answers again. Nothing is claimed at once then: runs whose leases ended meanwhile were not
     /// lost, and their instances are about to say so.
-    async fn is_back(&mut self) -> bool {
-        if self.inner.store.cursor().await.is_ok() {
-            self.has_failed = false;
-        }
-        false
+    async fn try_store_again(&mut self) {
+        self.has_failed = self.inner.store.cursor().await.is_err();
     }
 
     async fn claim(&mut self, tools: Vec<String>, most: usize, trials: Trials) -> Result<Option<Duration>, StoreError> {

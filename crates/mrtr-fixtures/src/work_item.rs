@@ -1,0 +1,86 @@
+//! The work item of the proposal: resolving a bug asks how, and, if it is a duplicate, of which one.
+
+use mrtr_server::{Failure, Flow};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// The arguments of `update_work_item`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Update {
+    /// Its number.
+    pub work_item_id: u64,
+    /// What else to set.
+    #[serde(default)]
+    pub fields: Map<String, Value>,
+}
+
+/// How a bug may be resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[expect(clippy::exhaustive_enums, reason = "the tracker of the proposal has these")]
+pub enum Resolution {
+    /// It is gone.
+    Fixed,
+    /// It stays.
+    #[serde(rename = "Won't Fix")]
+    WontFix,
+    /// Another work item is about it.
+    Duplicate,
+    /// It is none.
+    #[serde(rename = "By Design")]
+    ByDesign,
+}
+
+/// The answer to the first question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+pub struct Resolved {
+    /// How.
+    pub resolution: Resolution,
+}
+
+/// The answer to the second question.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Original {
+    /// The number of the other work item.
+    pub duplicate_of_id: u64,
+}
+
+/// The first question.
+pub const HOW: &str = "How was this bug resolved?";
+/// The second one.
+pub const WHICH: &str = "Which work item is the original?";
+
+/// Resolves a bug: the handler of `update_work_item`. A duplicate is linked with its original in one step, by what `link`
+/// does with both numbers.
+pub async fn resolve<'a, L, T, E>(
+    flow: &'a Flow,
+    update: &Update,
+    link: impl FnOnce(u64, u64) -> L,
+) -> Result<String, Failure>
+where
+    L: Future<Output = Result<T, E>> + Send + 'a,
+    T: Serialize + DeserializeOwned + Send,
+    E: Into<Failure> + Send,
+{
+    let bug = update.work_item_id;
+    let Resolved { resolution } = flow.elicit("resolution", HOW).await?;
+    if resolution != Resolution::Duplicate {
+        return Ok(closed(update));
+    }
+    let Original { duplicate_of_id } = flow.elicit("duplicate_of", WHICH).await?;
+    flow.step("link", link(bug, duplicate_of_id)).await?;
+    Ok(closed_as_duplicate(bug, duplicate_of_id))
+}
+
+/// What is said of a bug that is no duplicate.
+pub fn closed(update: &Update) -> String {
+    format!("Bug #{} resolved, {} fields set", update.work_item_id, update.fields.len())
+}
+
+/// What is said of one that is.
+pub fn closed_as_duplicate(bug: u64, original: u64) -> String {
+    format!("Bug #{bug} resolved as duplicate of #{original}")
+}

@@ -1,0 +1,56 @@
+//! The stories, told in this order; those of a kind share a file.
+
+mod azure_devops;
+pub(crate) mod echo_task;
+pub(crate) mod fleet;
+mod lost_reply;
+mod mixed_kinds;
+mod two_instances;
+mod weather;
+
+use anyhow::Result;
+use futures_util::future::BoxFuture;
+use mrtr_postgres_cluster::Cluster;
+use serde::Serialize;
+
+use crate::recording::Actor;
+use crate::stage::Stage;
+
+/// A story: what it is called, who takes part, and how it goes.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Story {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// What happens, told before.
+    pub(crate) premise: &'static str,
+    /// Who takes part, from left to right.
+    pub(crate) cast: &'static [Actor],
+    /// What was shown and why it matters, told after.
+    pub(crate) shown: &'static str,
+    #[serde(skip)]
+    pub(crate) play: Play,
+}
+
+/// Plays a story on a stage. What it has shown, it claims there.
+pub(crate) type Play = for<'a> fn(&'a Stage) -> BoxFuture<'a, Result<()>>;
+
+impl Story {
+    /// What this machine lacks for it.
+    pub(crate) fn lacks(&self) -> Option<&'static str> {
+        (self.name == fleet::STORY.name && !Cluster::is_installed()).then_some("PostgreSQL is not installed")
+    }
+}
+
+/// All of them.
+pub(crate) const STORIES: [Story; 9] = [
+    weather::STORY,
+    azure_devops::STORY,
+    two_instances::ROLLING_UPGRADE,
+    two_instances::LOAD_SHEDDING,
+    mixed_kinds::STORY,
+    echo_task::STORY,
+    lost_reply::STORY,
+    weather::IN_TWO_ERAS,
+    fleet::STORY,
+];

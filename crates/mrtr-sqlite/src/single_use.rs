@@ -79,7 +79,7 @@ impl SqliteSingleUse {
         Self { since, writer }
     }
 
-    /// The same store once more.
+    /// Another handle of this store.
     pub(crate) fn again(&self) -> Self {
         Self::over(self.since, Arc::clone(&self.writer))
     }

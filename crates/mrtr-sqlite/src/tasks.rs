@@ -111,7 +111,7 @@ impl SqliteTaskStore {
         Ok(Self { inner: Arc::new(Inner { clock, readers, changes, writer, reads, reader }) })
     }
 
-    /// The same store once more.
+    /// Another handle of this store.
     pub(crate) fn again(&self) -> Self {
         Self { inner: Arc::clone(&self.inner) }
     }

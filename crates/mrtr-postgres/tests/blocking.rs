@@ -25,7 +25,7 @@ fn a_token_in_a_database_is_used_once_though_its_step_blocks_for_longer_than_a_l
 /// Not a test of its own: the others start this program again with a part for it to play.
 #[test]
 fn a_part_is_played_by_a_child_process() {
-    play::play(connect, connect);
+    play::play(&connect, &connect);
 }
 
 async fn connect(address: &str) -> PostgresStore {

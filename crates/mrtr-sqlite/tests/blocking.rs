@@ -25,5 +25,5 @@ fn a_token_in_a_file_is_used_once_though_its_step_blocks_for_longer_than_a_lease
 #[test]
 fn a_part_is_played_by_a_child_process() {
     let open = |file: &str| SqliteDatabase::open(file).unwrap();
-    play::play(async |file| open(file).tasks(), async |file| open(file).single_use());
+    play::play(&async |file: &str| open(file).tasks(), &async |file: &str| open(file).single_use());
 }

@@ -48,7 +48,7 @@ pub(crate) fn a_token_is_used_once(store: &str) {
 }
 
 /// The part that a child process was started for, with stores at the place that it was told.
-pub(crate) fn play<T: TaskStore, S: SingleUse>(tasks: impl AsyncFn(&str) -> T, single_use: impl AsyncFn(&str) -> S) {
+pub(crate) fn play<T: TaskStore, S: SingleUse>(tasks: &impl AsyncFn(&str) -> T, single_use: &impl AsyncFn(&str) -> S) {
     let Ok(part) = std::env::var(PART) else { return };
     let (store, effects) = (std::env::var(STORE).unwrap(), std::env::var(EFFECTS).unwrap());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -90,7 +90,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_schema::MOST_MEMBERS", count(mrtr_schema::MOST_MEMBERS), &[]),
         row("mrtr_schema::RequestId::MAX_BYTES", bytes(RequestId::MAX_BYTES), &[(HTTP, "| length of an id or a progress token | {} | 400 |")]),
         row("mrtr_schema::subscriptions::SubscriptionFilter::MOST_NAMES", count(SubscriptionFilter::MOST_NAMES), &[]),
-        row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-server/src/flow/tool_loop.rs", "turns at most. {} by default")]),
+        row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-flow/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
         row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-server/src/engine/context.rs", "the tool says otherwise: {}.")]),
         row("mrtr_server::SessionLimits::sessions", count(sessions.sessions), &[(SERVER, "{} sessions at a time"), (SESSIONS, "sessions there are at a time. {} by default")]),

@@ -1,23 +1,24 @@
 //! Our client, as a multiple of what a loop written by hand around reqwest takes.
 
 mod by_hand;
-mod ours;
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use mrtr_client::Client;
+use mrtr_http::HttpTransport;
+use mrtr_schema::ContentBlock;
 use serde::Serialize;
 use tokio::runtime::Runtime;
 
-use by_hand::ByHand;
-use ours::Ours;
-
-use crate::Scale;
-use crate::machine;
+use crate::measure::Spread;
 use crate::report::{Figure, Group, Target};
 use crate::server::Candidate;
-use crate::server::child::Server;
-use crate::statistics::Spread;
+use crate::server::candidate::Server;
+use crate::server::exchange::PATH;
+use crate::{Scale, machine};
+use by_hand::ByHand;
 
 pub(crate) fn measure(scale: Scale) -> Result<Group> {
     let server = Server::start(Candidate::Hyper)?;
@@ -206,3 +207,23 @@ fn micros(duration: Duration) -> f64 {
 }
 
 const WARM_UP: usize = 500;
+
+struct Ours(Client);
+
+impl Ours {
+    fn new(server: SocketAddr) -> Result<Self> {
+        let transport = HttpTransport::new(&format!("http://{server}{PATH}"))?;
+        let client = Client::builder(transport).info("bench", "1.0.0");
+        Ok(Self(client.on_elicit(|form| async move { form.accept(&ANSWER) }).build()))
+    }
+}
+
+impl Caller for Ours {
+    async fn call(&self, work: Work) -> Result<String> {
+        let result = self.0.call_tool(work.tool(), ARGUMENTS).await?;
+        match result.content.into_iter().next() {
+            Some(ContentBlock::Text(text)) => Ok(text.text),
+            other => bail!("the tool said {other:?}"),
+        }
+    }
+}

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use crate::chart;
 use crate::picture::{self, Picture};
 use crate::report::{Figure, Group, HEADINGS, Ratio, Report};
 
@@ -16,7 +15,7 @@ pub(crate) fn write(report: &Report, root: &Path) -> Result<()> {
     let notes = docs.join("benchmarks/NOTES.md");
     let notes = fs::read_to_string(&notes).with_context(|| format!("{} cannot be read", notes.display()))?;
     for Picture { file, charts, .. } in report.groups.iter().filter_map(picture::of) {
-        fs::write(docs.join("benchmarks").join(file), chart::draw(&charts)?)?;
+        fs::write(docs.join("benchmarks").join(file), picture::draw(&charts)?)?;
     }
     Ok(fs::write(docs.join("BENCHMARKS.md"), page(report, &notes))?)
 }
@@ -114,9 +113,9 @@ cargo xtask bench state      # one group, on the terminal alone
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Spread;
+    use crate::report::Package;
     use crate::report::Target;
-    use crate::statistics::Spread;
-    use crate::versions::Package;
 
     fn figure(who: &str, median: f64, target: Option<Target>) -> Figure {
         let ratio = Spread { median, low: median - 0.1, high: median + 0.1 }.into();

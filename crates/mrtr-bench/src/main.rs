@@ -1,6 +1,5 @@
 //! Speed, as ratios within one run: `cargo xtask bench`.
 
-mod chart;
 mod client;
 mod document;
 mod growth;
@@ -16,13 +15,11 @@ mod state;
 // What the store has its statements in, so that the benchmark has them too.
 #[path = "../../mrtr-postgres/src/statement.rs"]
 mod statement;
-mod statistics;
 mod tasks;
 mod tracker;
 #[path = "../../mrtr-postgres/src/values.rs"]
 #[allow(dead_code, reason = "not every value is part of what is measured")]
 mod values;
-mod versions;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -200,7 +197,7 @@ fn measure(arguments: &Arguments) -> Result<()> {
     let groups = groups.collect::<Result<_>>()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let report = Report {
-        versions: versions::locked(&root)?,
+        versions: report::locked(&root)?,
         compiler: machine::COMPILER,
         machine: machine::description(),
         date: today(),

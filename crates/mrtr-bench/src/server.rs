@@ -1,7 +1,6 @@
 //! Servers, as a share of what a bare handler that returns the same bytes serves.
 
-mod candidate;
-pub(crate) mod child;
+pub(crate) mod candidate;
 pub(crate) mod exchange;
 pub(crate) mod load;
 
@@ -10,13 +9,13 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 pub(crate) use candidate::Candidate;
-use child::Server;
+use candidate::Server;
 use exchange::Exchange;
 use load::Loader;
 
 use crate::Scale;
+use crate::measure::Spread;
 use crate::report::{Figure, Group, Target};
-use crate::statistics::Spread;
 
 const CONNECTIONS: [usize; 3] = [1, 64, 512];
 

@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use crate::Scale;
+use crate::measure::Spread;
 use crate::report::{Figure, Target};
 use crate::server::Candidate;
-use crate::server::child::Server;
+use crate::server::candidate::Server;
 use crate::server::exchange::{Exchange, call};
 use crate::server::load::Lines;
-use crate::statistics::Spread;
 
 const PAUSED: [u64; 3] = [0, 10_000, 100_000];
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::times::{Round, Times};
+use super::{Round, Times};
 use crate::Scale;
 use crate::report::Figure;
 use crate::server::exchange::{call, state_in};

@@ -11,10 +11,10 @@ use mrtr_postgres::testing::Cluster;
 use super::queue::Queue;
 use super::raw::Raw;
 use crate::Scale;
+use crate::measure::Spread;
 use crate::report::{Figure, Target};
-use crate::statistics::Spread;
-use crate::tasks::side::{Keeper, Phase};
 use crate::tasks::store::Store;
+use crate::tasks::{Keeper, Phase};
 
 /// How many tasks go through their lives, and how many at once.
 #[derive(Clone, Copy)]

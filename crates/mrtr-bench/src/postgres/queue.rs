@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 use tokio_postgres::{Client, NoTls, Statement};
 
-use crate::tasks::side::{CALL, Keeper, Phase, RESULT};
+use crate::tasks::{CALL, Keeper, Phase, RESULT};
 
 pub(super) struct Queue {
     runtime: Runtime,

@@ -1,22 +1,24 @@
 //! The other side: loops that execute the store's statements, and nothing else.
 
-mod connection;
 // The statements themselves, so that both sides always have the same.
 #[path = "../../../mrtr-postgres/src/store/tasks/statements.rs"]
 #[allow(dead_code, reason = "not every statement is part of what is measured")]
 mod statements;
 mod verbs;
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, ensure};
 use mrtr_state::{ProcessRandom, Random};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, NoTls, Row, Statement as Prepared};
 
-use crate::tasks::side::{Keeper, Phase};
-use connection::Connection;
+use crate::statement::Statement;
+use crate::tasks::{Keeper, Phase};
 use verbs::Verbs;
 
 pub(super) struct Raw {
@@ -97,5 +99,45 @@ impl Keeper for Raw {
             Phase::Complete => self.each(|verbs, id| async move { verbs.complete(id).await }),
             Phase::Get => self.each(|verbs, id| async move { verbs.get(id).await }),
         }
+    }
+}
+
+pub(crate) type Params<'a> = [&'a (dyn ToSql + Sync)];
+
+pub(crate) struct Connection {
+    client: Client,
+    prepared: Mutex<HashMap<String, Prepared>>,
+}
+
+impl Connection {
+    pub(crate) async fn open(address: &str) -> Result<Self> {
+        let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
+        tokio::spawn(connection);
+        Ok(Self { client, prepared: Mutex::default() })
+    }
+
+    pub(crate) async fn query(&self, statement: &Statement, params: &Params<'_>) -> Result<Vec<Row>> {
+        let prepared = self.prepared(statement).await?;
+        Ok(self.client.query(&prepared, params).await?)
+    }
+
+    pub(crate) async fn execute(&self, statement: &Statement, params: &Params<'_>) -> Result<u64> {
+        let prepared = self.prepared(statement).await?;
+        Ok(self.client.execute(&prepared, params).await?)
+    }
+
+    pub(crate) async fn batch(&self, sql: &str) -> Result<()> {
+        Ok(self.client.batch_execute(sql).await?)
+    }
+
+    /// Prepared when it is first wanted, as the store has it.
+    pub(crate) async fn prepared(&self, statement: &Statement) -> Result<Prepared> {
+        let known = self.prepared.lock().expect("no holder panics").get(&statement.sql).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let prepared = self.client.prepare_typed(&statement.sql, &statement.types).await?;
+        self.prepared.lock().expect("no holder panics").insert(statement.sql.clone(), prepared.clone());
+        Ok(prepared)
     }
 }

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
-use super::side::{Phase, Side};
+use super::{Phase, Side};
 
 /// What such a process is told when it is started.
 #[derive(clap::Args)]

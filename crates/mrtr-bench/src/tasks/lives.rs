@@ -6,9 +6,9 @@ use anyhow::{Context, Result};
 use clap::ValueEnum;
 
 use super::child::Process;
-use super::side::{Phase, Side};
+use super::{Phase, Side};
+use crate::measure::Spread;
 use crate::report::{Figure, Target};
-use crate::statistics::Spread;
 use crate::{Scale, machine};
 
 /// How many processes go through how many lives, and how many at once.

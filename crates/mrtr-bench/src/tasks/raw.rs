@@ -14,8 +14,8 @@ use mrtr_schema::Revision;
 use mrtr_state::{ProcessRandom, Random};
 use rusqlite::{Connection, OptionalExtension, Params, Row, TransactionBehavior, params};
 
-use super::side::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
 use super::store::owner;
+use super::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
 use statements as sql;
 
 pub(super) struct Raw {

@@ -13,7 +13,7 @@ use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
-use super::side::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
+use super::{CALL, ENTRY, KEY, Keeper, Phase, QUESTION, RESULT};
 
 pub(crate) struct Store {
     runtime: Runtime,

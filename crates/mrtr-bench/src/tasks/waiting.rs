@@ -13,8 +13,8 @@ use tokio::task::JoinSet;
 
 use super::child::{Process, answer_lines};
 use super::store::{LEASE, new_task, owner, question};
+use crate::measure::Spread;
 use crate::report::{Figure, Target};
-use crate::statistics::Spread;
 use crate::{Scale, machine, tracker};
 
 const WAITING: [usize; 3] = [0, 10_000, 100_000];

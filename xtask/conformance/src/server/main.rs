@@ -4,10 +4,8 @@
 //! that expire, principals, single use, rounds that only carry a state, and inputs beyond the three standard ones.
 
 mod content;
-mod diagnostics;
 mod questions;
 mod sessions;
-mod tasks;
 
 use std::future::pending;
 use std::sync::Arc;
@@ -22,7 +20,7 @@ use mrtr_state::{KeyRing, Lifetimes};
 use mrtr_tasks::store::MemoryTaskStore;
 use mrtr_tasks::{TaskOptions, Tasks};
 
-use diagnostics::BearerPrincipals;
+use content::BearerPrincipals;
 
 /// Serves the fixtures of the official conformance suite.
 #[derive(Parser)]
@@ -62,12 +60,12 @@ async fn main() -> Result<()> {
 fn server(sealer: Sealer) -> Result<Server> {
     let builder = Server::builder("mrtr-conformance", env!("CARGO_PKG_VERSION")).sealer(sealer);
     // The content comes first: the suite calls the first tool of the list without arguments, and expects no question.
-    let builder = diagnostics::offer(content::offer(builder))?;
+    let builder = content::offer_diagnostics(content::offer(builder))?;
     let builder = sessions::offer(questions::offer(builder));
     let builder = questions::offer_inputs(questions::offer_states(builder));
     let kept = TaskOptions::default().poll_interval(Duration::from_millis(100));
     let runner = Tasks::with_options(Arc::new(MemoryTaskStore::default()), kept);
-    let builder = tasks::offer(builder).extension(runner);
+    let builder = sessions::offer_tasks(builder).extension(runner);
     Ok(content::offer_resources(content::offer_prompts(builder)).build()?)
 }
 

@@ -10,10 +10,10 @@ use mrtr_tasks::store::TASK_BYTES;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::connection::Connection;
+use super::Connection;
 use super::statements::TaskStatements;
-use crate::tasks::side::{CALL, ENTRY, KEY, QUESTION, RESULT};
 use crate::tasks::store::owner;
+use crate::tasks::{CALL, ENTRY, KEY, QUESTION, RESULT};
 use crate::values::Id;
 
 pub(super) struct Verbs {

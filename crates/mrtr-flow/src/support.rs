@@ -3,4 +3,3 @@
 pub(crate) mod by_name;
 pub(crate) mod clock;
 pub mod echo;
-pub(crate) mod short;

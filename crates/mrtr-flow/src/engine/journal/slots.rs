@@ -10,7 +10,7 @@ use super::form::{self, Detail, EntryKind, Parts, Space};
 use super::leaf::Leaf;
 
 /// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
-/// they are looked for.
+/// they are looked for: no library has that, and a few are looked through one by one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Slots {
     /// What entries that came in one piece are parts of.

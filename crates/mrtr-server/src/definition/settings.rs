@@ -49,7 +49,7 @@ macro_rules! shared_setters {
 
             /// When its interim replies carry a state.
             #[must_use]
-            pub fn state_policy(mut self, policy: $crate::StatePolicy) -> Self {
+            pub fn state_policy(mut self, policy: $crate::definition::settings::StatePolicy) -> Self {
                 self.$($settings).+.policy = policy;
                 self
             }

@@ -48,7 +48,7 @@ impl Parts {
     }
 }
 
-/// Whose results these are.
+/// Writes results, and says in each whose it is.
 pub(crate) struct ResultWriter {
     pub(crate) info: Implementation,
     /// The server's name as it stands in the metadata of results.

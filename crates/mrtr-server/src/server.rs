@@ -499,7 +499,7 @@ impl Builder {
             changes,
             explains_failures: self.explains_failures,
             #[cfg(feature = "testing")]
-            causes: crate::definition::parts::Causes::default(),
+            causes: crate::support::causes::Causes::default(),
         };
         let parts = Parts {
             reservations: reservation_thread(&shared.clock),

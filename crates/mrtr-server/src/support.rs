@@ -1,5 +1,7 @@
 //! What every layer may use, and what uses none of them.
 
+#[cfg(feature = "testing")]
+pub(crate) mod causes;
 pub(crate) mod changes;
 pub(crate) mod contained;
 pub(crate) mod fair;

@@ -121,10 +121,8 @@ fn bodies(code: &str, function: &str) -> Vec<Range<usize>> {
 /// Where a name stands as a word of its own.
 fn find_word(text: &str, name: &str, from: usize) -> Option<usize> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let places = text.get(from..)?.match_indices(name).map(|(place, _)| from + place);
-    places
-        .into_iter()
-        .find(|place| !text[..*place].ends_with(is_part) && !text[place + name.len()..].starts_with(is_part))
+    let mut places = text.get(from..)?.match_indices(name).map(|(place, _)| from + place);
+    places.find(|place| !text[..*place].ends_with(is_part) && !text[place + name.len()..].starts_with(is_part))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Method, Request, Response};
 use mrtr_schema::{ClientCapabilities, Era, Feature, Revision};
-use mrtr_server::transport::{FairPool, Permit, Received};
+use mrtr_server::transport::{FairPool, Holding, Permit, Received};
 use mrtr_server::{Context, Reply, Server};
 use tower_service::Service;
 
@@ -331,15 +331,26 @@ impl Endpoint {
                 return if let Some(answered) = early { answered } else { answering.await };
             }
         };
+        self.answer_apart(reply, permit.into_inner(), &accounts, charges)
+    }
+
+    /// Answers with a stream, or with nothing.
+    fn answer_apart(
+        &self,
+        reply: Reply,
+        permit: Option<Holding>,
+        accounts: &Arc<Accounts>,
+        charges: Charges,
+    ) -> Result<Response<ResponseBody>, Rejection> {
         let permits = if let Reply::Subscription(stream) = &reply {
             // A subscription does not count as a request that runs. The reservation of its body is given back with the
             // body; what it listens for is kept apart, and counts as it is kept.
             let permit = charges.subscribe(accounts.take_subscription()?);
-            StreamPermits::new(Some(permit), BodyReservation::of(&accounts, stream.kept_bytes())?)
+            StreamPermits::new(Some(permit), BodyReservation::of(accounts, stream.kept_bytes())?)
         } else {
-            StreamPermits::new(permit.into_inner(), BodyReservation::default())
+            StreamPermits::new(permit, BodyReservation::default())
         };
-        Ok(respond(reply, config, permits, charges))
+        Ok(respond(reply, &self.config, permits, charges))
     }
 
     pub(super) fn context<'h>(&self, head: &'h Parts, identity: Identity, accounts: &Accounts) -> Context<'h> {

@@ -1,9 +1,8 @@
 //! What a server was built of: its parts, what its rounds share, and the reservations that they hold.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use mrtr_flow::for_server::ByName;
@@ -49,7 +48,7 @@ impl Parts {
     }
 }
 
-/// Whose results these are.
+/// Writes results, and says in each whose it is.
 pub(crate) struct ResultWriter {
     pub(crate) info: Implementation,
     /// The server's name as it stands in the metadata of results.
@@ -91,7 +90,7 @@ pub(crate) struct Shared {
     /// Whether callers learn why a handler failed, and not only a reference to it.
     pub(crate) explains_failures: bool,
     #[cfg(feature = "testing")]
-    pub(crate) causes: Causes,
+    pub(crate) causes: crate::support::causes::Causes,
 }
 
 impl Shared {
@@ -177,31 +176,3 @@ fn renewal(renewed: &Result<(), SingleUseError>) -> Renewal {
 }
 
 type Keeper = (Arc<dyn SingleUse>, Box<dyn LeaseKeeper>);
-
-/// The latest causes, once a client for tests wants them: a server that has none keeps none.
-#[derive(Default)]
-pub(crate) struct Causes(Mutex<Option<VecDeque<(String, String)>>>);
-
-impl Causes {
-    /// From now on, causes are kept.
-    pub(crate) fn start(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
-    }
-
-    pub(crate) fn keep(&self, reference: FlowId, cause: &str) {
-        if let Some(kept) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
-            kept.truncate(MOST - 1);
-            kept.push_front((reference.to_string(), cause.to_owned()));
-        }
-    }
-
-    /// The latest cause whose reference stands in a text.
-    pub(crate) fn named_in(&self, text: &str) -> Option<String> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let named = kept.as_ref()?.iter().find(|(reference, _)| text.contains(reference));
-        named.map(|(_, cause)| cause.clone())
-    }
-}
-
-/// More than a test has calls that fail before it looks at one.
-const MOST: usize = 256;

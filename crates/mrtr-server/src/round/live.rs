@@ -85,8 +85,7 @@ impl Round<'_> {
         arguments: &Json,
         finish: impl FnOnce(&mut R),
     ) -> Result<RoundEnd, ErrorObject> {
-        let mut journal = std::mem::take(&mut self.journal);
-        let patience = self.settings.question_timeout;
+        let (patience, mut journal) = (self.settings.question_timeout, std::mem::take(&mut self.journal));
         let result = loop {
             let mut context = self.run_context(self.shared.clock.now());
             let LiveRun { stop, journal_limit } = live.run_begins();

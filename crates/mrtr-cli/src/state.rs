@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
+use mrtr::flow::Journal;
 use mrtr::schema::Printable;
-use mrtr::server::extend::Journal;
 use mrtr_state::codec::Signed;
 use mrtr_state::{Payload, Refusal, Sealer, StateClaims, StateHeader, Timestamp};
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use tokio_postgres::Config;
 
 use crate::tls::Tls;
@@ -206,7 +206,7 @@ impl PostgresOptions {
     /// ```
     /// use std::sync::Arc;
     /// use mrtr_postgres::PostgresOptions;
-    /// use mrtr_server::extend::SystemClock;
+    /// use mrtr_flow::SystemClock;
     ///
     /// let options = PostgresOptions::new("host=localhost")?.clock(Arc::new(SystemClock::default()));
     /// # drop(options);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 
 use deadpool::managed::QueueMode;
 use deadpool_postgres::{Pool, Runtime, Timeouts};
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_state::{ProcessRandom, Random, Timestamp};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;

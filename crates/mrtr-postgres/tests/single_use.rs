@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::Clock;
 use mrtr_postgres::testing::Bouncer;
-use mrtr_server::extend::Clock;
 use mrtr_state::Timestamp;
 use mrtr_state::single_use::contract;
 use proptest::prelude::*;

@@ -16,8 +16,8 @@ mod sweeping;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_postgres::testing::Bouncer;
-use mrtr_server::extend::Clock;
 use mrtr_tasks::{Account, TaskStore};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,10 +1,8 @@
-//! For those who add to a server: extensions, middleware, runners of their own, clocks, shedders.
+//! For those who add to a server: extensions, middleware, clocks, shedders. A runner of its own takes its parts from
+//! mrtr-flow.
 
-pub use mrtr_flow::{
-    Asked, Clock, DEFAULT_RUN_DEADLINE, Entries, Entry, EntryKind, Journal, JournalError, JournalSink,
-    NotificationSink, Outcome, Progress, Question, RunContext, RunReport, SinkError, StopReason, StopSignal,
-    SystemClock, check_answer, check_capabilities, run,
-};
+// A server's builder takes a clock.
+pub use mrtr_flow::{Clock, SystemClock};
 
 pub use crate::definition::extension::{CallHold, Extension, ExtensionRequest, Host, OfferedCall, ToolCall};
 pub use crate::definition::extension_reply::{ExtensionMessage, ExtensionReply};

@@ -1,5 +1,7 @@
 //! What a handler is given: questions, steps, and what it needs to know. It is mrtr-flow's, with what a server adds.
 
+// What a flow that was cancelled is told.
+pub use mrtr_flow::StopReason;
 pub use mrtr_flow::flow::{
     AnswerMode, Answered, Ask, AskUntil, Branch, FormQuestion, FormType, FullAnswer, Join, JoinAll, Joinable,
     NamespacedQuestion, Optional, QuestionKind, Race, Race2, Race3, Race4, Racing, Required, Retry, RootsQuestion,

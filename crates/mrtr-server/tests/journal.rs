@@ -6,7 +6,7 @@ mod known;
 #[path = "journal/sink.rs"]
 mod sink;
 
-use mrtr_server::extend::{Asked, Journal};
+use mrtr_flow::{Asked, Journal};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 

@@ -3,14 +3,14 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use mrtr_flow::{
+    Asked, Entries, Journal, Outcome, Question, RunContext, RunReport, StopReason, StopSignal, check_answer,
+    check_capabilities, run,
+};
 use mrtr_schema::elicitation::ElicitRequest;
 use mrtr_schema::roots::ListRootsRequest;
 use mrtr_schema::sampling::{CreateMessageParams, CreateMessageRequest, SamplingMessage};
 use mrtr_schema::{ClientCapabilities, InputRequest, Method, NamespacedInput, Revision, Wire};
-use mrtr_server::extend::{
-    Asked, Entries, Journal, Outcome, Question, RunContext, RunReport, StopReason, StopSignal, check_answer,
-    check_capabilities, run,
-};
 use mrtr_server::{Failure, Flow, FlowError};
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mrtr_server::extend::{Clock, SystemClock};
+use mrtr_flow::{Clock, SystemClock};
 
 use crate::open::open;
 use crate::schema::Needed;
@@ -60,7 +60,7 @@ impl SqliteDatabase {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use mrtr_server::extend::SystemClock;
+    /// use mrtr_flow::SystemClock;
     /// use mrtr_sqlite::SqliteDatabase;
     ///
     /// # let folder = tempfile::tempdir()?;

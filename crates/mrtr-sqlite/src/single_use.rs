@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_server::extend::SystemClock;
+use mrtr_flow::SystemClock;
 use mrtr_state::single_use::{
     InProgress, LeaseKeeper, Release, Reservation, ReserveOutcome, SingleUse, SingleUseError,
 };

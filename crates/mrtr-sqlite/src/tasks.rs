@@ -15,7 +15,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_server::extend::{Clock, SystemClock};
+use mrtr_flow::{Clock, SystemClock};
 use mrtr_state::Timestamp;
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{
@@ -89,7 +89,7 @@ impl SqliteTaskStore {
     ///
     /// ```
     /// use std::sync::Arc;
-    /// use mrtr_server::extend::SystemClock;
+    /// use mrtr_flow::SystemClock;
     /// use mrtr_sqlite::SqliteTaskStore;
     ///
     /// # let folder = tempfile::tempdir()?;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_state::single_use::{Reservation, SingleUseError};
 use mrtr_tasks::store::ClockWatch;
 use rusqlite::TransactionBehavior;
@@ -219,7 +219,7 @@ const LONGEST_GATHERING: Duration = Duration::from_millis(1);
 mod tests {
     use std::sync::mpsc;
 
-    use mrtr_server::extend::SystemClock;
+    use mrtr_flow::SystemClock;
     use mrtr_state::single_use::ReserveOutcome;
     use mrtr_state::{Timestamp, TokenUse};
     use mrtr_tasks::store::StoreError;

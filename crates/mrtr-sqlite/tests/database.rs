@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_server::testing::FixedClock;
 use mrtr_sqlite::{SqliteDatabase, SqliteSingleUse, SqliteTaskStore};
 use mrtr_state::single_use::{ReserveOutcome, SingleUseError};

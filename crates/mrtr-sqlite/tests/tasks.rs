@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_sqlite::SqliteTaskStore;
 use mrtr_tasks::contract;
 use mrtr_tasks::store::{MemoryTaskStore, TaskStore};

@@ -1,8 +1,9 @@
 //! What a task holds: its call, its questions and what came of it, as they are kept.
 
+use mrtr_flow::{Asked, Question};
 use mrtr_schema::elicitation::ElicitParams;
 use mrtr_schema::{CallToolResult, ClientCapabilities, ErrorObject, InRevision, InputRequest, Json, Revision, Wire};
-use mrtr_server::extend::{Asked, Host, Question, ToolCall};
+use mrtr_server::extend::{Host, ToolCall};
 use mrtr_server::{Caller, ProtocolError};
 use mrtr_state::{FlowProgress, Timestamp};
 use serde::de::DeserializeOwned;

@@ -32,7 +32,7 @@ mod waiting;
 
 use std::sync::Arc;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 
 use crate::store::TaskStore;
 use trial::Trial;
@@ -146,7 +146,7 @@ pub async fn check_set_back<S: TaskStore>(make: impl AsyncFn(Arc<dyn Clock>) -> 
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mrtr_server::extend::Clock;
+/// use mrtr_flow::Clock;
 /// use mrtr_tasks::{TaskStore, contract};
 ///
 /// /// For a store on a file: gives what opens a new one, and tries two values over it.

@@ -6,13 +6,14 @@ mod listen;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mrtr_flow::check_capabilities;
 use mrtr_schema::meta::ResultMeta;
 use mrtr_schema::result::InputRequiredResult;
 use mrtr_schema::tasks::extension::{CancelTaskResult, DetailedTask, GetTaskResult};
 use mrtr_schema::tasks::{self, RelatedTask, TaskParams, TaskPayload};
 use mrtr_schema::{ClientCapabilities, ErrorCode, Feature, InputRequests, Json, RequestState, Wire, WireObject};
 use mrtr_server::ProtocolError;
-use mrtr_server::extend::{ExtensionReply, ExtensionRequest, check_capabilities};
+use mrtr_server::extend::{ExtensionReply, ExtensionRequest};
 
 use crate::body::{QuestionBody, ResultBody, internal_error};
 use crate::create::{declares_tasks, undeclared};

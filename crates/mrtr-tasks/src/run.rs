@@ -12,7 +12,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mrtr_server::extend::{Journal, StopSignal, ToolCall};
+use mrtr_flow::{Journal, StopSignal};
+use mrtr_server::extend::ToolCall;
 use tokio::time::Instant;
 use tracing::Instrument;
 

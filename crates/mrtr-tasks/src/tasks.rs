@@ -6,8 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use mrtr_flow::{StopReason, StopSignal};
 use mrtr_server::TaskPolicy;
-use mrtr_server::extend::{Host, LeaseThread, Renewal, StopReason, StopSignal};
+use mrtr_server::extend::{Host, LeaseThread, Renewal};
 use mrtr_state::ProcessRandom;
 use tokio::sync::{Notify, watch};
 

@@ -17,7 +17,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_tasks::contract;
 use mrtr_tasks::store::{MemoryTaskStore, TaskStore};
 use proptest::collection::vec;

@@ -18,6 +18,8 @@ pub use {mrtr_schema as schema, schemars, serde, serde_json};
 pub use mrtr_client::{
     self as client, CallError, CallErrorKind, Client, FormRequest, PendingCall, RoundOutcome, UrlRequest,
 };
+#[cfg(feature = "server")]
+pub use mrtr_flow as flow;
 #[cfg(feature = "http")]
 pub use mrtr_http as http;
 #[cfg(all(feature = "http", feature = "client"))]

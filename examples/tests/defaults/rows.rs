@@ -92,7 +92,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("mrtr_schema::subscriptions::SubscriptionFilter::MOST_NAMES", count(SubscriptionFilter::MOST_NAMES), &[]),
         row("mrtr_server::flow::SamplingTools::DEFAULT_TURNS", count(SamplingTools::DEFAULT_TURNS), &[(SERVER, "may call tools for {} turns"), ("crates/mrtr-flow/src/flow/tool_loop.rs", "turns at most. {} by default")]),
         row("mrtr_server::Builder::DEFAULT_PAGE_SIZE", count(Builder::DEFAULT_PAGE_SIZE.get()), &[("crates/mrtr-server/src/server.rs", "pages of this size. {} by default")]),
-        row("mrtr_server::extend::DEFAULT_RUN_DEADLINE", time(mrtr_server::extend::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-flow/src/engine/context.rs", "the tool says otherwise: {}.")]),
+        row("mrtr_flow::DEFAULT_RUN_DEADLINE", time(mrtr_flow::DEFAULT_RUN_DEADLINE), &[(GUIDE, "A run has a deadline of {}."), (SERVER, "A run has a deadline: {}, unless"), ("crates/mrtr-server/src/server.rs", "what it was waiting for: {} unless"), ("crates/mrtr-flow/src/engine/context.rs", "the tool says otherwise: {}.")]),
         row("mrtr_server::SessionLimits::sessions", count(sessions.sessions), &[(SERVER, "{} sessions at a time"), (SESSIONS, "sessions there are at a time. {} by default")]),
         row("mrtr_server::SessionLimits::sessions_of_caller", count(sessions.sessions_of_caller), &[(SESSIONS, "where callers are known. {} by default")]),
         row("mrtr_server::SessionLimits::idle", time(sessions.idle), &[(SERVER, "{} after the client was last heard of"), (SESSIONS, "no stream is open. {} by default")]),

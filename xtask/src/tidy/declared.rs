@@ -71,6 +71,7 @@ pub(super) const EDGES: [(&str, &[&str]); 27] = [
         "mrtr",
         &[
             "mrtr-client",
+            "mrtr-flow",
             "mrtr-http",
             "mrtr-macros",
             "mrtr-postgres",
@@ -122,17 +123,17 @@ pub(super) const EDGES: [(&str, &[&str]); 27] = [
     ("mrtr-flow", &["mrtr-schema", "mrtr-state"]),
     ("mrtr-http", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
     ("mrtr-macros", &[]),
-    ("mrtr-postgres", &["mrtr-postgres-cluster", "mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    ("mrtr-postgres", &["mrtr-flow", "mrtr-postgres-cluster", "mrtr-schema", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-postgres-cluster", &[]),
     // On mrtr-state for the states that handlers by hand seal.
     ("mrtr-rmcp", &["mrtr-client", "mrtr-schema", "mrtr-server", "mrtr-state"]),
     ("mrtr-schema", &["mrtr-macros"]),
     ("mrtr-server", &["mrtr-flow", "mrtr-schema", "mrtr-state"]),
     // Not on mrtr-postgres, nor that on it: who takes one database does not build the other.
-    ("mrtr-sqlite", &["mrtr-schema", "mrtr-server", "mrtr-state", "mrtr-tasks"]),
+    ("mrtr-sqlite", &["mrtr-flow", "mrtr-schema", "mrtr-state", "mrtr-tasks"]),
     ("mrtr-state", &["mrtr-schema"]),
     ("mrtr-stdio", &["mrtr-client", "mrtr-schema", "mrtr-server"]),
-    ("mrtr-tasks", &["mrtr-schema", "mrtr-server", "mrtr-state"]),
+    ("mrtr-tasks", &["mrtr-flow", "mrtr-schema", "mrtr-server", "mrtr-state"]),
     // On mrtr-postgres for the store of a fleet's instances, which the facade does not choose.
     ("mrtr-tour", &["mrtr", "mrtr-postgres", "mrtr-postgres-cluster"]),
     ("mrtr-validate", &["mrtr-schema"]),

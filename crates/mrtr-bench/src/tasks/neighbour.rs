@@ -17,8 +17,8 @@ use tokio::runtime::Runtime;
 use super::child::Process;
 use super::store::new_task;
 use crate::Scale;
+use crate::measure::Spread;
 use crate::report::{Figure, Ratio, Target};
-use crate::statistics::Spread;
 
 /// What a caller writes, again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

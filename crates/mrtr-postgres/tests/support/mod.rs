@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_postgres::testing::{Bouncer, Cluster};
 use mrtr_postgres::{PostgresOptions, PostgresStore};
-use mrtr_server::extend::Clock;
 
 /// An empty database; stores in it have schemas of their own, unless they are to share one.
 pub(crate) struct Database {

@@ -266,7 +266,8 @@ impl fmt::Debug for OfferedCall<'_> {
 /// ```
 /// use mrtr_schema::Json;
 /// use mrtr_server::Failure;
-/// use mrtr_server::extend::{Outcome, ToolCall};
+/// use mrtr_flow::Outcome;
+/// use mrtr_server::extend::ToolCall;
 ///
 /// /// What an extension may do with a call that it takes over.
 /// async fn runs_it_as_a_task(call: &ToolCall) -> Result<bool, Failure> {

@@ -133,7 +133,7 @@ impl TaskPolicy {
 /// ```
 /// use std::sync::Arc;
 /// use mrtr_server::{Failure, Flow, Guard, Tool};
-/// use mrtr_server::extend::{Clock, SystemClock};
+/// use mrtr_flow::{Clock, SystemClock};
 /// use mrtr_state::MemorySingleUse;
 ///
 /// let store = MemorySingleUse::new(SystemClock::default().now());

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 ///
 /// ```
 /// use std::time::Duration;
-/// use mrtr_server::extend::Clock;
+/// use mrtr_flow::Clock;
 /// use mrtr_server::testing::FixedClock;
 ///
 /// let clock = FixedClock::default();

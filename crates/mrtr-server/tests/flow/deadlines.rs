@@ -4,7 +4,7 @@ use std::future::{Future, pending};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mrtr_server::extend::DEFAULT_RUN_DEADLINE;
+use mrtr_flow::DEFAULT_RUN_DEADLINE;
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::{Lifetimes, MemorySingleUse};
@@ -156,7 +156,7 @@ async fn a_question_inside_until_does_not_lock_a_single_use_token() {
         Ok(name.name)
     }
     let (log, clock) = (Log::start(), FixedClock::default());
-    let store = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+    let store = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
     let tool = Tool::new("tool", handler).single_use(store);
     let server = Server::builder("test", "1").clock(clock.clone()).tool(tool).build().unwrap();
     let call = begin(&Client::new(&server)).await.accept("name", json!({ "name": "Ada" })).send().await;

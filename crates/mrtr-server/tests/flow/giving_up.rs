@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use mrtr_server::extend::{Journal, Outcome, RunContext, run};
+use mrtr_flow::{Journal, Outcome, RunContext, run};
 use mrtr_server::flow::Retry;
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Failure, Flow, FlowError, Server};

@@ -344,11 +344,11 @@ async fn a_question_is_told_apart_wherever_the_slash_is() {
 /// What an older version recorded under a name with a slash is not done again.
 #[tokio::test]
 async fn a_step_that_an_older_version_recorded_is_found_wherever_the_slash_is() {
-    use mrtr_server::extend::{Journal, Outcome, RunContext, run};
+    use mrtr_flow::{Journal, Outcome, RunContext, run};
     // As `docs/STATE_FORMAT.md` writes an outcome: length, kind, length of the name, name, JSON.
     let recorded = |name: &str| {
         let length = u8::try_from(2 + name.len() + 1).unwrap();
-        let kind = mrtr_server::extend::EntryKind::StepFinished as u8;
+        let kind = mrtr_flow::EntryKind::StepFinished as u8;
         [&[length, kind, u8::try_from(name.len()).unwrap()], name.as_bytes(), b"7"].concat()
     };
     let journal = Journal::from_bytes([recorded("files/a"), recorded("0/files/b")].concat()).unwrap();

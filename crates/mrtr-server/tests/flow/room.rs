@@ -1,6 +1,7 @@
 //! Room for answers: a journal that effects have filled still takes one, and the last answer may be of any size.
 
-use mrtr_server::extend::{Journal, Outcome, RunContext, ShedAbove, run};
+use mrtr_flow::{Journal, Outcome, RunContext, run};
+use mrtr_server::extend::ShedAbove;
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::{Failure, Flow, Server, StatePolicy};
 use serde_json::json;

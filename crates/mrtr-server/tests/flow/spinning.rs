@@ -8,11 +8,11 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_schema::{Json, LoggingLevel};
-use mrtr_server::extend::{
+use mrtr_flow::{
     Entries, Journal, JournalSink, NotificationSink, Outcome, Progress, RunContext, SinkError, StopReason, StopSignal,
     run,
 };
+use mrtr_schema::{Json, LoggingLevel};
 use mrtr_server::{Failure, Flow};
 
 use crate::support::Approval;

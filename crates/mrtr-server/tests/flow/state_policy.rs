@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_server::handler::IntoHandler;
 use mrtr_server::testing::{Client, FixedClock, everything};
 use mrtr_server::{Failure, Flow, InputRequired, StatePolicy, TaskPolicy, Tool};

@@ -1,6 +1,6 @@
 //! Answers that come without a state: they count before the first step, and then the client must carry them first.
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Failure, Flow, Server, StatePolicy, Tool};
 use mrtr_state::{MemorySingleUse, Sealer};

@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mrtr_server::extend::{Journal, RunContext, run};
+use mrtr_flow::{Journal, RunContext, run};
 use mrtr_server::{Failure, Flow, FlowError};
 use tokio::sync::oneshot;
 use tokio::time::timeout;

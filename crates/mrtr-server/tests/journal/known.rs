@@ -1,6 +1,6 @@
 //! Known bytes: what another language must write and read.
 
-use mrtr_server::extend::Journal;
+use mrtr_flow::Journal;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use mrtr_server::extend::{
+use mrtr_flow::{
     Entries, EntryKind, Journal, JournalSink, Outcome, RunContext, RunReport, SinkError, StopReason, StopSignal, run,
 };
 use mrtr_server::flow::Race2;

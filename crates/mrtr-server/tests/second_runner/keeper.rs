@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
-use mrtr_schema::{CallToolResult, ContentBlock, Json, JsonObject, Revision};
-use mrtr_server::extend::{
-    Entries, EntryKind, Extension, ExtensionMessage, ExtensionReply, ExtensionRequest, Host, Journal, JournalSink,
-    OfferedCall, Outcome, Question, RunReport, SinkError, StopReason, StopSignal, ToolCall,
+use mrtr_flow::{
+    Entries, EntryKind, Journal, JournalSink, Outcome, Question, RunReport, SinkError, StopReason, StopSignal,
 };
+use mrtr_schema::{CallToolResult, ContentBlock, Json, JsonObject, Revision};
+use mrtr_server::extend::{Extension, ExtensionMessage, ExtensionReply, ExtensionRequest, Host, OfferedCall, ToolCall};
 use mrtr_server::{Caller, Failure, ProtocolError};
 use mrtr_state::{FlowId, FlowProgress, Timestamp};
 use serde_json::value::RawValue;
@@ -57,7 +57,7 @@ struct Asked {
     name: String,
     /// What it is called on the wire.
     key: String,
-    wording: mrtr_server::extend::Asked,
+    wording: mrtr_flow::Asked,
     optional: bool,
 }
 

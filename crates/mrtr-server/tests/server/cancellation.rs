@@ -96,7 +96,7 @@ async fn a_round_that_was_dropped_is_no_longer_counted_as_load() {
 #[tokio::test]
 async fn a_guarded_round_finishes_its_step_and_stops_at_the_next_call() {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
     clock.advance(Duration::from_secs(1));
     let (begun, go_on, stepped) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let notes = (Arc::clone(&begun), Arc::clone(&go_on), Arc::clone(&stepped));

@@ -172,7 +172,7 @@ async fn sv_6_a_state_is_bound_to_its_tenant_its_deployment_and_its_kind() {
 
     let params = RawMembers::parse(r#"{ "name": "tool", "arguments": {} }"#).unwrap();
     let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap().tenant("acme");
-    let (sealer, now) = (sealer("tracker-eu"), mrtr_server::extend::Clock::now(&clock));
+    let (sealer, now) = (sealer("tracker-eu"), mrtr_flow::Clock::now(&clock));
     let state = RequestState::new(begin().await.state().unwrap());
     let Flows(bytes) = sealer.open(&state, &binding, now).unwrap().into_payload();
     let own = sealer.seal(&Flows(bytes.clone()), &binding, now).unwrap();
@@ -206,7 +206,7 @@ payload!(Foreign, "com.example/foreign");
 #[tokio::test]
 async fn sv_7_a_state_that_may_be_used_once_is_used_once() {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
     clock.advance(Duration::from_secs(1));
     let tool = Tool::new("tool", greet).single_use(guard);
     let server = builder().clock(clock).tool(tool).build().unwrap();

@@ -8,11 +8,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
+use mrtr_flow::{Entries, Journal, JournalSink, Outcome, RunContext, SinkError, run};
 use mrtr_schema::subscriptions::SubscriptionFilter;
 use mrtr_schema::{Json, JsonObject, Revision, ServerCapabilities};
 use mrtr_server::extend::{
-    Entries, Extension, ExtensionMessage, ExtensionNotice, ExtensionNotices, ExtensionReply, ExtensionRequest, Journal,
-    JournalSink, OfferedCall, Outcome, RunContext, SinkError, run,
+    Extension, ExtensionMessage, ExtensionNotice, ExtensionNotices, ExtensionReply, ExtensionRequest, OfferedCall,
 };
 use mrtr_server::{Context, Failure, Flow, ProtocolError, Server, TaskPolicy, Tool};
 use serde_json::{Value, json};

@@ -98,7 +98,7 @@ struct Secret {
 
 fn server() -> Server {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
     clock.advance(std::time::Duration::from_secs(1));
     let asks = async |flow: Flow, _: Secret| greet(flow).await;
     let broken = async |flow: Flow, _: Secret| {
@@ -190,7 +190,7 @@ fn a_refused_state_is_logged_once_with_its_reason() {
 fn a_full_store_for_single_use_is_logged_with_what_to_do_and_told_without_detail() {
     let log = logged(async {
         let clock = FixedClock::default();
-        let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock)).limit(1500);
+        let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock)).limit(1500);
         let server = builder().clock(clock.clone()).tool(Tool::new("once", greet).single_use(guard)).build().unwrap();
         let client = client(&server);
         let answered = async || client.call_tool("once", json!({})).await.accept("who", json!({ "name": "Ada" }));

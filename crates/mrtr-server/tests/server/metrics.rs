@@ -91,7 +91,7 @@ fn refusals_are_counted_by_reason() {
 fn replays_are_counted_whether_answered_or_refused() {
     let counts = counted(async {
         let clock = FixedClock::default();
-        let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+        let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
         clock.advance(Duration::from_secs(1));
         let tool = Tool::new("ask", greet).single_use(guard);
         let server = builder().clock(clock).tool(tool).build().unwrap();

@@ -139,7 +139,7 @@ async fn more_is_said_than_anybody_reads_at_once_and_nothing_is_lost() {
 #[tokio::test]
 async fn a_step_that_talks_to_a_client_that_is_gone_ends_all_the_same() {
     let clock = FixedClock::default();
-    let guard = MemorySingleUse::new(mrtr_server::extend::Clock::now(&clock));
+    let guard = MemorySingleUse::new(mrtr_flow::Clock::now(&clock));
     clock.advance(Duration::from_secs(1));
     let (begun, stepped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (begins, steps) = (Arc::clone(&begun), Arc::clone(&stepped));

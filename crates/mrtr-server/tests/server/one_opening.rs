@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_schema::LoggingLevel;
-use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Failure, Flow, Server, Tool};
 use mrtr_state::codec::{Codec, NONCE_LENGTH, SealingKey, Subkey, XChaCha};

@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::Clock;
 use mrtr_schema::LoggingLevel;
-use mrtr_server::extend::{Clock, Middleware, RequestInfo};
+use mrtr_server::extend::{Middleware, RequestInfo};
 use mrtr_server::testing::{Client, FixedClock};
 use mrtr_server::{Caller, Failure, Flow, ProtocolError, Server, Tool};
 use mrtr_state::MemorySingleUse;

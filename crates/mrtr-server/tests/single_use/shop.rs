@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_server::testing::FixedClock;
 use mrtr_server::{Context, Failure, Flow, Guard, ProtocolError, Server, Tool};
 use mrtr_state::single_use::SingleUse;

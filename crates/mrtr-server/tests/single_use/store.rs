@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_server::testing::FixedClock;
 use mrtr_sqlite::SqliteSingleUse;
 use mrtr_state::single_use::{

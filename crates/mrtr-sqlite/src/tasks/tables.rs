@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_tasks::record::{Change, Event, Refusal};
 use mrtr_tasks::store::{
     Answer, ClockWatch, Created, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TASK_BYTES,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 use mrtr_tasks::TaskStore;
 
 use crate::clock::{NOON, SetClock};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_schema::Revision;
-use mrtr_server::extend::Clock;
 use mrtr_sqlite::{SqliteOpenError, SqliteTaskStore};
 use mrtr_state::FlowId;
 use mrtr_tasks::store::{

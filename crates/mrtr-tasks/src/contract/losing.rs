@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_schema::tasks::TaskStatus;
-use mrtr_server::extend::Clock;
 
 use super::trial::{LEASE, NOON, TOOL, Trial, ann, entry, flow, new_task, opening, run_of, task_of};
 use crate::store::{NewTask, Recorded, Run, Trials};

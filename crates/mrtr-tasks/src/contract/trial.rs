@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::Clock;
 use mrtr_schema::Revision;
 use mrtr_server::Caller;
-use mrtr_server::extend::Clock;
 use mrtr_server::transport::CallerKey;
 use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 use tokio::sync::watch;

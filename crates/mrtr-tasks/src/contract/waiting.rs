@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mrtr_server::extend::Clock;
+use mrtr_flow::Clock;
 
 use super::trial::{LEASE, NOON, TOOL, TTL, Trial, ann, new_task, run_of};
 use crate::store::{Recorded, Trials};

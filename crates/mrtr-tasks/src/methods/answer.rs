@@ -1,11 +1,12 @@
 //! Answers to a task: checked when they come, so that the task does not leave `input_required` for those that will not do.
 
+use mrtr_flow::{Entries, check_answer};
 use mrtr_schema::result::AnyResult;
 use mrtr_schema::tasks::TaskInputResponseParams;
 use mrtr_schema::tasks::extension::{UpdateTaskParams, UpdateTaskResult};
 use mrtr_schema::{InputResponses, Json};
 use mrtr_server::ProtocolError;
-use mrtr_server::extend::{Entries, ExtensionRequest, check_answer};
+use mrtr_server::extend::ExtensionRequest;
 
 use super::{invalid, not_found, read_params, related_meta, unreadable};
 use crate::body::{QuestionBody, internal_error};

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::{Outcome, RunReport, StopReason, StopSignal};
 use mrtr_schema::CallToolResult;
 use mrtr_server::Failure;
-use mrtr_server::extend::{Outcome, RunReport, StopReason, StopSignal, ToolCall};
+use mrtr_server::extend::ToolCall;
 
 use super::sink::{Broken, PAUSE_AFTER_FAILURE, Sink};
 use crate::End;

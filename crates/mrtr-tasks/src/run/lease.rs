@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::{HeldLease, LeaseEnd, StopReason, StopSignal};
+use mrtr_flow::{StopReason, StopSignal};
+use mrtr_server::extend::{HeldLease, LeaseEnd};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use mrtr_flow::NotificationSink;
 use mrtr_schema::{Json, LoggingLevel};
-use mrtr_server::extend::{self, NotificationSink};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -44,7 +44,7 @@ impl Progress {
 
 #[async_trait]
 impl NotificationSink for Progress {
-    async fn progress(&self, update: extend::Progress) {
+    async fn progress(&self, update: mrtr_flow::Progress) {
         let text = update.message.unwrap_or_else(|| match update.total {
             Some(total) => format!("{} of {total}", update.progress),
             None => update.progress.to_string(),

@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::{
+    Entries, EntryKind, Journal, JournalSink, Question, SinkError, StopReason, StopSignal, check_capabilities,
+};
 use mrtr_schema::{ClientCapabilities, Feature, Revision};
 use mrtr_server::ProtocolError;
-use mrtr_server::extend::{
-    Entries, EntryKind, Journal, JournalSink, Question, SinkError, StopReason, StopSignal, ToolCall, check_capabilities,
-};
+use mrtr_server::extend::ToolCall;
 
 use tokio::time::Instant;
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use mrtr_server::extend::{CallHold, StopReason, StopSignal};
+use mrtr_flow::{StopReason, StopSignal};
+use mrtr_server::extend::CallHold;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::Instant;
 

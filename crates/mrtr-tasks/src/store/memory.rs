@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_server::extend::{Clock, SystemClock};
+use mrtr_flow::{Clock, SystemClock};
 use mrtr_state::Timestamp;
 use tokio::sync::watch;
 

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::Clock;
 use mrtr_schema::Revision;
-use mrtr_server::extend::Clock;
 use mrtr_state::{FlowId, Timestamp};
 use mrtr_tasks::record::Event;
 use mrtr_tasks::store::{

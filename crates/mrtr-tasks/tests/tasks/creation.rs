@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use mrtr_flow::Clock;
 use mrtr_schema::Revision;
-use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, Conversation};
 use mrtr_server::transport::CallerKey;
 use mrtr_server::{Context, TaskPolicy, Tool};

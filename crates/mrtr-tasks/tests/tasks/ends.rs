@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use mrtr_flow::StopReason;
 use mrtr_schema::{ErrorCode, Revision};
-use mrtr_server::extend::StopReason;
 use mrtr_server::{ProtocolError, ToolError};
 use mrtr_tasks::record::{Event, Refusal};
 use mrtr_tasks::store::{StoreError, Trials, Turns, Wanted};

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use mrtr_flow::StopReason;
 use mrtr_schema::Revision;
-use mrtr_server::extend::StopReason;
 use mrtr_tasks::TaskOptions;
 use serde_json::json;
 

@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use mrtr_flow::Clock;
 use mrtr_schema::tasks::extension;
 use mrtr_schema::{ClientCapabilities, JsonObject, Revision};
-use mrtr_server::extend::Clock;
 use mrtr_server::testing::{Client, everything};
 use mrtr_server::{Caller, Failure, Flow, Server, TaskPolicy, Tool};
 use mrtr_state::{Key, KeyRing, Sealer, Timestamp};

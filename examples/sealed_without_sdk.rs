@@ -63,7 +63,7 @@ impl Hotel {
         let price = self.price.fetch_add(1, Ordering::Relaxed) + 1;
 
         // The parameters as they came, without answers and state, and who sent them.
-        let binding = Binding::new(Revision::Published, &request.method, &params)?;
+        let binding = Binding::new(Revision::V2026_07_28, &request.method, &params)?;
         let binding = binding.principal(Principal { issuer: "https://id.example.com", subject: caller });
         let now = SystemTime::now().into();
         let Some(state) = params.text("requestState")? else {

@@ -103,7 +103,7 @@ pub(crate) fn by_envelope(bytes: &[u8]) -> usize {
 
 fn owned(bytes: &[u8]) -> CallToolParams {
     let Ok(Envelope::Request { params, .. }) = Envelope::parse(bytes) else { panic!("a request") };
-    params.read(Revision::Published.strict()).expect("the message is right")
+    params.read(Revision::V2026_07_28.strict()).expect("the message is right")
 }
 
 fn by_value(bytes: &[u8]) -> serde_json::Value {

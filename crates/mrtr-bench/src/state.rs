@@ -138,7 +138,7 @@ pub(crate) fn params() -> RawMembers<'static> {
 
 pub(crate) fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
     let principal = Principal { issuer: "https://id.example.com", subject: "ann" };
-    Binding::new(Revision::Published, "tools/call", params).expect("a name").principal(principal)
+    Binding::new(Revision::V2026_07_28, "tools/call", params).expect("a name").principal(principal)
 }
 
 pub(crate) fn open(sealer: &Sealer, state: &RequestState, binding: &Binding<'_>) -> usize {

@@ -260,7 +260,7 @@ fn asked(params: &CreateMessageParams) -> String {
 
 async fn run(words: &[String], params: &CreateMessageParams) -> Result<String, std::io::Error> {
     let other = |error: &dyn std::fmt::Display| std::io::Error::other(format!("`{}`: {error}", words[0]));
-    let request = params.to_json(Revision::Published).map_err(|error| other(&error))?;
+    let request = params.to_json(Revision::V2026_07_28).map_err(|error| other(&error))?;
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     let mut process = command.spawn().map_err(|error| other(&error))?;

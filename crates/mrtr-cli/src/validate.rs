@@ -16,7 +16,7 @@ pub(crate) struct Options {
     /// A Markdown document, or a folder laid out as `<Type>/*.json`
     path: PathBuf,
     /// The revision that it is about: draft-2026-02, sep-2322 or 2026-07-28
-    #[arg(long, default_value_t = Revision::Published, value_name = "REVISION")]
+    #[arg(long, default_value_t = Revision::V2026_07_28, value_name = "REVISION")]
     revision: Revision,
     /// The document's known mistakes: these pass, and one that is not there any more fails
     #[arg(long, value_name = "FILE")]

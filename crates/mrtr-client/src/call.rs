@@ -29,7 +29,7 @@ use reply::ReplyKind;
 /// use mrtr_schema::roots::ListRootsResult;
 ///
 /// let params = JsonObject::parse(r#"{"name": "greet"}"#)?;
-/// let mut call = Call::new(Revision::Published, "tools/call", params, Limits::default(), 1);
+/// let mut call = Call::new(Revision::V2026_07_28, "tools/call", params, Limits::default(), 1);
 /// let Action::Send(request) = call.action() else { panic!("it sends first") };
 /// assert_eq!(request.method, "tools/call");
 ///

@@ -138,7 +138,7 @@ impl Client {
     /// use mrtr_client::testing::Script;
     /// use mrtr_schema::Revision;
     ///
-    /// assert_eq!(Client::builder(Script::new()).build().revision(), Revision::Published);
+    /// assert_eq!(Client::builder(Script::new()).build().revision(), Revision::V2026_07_28);
     /// ```
     pub fn revision(&self) -> Revision {
         match (&self.0.mode, self.era()) {

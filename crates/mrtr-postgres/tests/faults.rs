@@ -483,7 +483,7 @@ async fn within_minutes<T>(future: impl Future<Output = T>) -> T {
 fn new_task(tool: &str) -> NewTask {
     let id = TaskId::random(&ProcessRandom::new());
     let now = mrtr_state::Timestamp::from_millis(7);
-    let record = TaskRecord::new(id, owner(), FlowId::from_bytes(*id.as_bytes()), tool, Revision::Published, now);
+    let record = TaskRecord::new(id, owner(), FlowId::from_bytes(*id.as_bytes()), tool, Revision::V2026_07_28, now);
     NewTask { record, call: b"call".to_vec(), entries: None }
 }
 

@@ -100,7 +100,7 @@ pub enum FormError {
 ///
 /// let tags = r#"{"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}"#;
 /// let form = Form::parse(&format!(r#"{{"type": "object", "properties": {{"tags": {tags}}}}}"#))?;
-/// let error = form.in_revision(Revision::V20250618).unwrap_err();
+/// let error = form.in_revision(Revision::V2025_06_18).unwrap_err();
 /// assert_eq!(error.to_string(), "field `tags` of the form takes several values, which 2025-06-18 cannot ask for");
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```

@@ -266,7 +266,7 @@ impl From<JsonObject> for Json {
 /// use mrtr_schema::{Revision, Wire};
 /// use mrtr_schema::roots::Root;
 ///
-/// let root = Root::from_json(r#"{"uri": "file:///src", "x-colour": "red"}"#, Revision::Published.strict())?;
+/// let root = Root::from_json(r#"{"uri": "file:///src", "x-colour": "red"}"#, Revision::V2026_07_28.strict())?;
 /// assert_eq!(root.extra.get("x-colour").unwrap().as_text().unwrap(), "red");
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```

@@ -15,7 +15,7 @@ pub use crate::wire::schema::Definitions;
 /// ```
 /// use mrtr_schema::{Revision, json_schema};
 ///
-/// let document = json_schema::document(Revision::Published.strict());
+/// let document = json_schema::document(Revision::V2026_07_28.strict());
 /// assert_eq!(document["$defs"]["Role"]["enum"], serde_json::json!(["user", "assistant"]));
 /// ```
 pub fn document(dialect: Dialect) -> Value {

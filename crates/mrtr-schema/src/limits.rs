@@ -10,7 +10,7 @@
 ///
 /// let members: Vec<_> = (0..=MOST_MEMBERS).map(|number| format!("\"x{number}\":{{}}")).collect();
 /// let text = format!("{{\"experimental\":{{{}}}}}", members.join(","));
-/// let error = ClientCapabilities::from_json(&text, Revision::Published.strict()).unwrap_err();
+/// let error = ClientCapabilities::from_json(&text, Revision::V2026_07_28.strict()).unwrap_err();
 /// assert_eq!(error.to_string(), "$.experimental: 1025 members stand here, and at most 1024 may");
 /// ```
 pub const MOST_MEMBERS: usize = 1024;

@@ -30,7 +30,7 @@ impl InputRequest {
     ///
     /// let roots = InputRequest::from(ListRootsRequest::new());
     /// assert_eq!(
-    ///     roots.to_request("q-1", Revision::V20251125)?,
+    ///     roots.to_request("q-1", Revision::V2025_11_25)?,
     ///     r#"{"jsonrpc":"2.0","id":"q-1","method":"roots/list"}"#,
     /// );
     /// # Ok::<(), serde_json::Error>(())

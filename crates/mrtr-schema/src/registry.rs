@@ -20,13 +20,13 @@ use crate::{
 ///
 /// impl TypeVisitor for Count {
 ///     fn visit<T: Wire>(&mut self, name: &'static str) {
-///         assert_eq!(T::name_in(Revision::Published), Some(name));
+///         assert_eq!(T::name_in(Revision::V2026_07_28), Some(name));
 ///         self.0 += 1;
 ///     }
 /// }
 ///
 /// let mut count = Count(0);
-/// visit_types(Revision::Published, &mut count);
+/// visit_types(Revision::V2026_07_28, &mut count);
 /// assert!(count.0 > 100);
 /// ```
 pub trait TypeVisitor {
@@ -267,7 +267,7 @@ impl<V: TypeVisitor> NotificationVisitor for Messages<'_, V> {
 /// use mrtr_schema::Revision;
 /// use mrtr_schema::registry::method_types;
 ///
-/// let methods = method_types(Revision::Published);
+/// let methods = method_types(Revision::V2026_07_28);
 /// let progress = methods.iter().find(|method| method.method == "notifications/progress").unwrap();
 /// assert_eq!(progress.request, "ProgressNotification");
 /// assert_eq!(progress.response, None);
@@ -289,7 +289,7 @@ pub struct MethodTypes {
 /// use mrtr_schema::Revision;
 /// use mrtr_schema::registry::method_types;
 ///
-/// let methods = method_types(Revision::Published);
+/// let methods = method_types(Revision::V2026_07_28);
 /// let discover = methods.iter().find(|method| method.method == "server/discover").unwrap();
 /// assert_eq!(discover.response, Some("DiscoverResultResponse"));
 /// assert!(methods.iter().all(|method| method.method != "initialize"));

@@ -13,35 +13,36 @@ use std::str::FromStr;
 /// ```
 /// use mrtr_schema::Revision;
 ///
-/// assert_eq!(Revision::default(), Revision::Published);
+/// assert_eq!(Revision::default(), Revision::V2026_07_28);
 /// assert_eq!("sep-2322".parse(), Ok(Revision::Sep2322));
-/// assert!(Revision::V20251125 < Revision::Published, "they are ordered by age");
+/// assert!(Revision::V2025_11_25 < Revision::V2026_07_28, "they are ordered by age");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Revision {
     /// `2025-06-18`: sessions, with elicitation by forms of few kinds.
-    V20250618,
+    V2025_06_18,
     /// `2025-11-25`: sessions, with elicitation by forms and URLs.
-    V20251125,
+    V2025_11_25,
     /// `draft-2026-02`: the first draft, with `IncompleteResult` and retries on any request.
     Draft202602,
     /// `sep-2322`: the accepted proposal, with `InputRequiredResult` and `resultType`.
     Sep2322,
     /// `2026-07-28`: the published revision, stateless throughout.
     #[default]
-    Published,
+    V2026_07_28,
 }
 
 impl Revision {
     /// All of them, oldest first.
-    pub const ALL: [Self; 5] = [Self::V20250618, Self::V20251125, Self::Draft202602, Self::Sep2322, Self::Published];
+    pub const ALL: [Self; 5] =
+        [Self::V2025_06_18, Self::V2025_11_25, Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
     /// Those of the modern era, oldest first: the published revision and its two drafts.
-    pub const MODERN: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::Published];
+    pub const MODERN: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
     /// Those of the legacy era, oldest first.
-    pub const LEGACY: [Self; 2] = [Self::V20250618, Self::V20251125];
+    pub const LEGACY: [Self; 2] = [Self::V2025_06_18, Self::V2025_11_25];
 
     /// The era that it belongs to.
     ///
@@ -53,8 +54,8 @@ impl Revision {
     /// ```
     pub const fn era(self) -> Era {
         match self {
-            Self::V20250618 | Self::V20251125 => Era::Legacy,
-            Self::Draft202602 | Self::Sep2322 | Self::Published => Era::Modern,
+            Self::V2025_06_18 | Self::V2025_11_25 => Era::Legacy,
+            Self::Draft202602 | Self::Sep2322 | Self::V2026_07_28 => Era::Modern,
         }
     }
 
@@ -71,7 +72,7 @@ impl Revision {
     pub fn era_of(version: &str) -> Era {
         match version.parse::<Self>() {
             Ok(known) => known.era(),
-            Err(_) if version > Self::V20251125.as_str() => Era::Modern,
+            Err(_) if version > Self::V2025_11_25.as_str() => Era::Modern,
             Err(_) => Era::Legacy,
         }
     }
@@ -82,25 +83,25 @@ impl Revision {
     /// ```
     /// use mrtr_schema::Revision;
     ///
-    /// assert_eq!(Revision::for_session("2025-06-18"), Revision::V20250618);
-    /// assert_eq!(Revision::for_session("2025-03-26"), Revision::V20250618, "it has no elicitation");
-    /// assert_eq!(Revision::for_session("2026-07-28"), Revision::V20251125, "it has no sessions");
+    /// assert_eq!(Revision::for_session("2025-06-18"), Revision::V2025_06_18);
+    /// assert_eq!(Revision::for_session("2025-03-26"), Revision::V2025_06_18, "it has no elicitation");
+    /// assert_eq!(Revision::for_session("2026-07-28"), Revision::V2025_11_25, "it has no sessions");
     /// ```
     pub fn for_session(asked: &str) -> Self {
         let known = Self::LEGACY.into_iter().find(|revision| revision.as_str() == asked);
         // Versions are dates, which are ordered as their texts are.
-        let is_older = asked < Self::V20250618.as_str();
-        known.unwrap_or(if is_older { Self::V20250618 } else { Self::V20251125 })
+        let is_older = asked < Self::V2025_06_18.as_str();
+        known.unwrap_or(if is_older { Self::V2025_06_18 } else { Self::V2025_11_25 })
     }
 
     /// The name by which folders, options and log lines call it.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::V20250618 => "2025-06-18",
-            Self::V20251125 => "2025-11-25",
+            Self::V2025_06_18 => "2025-06-18",
+            Self::V2025_11_25 => "2025-11-25",
             Self::Draft202602 => "draft-2026-02",
             Self::Sep2322 => "sep-2322",
-            Self::Published => "2026-07-28",
+            Self::V2026_07_28 => "2026-07-28",
         }
     }
 
@@ -117,9 +118,9 @@ impl Revision {
         match self {
             Self::Draft202602 => 1,
             Self::Sep2322 => 2,
-            Self::Published => 3,
-            Self::V20251125 => 4,
-            Self::V20250618 => 5,
+            Self::V2026_07_28 => 3,
+            Self::V2025_11_25 => 4,
+            Self::V2025_06_18 => 5,
         }
     }
 
@@ -145,13 +146,13 @@ impl Revision {
     /// use mrtr_schema::Revision;
     ///
     /// assert_eq!(Revision::Draft202602.type_name("InputRequiredResult"), "IncompleteResult");
-    /// assert_eq!(Revision::Published.type_name("InputRequiredResult"), "InputRequiredResult");
+    /// assert_eq!(Revision::V2026_07_28.type_name("InputRequiredResult"), "InputRequiredResult");
     /// ```
     pub fn type_name(self, name: &'static str) -> &'static str {
         match (self, name) {
-            (Self::V20250618, "LegacyTitledEnumSchema") => "EnumSchema",
-            (Self::V20250618, "JSONRPCResultResponse") => "JSONRPCResponse",
-            (Self::V20250618, "JSONRPCErrorResponse") => "JSONRPCError",
+            (Self::V2025_06_18, "LegacyTitledEnumSchema") => "EnumSchema",
+            (Self::V2025_06_18, "JSONRPCResultResponse") => "JSONRPCResponse",
+            (Self::V2025_06_18, "JSONRPCErrorResponse") => "JSONRPCError",
             (Self::Draft202602, "ElicitRequest") => "ElicitationCreateRequest",
             (Self::Draft202602, "CreateMessageRequest") => "SamplingCreateRequest",
             (Self::Draft202602, "InputRequiredResult") => "IncompleteResult",
@@ -220,8 +221,8 @@ pub enum Era {
 /// use mrtr_schema::{CallToolResult, Revision, Wire};
 ///
 /// let without_result_type = r#"{"content": []}"#;
-/// assert!(CallToolResult::from_json(without_result_type, Revision::Published.lenient()).is_ok());
-/// assert!(CallToolResult::from_json(without_result_type, Revision::Published.strict()).is_err());
+/// assert!(CallToolResult::from_json(without_result_type, Revision::V2026_07_28.lenient()).is_ok());
+/// assert!(CallToolResult::from_json(without_result_type, Revision::V2026_07_28.strict()).is_err());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dialect {
@@ -240,8 +241,8 @@ pub struct Dialect {
 /// use mrtr_schema::{Feature, Revision};
 ///
 /// assert!(Revision::Sep2322.has(Feature::Sessions));
-/// assert!(!Revision::Published.has(Feature::Sessions));
-/// assert!(Revision::Published.has(Feature::TasksExtension) && !Revision::Published.has(Feature::CoreTasks));
+/// assert!(!Revision::V2026_07_28.has(Feature::Sessions));
+/// assert!(Revision::V2026_07_28.has(Feature::TasksExtension) && !Revision::V2026_07_28.has(Feature::CoreTasks));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -29,7 +29,7 @@ pub(crate) use self::plain::LARGEST_COUNT;
 ///
 /// let interim = InputRequiredResult::carry(RequestState::new("sealed"));
 /// assert_eq!(interim.to_json(Revision::Draft202602)?, r#"{"requestState":"sealed"}"#);
-/// assert_eq!(interim.to_json(Revision::Published)?, r#"{"resultType":"input_required","requestState":"sealed"}"#);
+/// assert_eq!(interim.to_json(Revision::V2026_07_28)?, r#"{"resultType":"input_required","requestState":"sealed"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
@@ -87,7 +87,7 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
 ///
 /// let members = RawMembers::parse(r#"{"uri": "file:///src"}"#)?;
 /// assert!(members.get("uri").is_some(), "looked at before it is read");
-/// let root = Root::read_members(members, Revision::Published.strict())?;
+/// let root = Root::read_members(members, Revision::V2026_07_28.strict())?;
 /// assert_eq!(root.uri, "file:///src");
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```

@@ -104,7 +104,7 @@ proptest! {
         bytes[at % length] = byte;
         if let Ok(Envelope::Request { params, .. }) = Envelope::parse(&bytes) {
             let _ = params.meta();
-            let _ = params.read::<CallToolParams>(Revision::Published.lenient());
+            let _ = params.read::<CallToolParams>(Revision::V2026_07_28.lenient());
         }
     }
 
@@ -112,6 +112,6 @@ proptest! {
     fn arbitrary_params_are_read_or_refused(params in mrtr_schema::arbitrary::json_object()) {
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}}"#, params.as_str());
         let Ok(Envelope::Request { params, .. }) = Envelope::parse(text.as_bytes()) else { panic!("a request: {text}") };
-        let _ = params.read::<CallToolParams>(Revision::Published.strict());
+        let _ = params.read::<CallToolParams>(Revision::V2026_07_28.strict());
     }
 }

@@ -363,7 +363,7 @@ mod answers {
                 continue;
             };
             assert!(may_be && *is_plain.get_or_insert(true), "{}", response.get());
-            let result = ElicitResult::read(&response, Revision::Published.lenient()).unwrap();
+            let result = ElicitResult::read(&response, Revision::V2026_07_28.lenient()).unwrap();
             assert_eq!(result.action, ElicitAction::Accept);
             let by_schema = result.content.unwrap();
             assert!(form.check(by_schema.as_object()).is_ok(), "{content}");

@@ -27,7 +27,7 @@ fn any_form_is_said_in_every_legacy_revision_or_a_field_is_named() {
     for revision in Revision::LEGACY {
         let schemas = jsonschema::draft202012::options().build_map(&json_schema::document(revision.strict())).unwrap();
         let schema = schemas.get("#/$defs/ElicitRequest").unwrap();
-        let outcome = TestRunner::new(Config::with_cases(256)).run(&Form::any_value(Revision::Published), |form| {
+        let outcome = TestRunner::new(Config::with_cases(256)).run(&Form::any_value(Revision::V2026_07_28), |form| {
             let takes_several = |field: &PrimitiveSchema| {
                 matches!(field, PrimitiveSchema::UntitledMultiSelect(_) | PrimitiveSchema::TitledMultiSelect(_))
             };
@@ -64,31 +64,31 @@ fn a_default_that_cannot_be_said_is_left_out() {
         r#"{"type":"string","oneOf":[{"const":"a","title":"A"}],"default":"a"}"#,
         r#"{"type":"string","enum":["a"],"enumNames":["A"],"default":"a"}"#,
     ] {
-        let said = form(field).in_revision(Revision::V20250618).unwrap();
+        let said = form(field).in_revision(Revision::V2025_06_18).unwrap();
         assert!(!said.as_str().contains("default"), "{said:?}");
-        assert_eq!(form(field).in_revision(Revision::V20251125).unwrap().as_str(), form(field).as_str());
+        assert_eq!(form(field).in_revision(Revision::V2025_11_25).unwrap().as_str(), form(field).as_str());
     }
     let boolean = form(r#"{"type": "boolean", "default": true}"#);
-    assert_eq!(boolean.in_revision(Revision::V20250618).unwrap().as_str(), boolean.as_str(), "said as it came");
+    assert_eq!(boolean.in_revision(Revision::V2025_06_18).unwrap().as_str(), boolean.as_str(), "said as it came");
 }
 
 #[test]
 fn a_form_says_its_mode_where_there_are_others() {
     let asked = asking(form(r#"{"type": "string"}"#));
-    assert!(asked.to_request(1, Revision::V20251125).unwrap().contains(r#""mode":"form""#));
-    assert!(!asked.to_request(1, Revision::V20250618).unwrap().contains("mode"));
+    assert!(asked.to_request(1, Revision::V2025_11_25).unwrap().contains(r#""mode":"form""#));
+    assert!(!asked.to_request(1, Revision::V2025_06_18).unwrap().contains("mode"));
 }
 
 #[test]
 fn a_visit_needs_its_id_and_a_revision_that_has_visits() {
     let mut visit = ElicitUrlParams::new("Connect", Url::new("https://example.com/connect").unwrap());
     let asked = InputRequest::from(ElicitRequest::new(visit.clone()));
-    assert!(asked.to_request(1, Revision::V20251125).unwrap_err().to_string().contains("`elicitationId`"));
+    assert!(asked.to_request(1, Revision::V2025_11_25).unwrap_err().to_string().contains("`elicitationId`"));
     visit.elicitation_id = Some("e-1".into());
     let asked = InputRequest::from(ElicitRequest::new(visit));
-    assert!(asked.to_request(1, Revision::V20251125).unwrap().contains(r#""elicitationId":"e-1""#));
-    assert_eq!(asked.check_in(Revision::V20250618), Err(NotInRevision::Url { revision: Revision::V20250618 }));
-    assert!(asked.to_request(1, Revision::V20250618).is_err());
+    assert!(asked.to_request(1, Revision::V2025_11_25).unwrap().contains(r#""elicitationId":"e-1""#));
+    assert_eq!(asked.check_in(Revision::V2025_06_18), Err(NotInRevision::Url { revision: Revision::V2025_06_18 }));
+    assert!(asked.to_request(1, Revision::V2025_06_18).is_err());
 }
 
 #[test]
@@ -97,26 +97,26 @@ fn the_oldest_revision_samples_one_block_and_no_tools() {
     let asked = |params: CreateMessageParams| InputRequest::from(CreateMessageRequest::new(params));
     let text = || SamplingContent::Text(mrtr_schema::content::TextContent::new("Hello"));
     let one = SamplingMessage::new(mrtr_schema::content::Role::User, vec![text()]);
-    let said = asked(sample(vec![one])).to_request(1, Revision::V20250618).unwrap();
+    let said = asked(sample(vec![one])).to_request(1, Revision::V2025_06_18).unwrap();
     assert!(said.contains(r#""content":{"type":"text","text":"Hello"}"#), "a list of one is that one: {said}");
 
     let two = SamplingMessage::new(mrtr_schema::content::Role::User, vec![text(), text()]);
     let two = asked(sample(vec![two]));
-    assert!(two.to_request(1, Revision::V20251125).is_ok());
-    assert!(matches!(two.check_in(Revision::V20250618), Err(NotInRevision::SamplingBlocks { .. })));
-    assert!(two.to_request(1, Revision::V20250618).is_err());
+    assert!(two.to_request(1, Revision::V2025_11_25).is_ok());
+    assert!(matches!(two.check_in(Revision::V2025_06_18), Err(NotInRevision::SamplingBlocks { .. })));
+    assert!(two.to_request(1, Revision::V2025_06_18).is_err());
 
     let mut with_tools = sample(vec![SamplingMessage::user("Hello")]);
     with_tools.tools = Some(Vec::new());
-    assert!(matches!(asked(with_tools).check_in(Revision::V20250618), Err(NotInRevision::SamplingTools { .. })));
+    assert!(matches!(asked(with_tools).check_in(Revision::V2025_06_18), Err(NotInRevision::SamplingTools { .. })));
 }
 
 #[test]
 fn what_a_client_declares_means_what_its_revision_has() {
     let said = r#"{"elicitation": {"url": {}}, "sampling": {"tools": {}}, "extensions": {"com.example/approval": {}}}"#;
     let declared = |revision: Revision| ClientCapabilities::from_json(said, revision.lenient()).unwrap();
-    assert!(declared(Revision::V20251125).elicits_urls() && declared(Revision::V20251125).samples_with_tools());
-    let oldest = declared(Revision::V20250618);
+    assert!(declared(Revision::V2025_11_25).elicits_urls() && declared(Revision::V2025_11_25).samples_with_tools());
+    let oldest = declared(Revision::V2025_06_18);
     assert!(oldest.elicits_forms() && !oldest.elicits_urls() && !oldest.samples_with_tools());
     for revision in Revision::LEGACY {
         assert!(!declared(revision).knows(&mrtr_schema::Method::from_static("com.example/approval")));

@@ -15,10 +15,10 @@ fn methods(revision: Revision, holds: impl Fn(MethodInfo) -> bool) -> Vec<&'stat
 fn a_server_may_ask_on_the_methods_of_its_revision() {
     let asked = |revision| methods(revision, |method| method.may_ask_in(revision));
     let always = ["tools/call", "prompts/get", "resources/read"];
-    assert_eq!(asked(Revision::Published), always);
+    assert_eq!(asked(Revision::V2026_07_28), always);
     assert_eq!(asked(Revision::Sep2322), [&always[..], &["tasks/result"]].concat());
     assert_eq!(asked(Revision::Draft202602), [&always[..], &["completion/complete", "tasks/result"]].concat());
-    assert!(!Revision::Published.may_ask_on("tasks/result"), "a method that the revision does not have");
+    assert!(!Revision::V2026_07_28.may_ask_on("tasks/result"), "a method that the revision does not have");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn every_method_of_a_revision_has_a_row_and_exists_there() {
     }
     assert!(!MethodInfo::of("server/discover").exists_in(Revision::Sep2322));
     assert!(MethodInfo::of("tasks/get").exists_in(Revision::Sep2322), "a task of the core");
-    assert!(MethodInfo::of("tasks/get").exists_in(Revision::Published), "one of the extension");
+    assert!(MethodInfo::of("tasks/get").exists_in(Revision::V2026_07_28), "one of the extension");
 }
 
 #[test]
@@ -36,13 +36,13 @@ fn what_runs_a_handler_is_never_sent_again() {
     for revision in Revision::ALL {
         assert!(methods(revision, |method| method.only_reads && method.runs_flow).is_empty());
     }
-    let runs_flow = methods(Revision::Published, |method| method.runs_flow);
+    let runs_flow = methods(Revision::V2026_07_28, |method| method.runs_flow);
     assert_eq!(runs_flow, ["tools/call", "prompts/get", "resources/read", "completion/complete"]);
 }
 
 #[test]
 fn requests_about_one_thing_name_it() {
-    let named_by = |member| methods(Revision::Published, |method| method.named_by == Some(member));
+    let named_by = |member| methods(Revision::V2026_07_28, |method| method.named_by == Some(member));
     assert_eq!(named_by("name"), ["tools/call", "prompts/get"]);
     assert_eq!(named_by("uri"), ["resources/read"]);
     assert_eq!(named_by("taskId"), ["tasks/get", "tasks/update", "tasks/cancel"]);

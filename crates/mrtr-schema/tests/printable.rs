@@ -34,7 +34,7 @@ fn errors_of_reading_show_a_peers_text_as_it_may_be_shown() {
     assert!(!acts(&error.to_string()), "{error:?}");
     let word = serde_json::json!({ "resultType": "input_required", "inputRequests": { "a": { "method": "elicitation/create",
         "params": { "mode": NASTY.repeat(1000) } } } });
-    let error = mrtr_schema::InputRequiredResult::from_json(&word.to_string(), Revision::Published.lenient());
+    let error = mrtr_schema::InputRequiredResult::from_json(&word.to_string(), Revision::V2026_07_28.lenient());
     let error = error.unwrap_err().to_string();
     assert!(!acts(&error) && error.len() < 2000, "{error:?}");
 }

@@ -20,7 +20,7 @@ use mrtr_schema::{
 
 const DRAFT: Revision = Revision::Draft202602;
 const SEP: Revision = Revision::Sep2322;
-const PUBLISHED: Revision = Revision::Published;
+const PUBLISHED: Revision = Revision::V2026_07_28;
 
 fn rewritten<T: Wire>(text: &str, revision: Revision) -> String {
     T::from_json(text, revision.strict()).unwrap().to_json(revision).unwrap()

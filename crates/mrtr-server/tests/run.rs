@@ -76,7 +76,7 @@ fn form() -> InputRequest {
         "method": "elicitation/create",
         "params": { "mode": "form", "message": "Who?", "requestedSchema": schema },
     });
-    ElicitRequest::from_json(&request.to_string(), Revision::Published.strict()).unwrap().into()
+    ElicitRequest::from_json(&request.to_string(), Revision::V2026_07_28.strict()).unwrap().into()
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn an_answer_of_another_kind_than_was_asked_for_is_refused() {
     ];
     for (asked, (request, _)) in kinds.iter().enumerate() {
         for (given, (_, answer)) in kinds.iter().enumerate() {
-            let checked = check_answer(request, &raw(answer), Revision::Published);
+            let checked = check_answer(request, &raw(answer), Revision::V2026_07_28);
             assert_eq!(checked.is_ok(), asked == given, "{answer} to {request:?}: {checked:?}");
         }
     }
@@ -101,9 +101,9 @@ async fn a_question_may_be_shown_only_to_a_client_that_declared_it() {
     let ran = run(handler, Journal::default(), RunContext::for_tests().as_task(1 << 20)).await;
     let (questions, _) = answer(ran, &json!({ "roots": [] }));
     for (declared, may_be) in [(json!({ "roots": {} }), true), (json!({ "sampling": {} }), false)] {
-        let declared = ClientCapabilities::from_json(&declared.to_string(), Revision::Published.lenient()).unwrap();
-        assert_eq!(questions[0].may_be_shown(&declared, Revision::Published), may_be, "{declared:?}");
-        let checked = check_capabilities([&questions[0].request], &declared, Revision::Published);
+        let declared = ClientCapabilities::from_json(&declared.to_string(), Revision::V2026_07_28.lenient()).unwrap();
+        assert_eq!(questions[0].may_be_shown(&declared, Revision::V2026_07_28), may_be, "{declared:?}");
+        let checked = check_capabilities([&questions[0].request], &declared, Revision::V2026_07_28);
         assert_eq!(checked.is_ok(), may_be, "{declared:?}: {checked:?}");
     }
 }

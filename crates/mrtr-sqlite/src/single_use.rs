@@ -180,7 +180,7 @@ pub(crate) mod tests {
     /// A token that was issued at this moment, about to be used.
     pub(crate) fn token(issued: Timestamp) -> TokenUse {
         let (sealer, params) = (Sealer::this_process_only(), RawMembers::parse(r#"{"name": "pay"}"#).unwrap());
-        let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();
+        let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params).unwrap();
         let state = sealer.seal(&Order, &binding, issued).unwrap();
         let opened = sealer.open::<Order>(&state, &binding, issued).unwrap();
         opened.token_use(AnswersDigest::of(None).unwrap())

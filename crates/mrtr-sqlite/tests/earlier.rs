@@ -205,7 +205,7 @@ async fn what_the_version_before_has_left_in_an_index_is_put_right_by_the_next_w
 fn new_task(number: u8) -> NewTask {
     let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
     let (owner, noon) = (Owner::from_kept("ann"), Timestamp::from_millis(0));
-    let record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    let record = TaskRecord::new(id, owner, flow, "index", Revision::V2026_07_28, noon);
     NewTask { record, call: Vec::new(), entries: None }
 }
 

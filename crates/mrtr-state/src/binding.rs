@@ -22,7 +22,7 @@ use crate::token::{self, PrincipalDigest};
 /// use mrtr_state::{Binding, Principal};
 ///
 /// let params = RawMembers::parse(r#"{"name": "pay", "arguments": {"amount": 100}}"#)?;
-/// let binding = Binding::new(Revision::Published, "tools/call", &params)?
+/// let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params)?
 ///     .principal(Principal { issuer: "https://id.example.com", subject: "ann" })
 ///     .tenant("acme");
 /// assert_eq!(binding.name(), "pay");
@@ -59,7 +59,7 @@ impl<'a> Binding<'a> {
     /// use mrtr_state::Binding;
     ///
     /// let params = RawMembers::parse(r#"{"name": "pay"}"#)?;
-    /// assert_eq!(Binding::named(Revision::Published, "tools/call", "pay", &params).name(), "pay");
+    /// assert_eq!(Binding::named(Revision::V2026_07_28, "tools/call", "pay", &params).name(), "pay");
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn named(

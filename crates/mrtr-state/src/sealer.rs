@@ -39,14 +39,14 @@ use crate::{KeyError, Payload, Refusal, SealError, Timestamp, token};
 ///
 /// let sealer = Sealer::this_process_only();
 /// let params = RawMembers::parse(r#"{"name": "check_out"}"#)?;
-/// let binding = Binding::new(Revision::Published, "tools/call", &params)?;
+/// let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params)?;
 /// let noon = Timestamp::from_millis(1_785_240_000_000);
 ///
 /// let state = sealer.seal(&Cart { items: vec!["tea".into()] }, &binding, noon)?;
 /// assert_eq!(sealer.open::<Cart>(&state, &binding, noon)?.payload().items, ["tea"]);
 ///
 /// let other = RawMembers::parse(r#"{"name": "cancel"}"#)?;
-/// let other = Binding::new(Revision::Published, "tools/call", &other)?;
+/// let other = Binding::new(Revision::V2026_07_28, "tools/call", &other)?;
 /// assert_eq!(sealer.open::<Cart>(&state, &other, noon).unwrap_err(), Refusal::OtherName);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -29,7 +29,7 @@ pub use transition::{Change, Company, Event, Refusal};
 ///         Owner::new("tracker", None, None),
 ///         FlowId::from_bytes([7; 16]),
 ///         "index",
-///         Revision::Published,
+///         Revision::V2026_07_28,
 ///         noon,
 ///     )
 /// };

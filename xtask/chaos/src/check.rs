@@ -252,7 +252,7 @@ mod tests {
     fn only_a_task_that_ends_its_process_is_set_aside_and_it_has_not_ended() {
         let task = |tool: &str, change: fn(&mut TaskRecord)| {
             let (id, flow, now) = (TaskId::from_bytes([7; 16]), FlowId::from_bytes([7; 16]), Timestamp::from_millis(7));
-            let mut record = TaskRecord::new(id, Owner::from_kept("ann"), flow, tool, Revision::Published, now);
+            let mut record = TaskRecord::new(id, Owner::from_kept("ann"), flow, tool, Revision::V2026_07_28, now);
             change(&mut record);
             Listed { place: Place(1), record }
         };

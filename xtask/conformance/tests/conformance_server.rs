@@ -51,7 +51,7 @@ async fn asked(client: &Client, tool: &str, ok: bool) -> PendingCall {
 fn confirm(pending: &mut PendingCall, ok: bool) {
     let content: Value = json!({ "ok": ok });
     let answer = ElicitResult::accept(JsonObject::of(&content).unwrap());
-    pending.answer("confirm", &InputResponse::of(&answer, Revision::Published).unwrap()).unwrap();
+    pending.answer("confirm", &InputResponse::of(&answer, Revision::V2026_07_28).unwrap()).unwrap();
 }
 
 fn code(error: &CallError) -> Option<ErrorCode> {

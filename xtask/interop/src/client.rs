@@ -33,8 +33,8 @@ async fn main() -> Result<()> {
         Client::builder(StdioTransport::spawn(command)?)
     };
     let client = match era.as_str() {
-        "modern" => client.revision(Revision::Published),
-        "legacy" => client.revision(Revision::V20251125),
+        "modern" => client.revision(Revision::V2026_07_28),
+        "legacy" => client.revision(Revision::V2025_11_25),
         _ => client,
     };
     let asked = Asked::default();

@@ -212,7 +212,7 @@ fn client_steps(times: u32) -> Result<()> {
     let params = JsonObject::parse(state::PARAMS)?;
     let answer = ElicitResult::accept(JsonObject::parse(r#"{"resolution":"Duplicate"}"#)?);
     for _ in 0..times {
-        let mut call = Call::new(Revision::Published, "tools/call", params.clone(), Limits::default(), 1);
+        let mut call = Call::new(Revision::V2026_07_28, "tools/call", params.clone(), Limits::default(), 1);
         call.replied(Ok(&result), None);
         black_box(call.action());
         call.answered("resolution", &answer)?;

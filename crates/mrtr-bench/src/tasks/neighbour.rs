@@ -117,7 +117,7 @@ impl Caller {
 
     fn token(&self) -> Result<TokenUse> {
         let (now, params) = (SystemTime::now().into(), RawMembers::parse(r#"{"name": "pay"}"#)?);
-        let binding = Binding::new(Revision::Published, "tools/call", &params)?;
+        let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params)?;
         let state = self.sealer.seal(&Order, &binding, now)?;
         let opened =
             self.sealer.open::<Order>(&state, &binding, now).map_err(|refusal| anyhow::anyhow!("{refusal:?}"))?;

@@ -134,7 +134,7 @@ impl Verbs<'_> {
                 id,
                 id,
                 self.tool,
-                Revision::Published.number(),
+                Revision::V2026_07_28.number(),
                 now,
                 1000,
                 0,

@@ -123,7 +123,7 @@ pub(super) fn new_task(random: &ProcessRandom, tool: &str) -> NewTask {
     let flow = FlowId::from_bytes(flow);
     let record = TaskRecord {
         ttl: Some(Duration::from_hours(24)),
-        ..TaskRecord::new(TaskId::random(random), owner(), flow, tool, Revision::Published, now)
+        ..TaskRecord::new(TaskId::random(random), owner(), flow, tool, Revision::V2026_07_28, now)
     };
     NewTask { record, call: CALL.to_vec(), entries: None }
 }

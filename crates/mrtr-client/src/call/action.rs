@@ -16,7 +16,7 @@ use crate::answer::display_key;
 /// use mrtr_client::{Action, Call, Limits};
 /// use mrtr_schema::{JsonObject, Revision};
 ///
-/// let call = Call::new(Revision::Published, "tools/list", JsonObject::default(), Limits::default(), 1);
+/// let call = Call::new(Revision::V2026_07_28, "tools/list", JsonObject::default(), Limits::default(), 1);
 /// assert!(matches!(call.action(), Action::Send(request) if request.method == "tools/list"));
 /// ```
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ pub enum Action {
 /// use mrtr_schema::{JsonObject, Revision};
 ///
 /// let params = JsonObject::parse(r#"{"uri": "docs://guide"}"#)?;
-/// let call = Call::new(Revision::Published, "resources/read", params, Limits::default(), 1);
+/// let call = Call::new(Revision::V2026_07_28, "resources/read", params, Limits::default(), 1);
 /// let Action::Send(request) = call.action() else { panic!("it sends first") };
 /// assert_eq!(request.params.get(), r#"{"uri": "docs://guide"}"#);
 /// assert!(!request.is_retry);
@@ -69,7 +69,7 @@ impl fmt::Debug for Outgoing {
 /// use mrtr_client::{Call, Limits, CallOutcome, Stop};
 /// use mrtr_schema::{Json, JsonObject, Revision};
 ///
-/// let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), Limits::default(), 1);
+/// let mut call = Call::new(Revision::V2026_07_28, "tools/call", JsonObject::default(), Limits::default(), 1);
 /// call.replied(Ok(Json::parse(r#"{"resultType": "input_required"}"#)?.as_raw()), None);
 /// assert!(matches!(call.end(), (Some(CallOutcome::Stopped(Stop::BadReply(_))), _)));
 /// # Ok::<(), mrtr_schema::ReadError>(())

@@ -109,7 +109,7 @@ impl Call {
     /// use mrtr_schema::{ErrorObject, Json, JsonObject, Revision};
     /// use mrtr_schema::error_object::UnsupportedVersionData;
     ///
-    /// let mut call = Call::new(Revision::Published, "tools/list", JsonObject::default(), Limits::default(), 1);
+    /// let mut call = Call::new(Revision::V2026_07_28, "tools/list", JsonObject::default(), Limits::default(), 1);
     /// let data = UnsupportedVersionData::new("2026-07-28", ["sep-2322".to_owned(), "2020-01-01".to_owned()]);
     /// call.replied(Err(ErrorObject::with_data("unsupported", &data)), None);
     /// assert!(matches!(call.action(), Action::Send(_)), "it is sent again");

@@ -179,7 +179,7 @@ impl Client {
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), mrtr_client::CallError> {
     /// let client = Client::builder(Script::new().result(json!({ "resultType": "complete" }))).build();
-    /// client.cancel_task(&PendingTask::new(Revision::Published, "task-1")).await?;
+    /// client.cancel_task(&PendingTask::new(Revision::V2026_07_28, "task-1")).await?;
     /// # Ok(()) }
     /// ```
     pub async fn cancel_task(&self, task: &PendingTask) -> Result<(), CallError> {

@@ -178,7 +178,7 @@ impl Client {
     ///     "createdAt": "2026-08-01T12:00:00Z", "lastUpdatedAt": "2026-08-01T12:00:05Z", "ttlMs": null,
     ///     "result": { "resultType": "complete", "content": [] } }));
     /// let client = Client::builder(server).build();
-    /// let result = client.follow(PendingTask::new(Revision::Published, "task-1")).await?;
+    /// let result = client.follow(PendingTask::new(Revision::V2026_07_28, "task-1")).await?;
     /// assert!(result.as_str().contains("content"));
     /// # Ok(()) }
     /// ```

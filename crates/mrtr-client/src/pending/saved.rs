@@ -165,7 +165,7 @@ fn known_revision<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Revision
 /// use mrtr_client::PendingTask;
 /// use mrtr_schema::Revision;
 ///
-/// let task = PendingTask::new(Revision::Published, "task-1");
+/// let task = PendingTask::new(Revision::V2026_07_28, "task-1");
 /// let saved = serde_json::to_string(&task)?;
 /// assert_eq!(serde_json::from_str::<PendingTask>(&saved)?.id(), "task-1");
 /// # Ok::<(), serde_json::Error>(())
@@ -223,7 +223,7 @@ impl PendingTask {
     /// use mrtr_client::PendingTask;
     /// use mrtr_schema::Revision;
     ///
-    /// let task = PendingTask::new(Revision::Published, "task-1").trust_other_server("https://new.example.com/mcp");
+    /// let task = PendingTask::new(Revision::V2026_07_28, "task-1").trust_other_server("https://new.example.com/mcp");
     /// assert_eq!(task.server(), Some("https://new.example.com/mcp"));
     /// ```
     #[must_use]

@@ -144,7 +144,7 @@ impl fmt::Debug for ServerRequest {
 /// let memory = EraMemory::of_origin();
 /// assert_eq!(memory.era(), None, "no request was answered yet");
 /// let shared = memory.clone();
-/// shared.remember(Revision::V20251125.era());
+/// shared.remember(Revision::V2025_11_25.era());
 /// assert_eq!(memory.era(), Some(Era::Legacy));
 /// memory.forget();
 /// assert_eq!(shared.era(), None);

@@ -119,7 +119,7 @@ async fn cl_4_the_fields_belong_to_that_retry_only() {
 #[test]
 fn cl_4_a_key_that_was_skipped_in_one_round_is_asked_in_the_next() {
     let params = JsonObject::parse(r#"{"name": "t"}"#).unwrap();
-    let mut call = Call::new(Revision::Published, "tools/call", params, Limits::default(), 1);
+    let mut call = Call::new(Revision::V2026_07_28, "tools/call", params, Limits::default(), 1);
     let asked = |call: &Call| match call.action() {
         Action::Gather(questions) => questions.into_iter().map(|(key, _)| key).collect::<Vec<_>>(),
         other => panic!("it was asked: {other:?}"),
@@ -476,7 +476,7 @@ async fn sv_1_a_question_where_none_may_be_asked_is_no_reply() {
 async fn sv_1_a_completion_that_asks_is_no_reply() {
     let typed = CompletionArgument::new("language", "py");
     let params = CompleteParams::new(PromptReference::new("review"), typed);
-    for revision in [Revision::Published, Revision::Sep2322] {
+    for revision in [Revision::V2026_07_28, Revision::Sep2322] {
         for asks in [asks_roots("a", Some("s")), state_only("s")] {
             let script = Script::new().result(asks).result(json!({ "completion": { "values": [] } }));
             let client = Client::builder(script.clone())

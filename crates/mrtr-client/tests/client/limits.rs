@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::common::{asks_form, asks_roots, calls, complete, results, rooted, state_only};
 
 fn back_off(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
-    let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), limits, seed);
+    let mut call = Call::new(Revision::V2026_07_28, "tools/call", JsonObject::default(), limits, seed);
     let reply = Json::from(state_only("s"));
     (0..times)
         .map(|_| {

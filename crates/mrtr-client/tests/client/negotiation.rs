@@ -56,7 +56,7 @@ async fn a_version_that_this_client_does_not_know_is_the_servers_error() {
         let CallErrorKind::Server { error, .. } = error.kind else { panic!("{error}") };
         assert_eq!(error.code, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         assert_eq!(script.sent().len(), 1, "{versions:?}");
-        assert_eq!(client.revision(), Revision::Published);
+        assert_eq!(client.revision(), Revision::V2026_07_28);
     }
 }
 
@@ -84,7 +84,7 @@ async fn a_server_that_refuses_everything_is_not_asked_for_ever() {
     let error = client.call_tool("t", json!({})).await.unwrap_err();
     assert!(matches!(error.kind, CallErrorKind::Server { .. }), "{error}");
     assert_eq!(script.sent().len(), 4, "each version once, and the last one named once more");
-    assert_eq!(client.revision(), Revision::Published, "nothing was agreed on");
+    assert_eq!(client.revision(), Revision::V2026_07_28, "nothing was agreed on");
 }
 
 #[tokio::test]

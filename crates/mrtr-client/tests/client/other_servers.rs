@@ -71,7 +71,7 @@ async fn a_call_that_has_begun_and_names_no_server_is_not_sent() {
 
     // One that was never sent belongs to nobody yet, and to this server from then on.
     let script = Script::new().result(asks_roots("r", Some("sealed")));
-    let new = PendingCall::new(Revision::Published, "tools/call", JsonObject::parse(r#"{"name": "t"}"#).unwrap());
+    let new = PendingCall::new(Revision::V2026_07_28, "tools/call", JsonObject::parse(r#"{"name": "t"}"#).unwrap());
     let error = Client::builder(script).build().resume(new).await.unwrap_err();
     assert_eq!(error.pending().unwrap().server(), Some("a script"));
 }

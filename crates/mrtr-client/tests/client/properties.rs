@@ -180,14 +180,14 @@ fn questions(keys: &[String]) -> Value {
 }
 
 fn facts(revision: Revision, status: &str) -> Value {
-    let lifetime = if revision == Revision::Published { "ttlMs" } else { "ttl" };
+    let lifetime = if revision == Revision::V2026_07_28 { "ttlMs" } else { "ttl" };
     json!({ "taskId": "t", "status": status, "createdAt": "2026-08-01T12:00:00Z",
         "lastUpdatedAt": "2026-08-01T12:00:00Z", lifetime: null })
 }
 
 fn created(revision: Revision, interval: Option<u64>) -> Value {
     let mut task = facts(revision, "working");
-    if revision == Revision::Published {
+    if revision == Revision::V2026_07_28 {
         task["resultType"] = "task".into();
         if let Some(interval) = interval {
             task["pollIntervalMs"] = interval.into();

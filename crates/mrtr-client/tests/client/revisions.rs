@@ -18,7 +18,7 @@ async fn a_tool_that_asks_is_called_in_every_revision() {
         assert_eq!(text(&client.call_tool("greet", json!({})).await.unwrap()), "Hello, Ada", "{revision}");
         assert_eq!(client.list_tools().await.unwrap().len(), 1);
         let has_meta = transport.sent().iter().all(|sent| sent["params"].get("_meta").is_some());
-        assert_eq!(has_meta, revision == Revision::Published);
+        assert_eq!(has_meta, revision == Revision::V2026_07_28);
     }
 }
 

@@ -152,7 +152,7 @@ impl Transport for Asking {
 
 fn client(server: &Asking, limits: Limits) -> Client {
     Client::builder(server.clone())
-        .revision(Revision::V20251125)
+        .revision(Revision::V2025_11_25)
         .limits(limits)
         .on_roots(|_| async { Ok::<_, String>(Vec::new()) })
         .on_elicit(|_| pending::<ElicitResult>())

@@ -362,7 +362,7 @@ fn client(server: &Hostile, is_forced: bool) -> Client {
         .limits(limits)
         .on_roots(|_| async { Ok::<_, String>(vec![Root::new("file:///src")]) })
         .on_elicit(|_| pending::<mrtr_schema::elicitation::ElicitResult>());
-    if is_forced { builder.revision(Revision::V20251125).build() } else { builder.build() }
+    if is_forced { builder.revision(Revision::V2025_11_25).build() } else { builder.build() }
 }
 
 /// Tells when it is dropped.
@@ -384,7 +384,7 @@ async fn a_question_that_is_withdrawn_is_stopped_and_not_answered() {
     };
     let server = Hostile::new(&plan);
     let (dropped, mut is_dropped) = tokio::sync::mpsc::unbounded_channel();
-    let client = Client::builder(server.clone()).revision(Revision::V20251125).on_elicit(move |form| {
+    let client = Client::builder(server.clone()).revision(Revision::V2025_11_25).on_elicit(move |form| {
         let dropped = Dropped(dropped.clone());
         async move {
             // The server withdraws the question after a second, and the call goes on for two more.

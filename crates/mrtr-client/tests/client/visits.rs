@@ -25,7 +25,7 @@ fn reply(call: &mut Call, reply: &Value) -> Action {
 
 /// The pauses before a URL that is asked for so many times.
 fn pauses(limits: Limits, seed: u64, times: u32) -> Vec<Duration> {
-    let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), limits, seed);
+    let mut call = Call::new(Revision::V2026_07_28, "tools/call", JsonObject::default(), limits, seed);
     let asks = asks_url("https://example.com/connect");
     assert!(matches!(reply(&mut call, &asks), Action::Gather(_)), "it is shown at once the first time");
     (0..times)
@@ -52,7 +52,7 @@ fn the_pause_doubles_and_varies_and_has_an_end() {
 
 #[test]
 fn another_url_and_another_question_are_not_put_off() {
-    let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), Limits::default(), 1);
+    let mut call = Call::new(Revision::V2026_07_28, "tools/call", JsonObject::default(), Limits::default(), 1);
     let consent = ElicitResult::new(ElicitAction::Accept);
     let (one, two) = (asks_url("https://example.com/1"), asks_url("https://example.com/2"));
     reply(&mut call, &one);
@@ -72,7 +72,7 @@ fn another_url_and_another_question_are_not_put_off() {
 
 #[test]
 fn an_answer_that_is_given_during_the_pause_is_sent_after_it() {
-    let mut call = Call::new(Revision::Published, "tools/call", JsonObject::default(), Limits::default(), 1);
+    let mut call = Call::new(Revision::V2026_07_28, "tools/call", JsonObject::default(), Limits::default(), 1);
     let consent = ElicitResult::new(ElicitAction::Accept);
     for _ in 0..2 {
         reply(&mut call, &asks_url("https://example.com/"));

@@ -71,7 +71,7 @@ fn uses_context(params: &CreateMessageParams) -> bool {
 ///
 /// let request = InputRequest::from(ListRootsRequest::new());
 /// let declared_nothing = ClientCapabilities::default();
-/// let error = check_capabilities([&request], &declared_nothing, Revision::Published).unwrap_err();
+/// let error = check_capabilities([&request], &declared_nothing, Revision::V2026_07_28).unwrap_err();
 /// assert_eq!(error.object().code.as_i64(), -32021);
 /// ```
 pub fn check_capabilities<'a>(
@@ -155,7 +155,7 @@ fn merge(into: &mut ClientCapabilities, from: ClientCapabilities) {
 /// let asked = InputRequest::from(ListRootsRequest::new());
 /// let check = |answer: &str| {
 ///     let answer = RawValue::from_string(answer.to_owned()).expect("it is JSON");
-///     check_answer(&asked, &answer, Revision::Published)
+///     check_answer(&asked, &answer, Revision::V2026_07_28)
 /// };
 /// assert_eq!(check(r#"{"roots": []}"#), Ok(()));
 /// assert!(check(r#"{"action": "accept"}"#).is_err_and(|reason| reason.contains("roots")));

@@ -65,7 +65,7 @@ impl Question {
     /// use mrtr_flow::Question;
     ///
     /// fn shown<'a>(questions: &'a [Question], capabilities: &ClientCapabilities) -> Vec<&'a Question> {
-    ///     questions.iter().filter(|question| question.may_be_shown(capabilities, Revision::Published)).collect()
+    ///     questions.iter().filter(|question| question.may_be_shown(capabilities, Revision::V2026_07_28)).collect()
     /// }
     /// ```
     pub fn may_be_shown(&self, capabilities: &ClientCapabilities, revision: Revision) -> bool {

@@ -101,7 +101,7 @@ impl Balancer {
     }
 
     pub(crate) fn client(&self) -> mrtr_client::Builder {
-        Client::builder(self.transport()).revision(mrtr_schema::Revision::V20251125)
+        Client::builder(self.transport()).revision(mrtr_schema::Revision::V2025_11_25)
     }
 
     /// Has tools that wait come to their ends, at every instance.

@@ -168,7 +168,7 @@ async fn a_status_with_a_message_is_a_message_and_one_without_is_named() {
     })
     .await;
     let transport = HttpTransport::new(&scripted.url()).unwrap();
-    let client = Client::builder(transport).revision(Revision::Published).build();
+    let client = Client::builder(transport).revision(Revision::V2026_07_28).build();
     assert!(
         matches!(call(&client).await, Err(CallError { kind: CallErrorKind::Server { error, .. }, .. }) if error.message == "No such tool")
     );

@@ -20,8 +20,8 @@ async fn the_azure_devops_flow_is_one_call_in_every_revision_and_links_once_each
     let of = |front: &Front, revision| answering(Client::builder(front.transport())).revision(revision).build();
     let clients = [
         (front.client(), Era::Modern),
-        (of(&front, Revision::V20251125), Era::Legacy),
-        (of(&front, Revision::V20250618), Era::Legacy),
+        (of(&front, Revision::V2025_11_25), Era::Legacy),
+        (of(&front, Revision::V2025_06_18), Era::Legacy),
         (old.client(), Era::Legacy),
     ];
     for (number, (client, era)) in clients.into_iter().enumerate() {
@@ -34,7 +34,7 @@ async fn the_azure_devops_flow_is_one_call_in_every_revision_and_links_once_each
 #[tokio::test]
 async fn questions_of_every_kind_are_answered_at_once_by_the_same_handlers() {
     let front = Front::start(server(&Outside::default()), None).await;
-    for revision in [Revision::V20250618, Revision::V20251125, Revision::Published] {
+    for revision in [Revision::V2025_06_18, Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = answering(Client::builder(front.transport())).revision(revision).build();
         let result = client.call_tool("everything", json!({})).await.unwrap();
         assert_eq!(text(&result), "Paris in file:///src", "{revision}");
@@ -47,15 +47,15 @@ async fn what_a_client_declares_is_what_it_has_handlers_for() {
     let declared = |front: &Front| front.seen().last().unwrap().message["params"]["capabilities"].clone();
     let of = |revision| Client::builder(front.transport()).revision(revision);
     for (client, capabilities) in [
-        (of(Revision::V20251125), json!({})),
+        (of(Revision::V2025_11_25), json!({})),
         (
-            of(Revision::V20251125).on_elicit(|form| async move { form.decline() }),
+            of(Revision::V2025_11_25).on_elicit(|form| async move { form.decline() }),
             json!({ "elicitation": { "form": {} } }),
         ),
-        (of(Revision::V20250618).on_elicit(|form| async move { form.decline() }), json!({ "elicitation": {} })),
-        (of(Revision::V20250618).on_url(|url| async move { url.decline() }), json!({})),
-        (of(Revision::V20251125).on_url(|url| async move { url.decline() }), json!({ "elicitation": { "url": {} } })),
-        (answering(of(Revision::V20251125)), json!({ "elicitation": { "form": {} }, "sampling": {}, "roots": {} })),
+        (of(Revision::V2025_06_18).on_elicit(|form| async move { form.decline() }), json!({ "elicitation": {} })),
+        (of(Revision::V2025_06_18).on_url(|url| async move { url.decline() }), json!({})),
+        (of(Revision::V2025_11_25).on_url(|url| async move { url.decline() }), json!({ "elicitation": { "url": {} } })),
+        (answering(of(Revision::V2025_11_25)), json!({ "elicitation": { "form": {} }, "sampling": {}, "roots": {} })),
     ] {
         let before = front.count("initialize");
         client.build().list_tools().await.unwrap();
@@ -67,7 +67,7 @@ async fn what_a_client_declares_is_what_it_has_handlers_for() {
 #[tokio::test]
 async fn progress_and_rounds_are_told_alike() {
     let front = Front::start(server(&Outside::default()), None).await;
-    for revision in [Revision::V20251125, Revision::Published] {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let client = answering(Client::builder(front.transport())).revision(revision).build();
         let events = client.events();
         client.call_tool("talk", json!({})).await.unwrap();
@@ -98,7 +98,7 @@ async fn a_handler_that_fails_ends_the_call_and_the_server_hears_of_it() {
     let outside = Outside::default();
     let front = Front::start(server(&outside), None).await;
     let client = Client::builder(front.transport())
-        .revision(Revision::V20251125)
+        .revision(Revision::V2025_11_25)
         .on_elicit(|_| async { Err::<mrtr_schema::elicitation::ElicitResult, _>("there is no screen") })
         .build();
     let error = client.call_tool("update_work_item", json!({ "workItemId": 1 })).await.unwrap_err();
@@ -112,7 +112,7 @@ async fn a_handler_that_fails_ends_the_call_and_the_server_hears_of_it() {
 #[tokio::test]
 async fn a_call_is_put_down_before_it_is_asked_and_not_after() {
     let front = Front::start(server(&Outside::default()), None).await;
-    let client = answering(Client::builder(front.transport())).revision(Revision::V20251125).build();
+    let client = answering(Client::builder(front.transport())).revision(Revision::V2025_11_25).build();
     client.list_tools().await.unwrap();
     let call = client.prepare_tool("update_work_item", json!({ "workItemId": 4522 })).unwrap();
     let saved = serde_json::to_string(&call).unwrap();
@@ -132,7 +132,7 @@ async fn a_call_is_put_down_before_it_is_asked_and_not_after() {
 async fn a_call_that_is_dropped_is_cancelled_at_the_server() {
     let outside = Outside::default();
     let front = Front::start(server(&outside), None).await;
-    let client = Client::builder(front.transport()).revision(Revision::V20251125).build();
+    let client = Client::builder(front.transport()).revision(Revision::V2025_11_25).build();
     let call = tokio::spawn(async move { client.call_tool("wait", json!({})).await });
     outside.is_waiting().await;
     call.abort();

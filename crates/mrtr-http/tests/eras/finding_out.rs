@@ -39,7 +39,7 @@ async fn er_4_a_server_that_refuses_in_its_own_way_is_called_in_a_session() {
         let client = front.client();
         assert_eq!(client.era(), None);
         assert_eq!(text(&client.call_tool("hello", json!({})).await.unwrap()), "Hello", "{refusal:?}");
-        assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Revision::V20251125));
+        assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Revision::V2025_11_25));
         client.call_tool("hello", json!({})).await.unwrap();
         let began =
             ["tools/call", "server/discover", "initialize", "notifications/initialized", "tools/call", "tools/call"];
@@ -116,8 +116,8 @@ async fn er_4_the_version_is_chosen_from_what_the_server_says_it_has() {
         (json!(["draft-2026-02", "sep-2322", "2099-01-01"]), Revision::Sep2322),
         (json!(["sep-2322", "draft-2026-02", "2025-11-25"]), Revision::Sep2322),
         (json!(["draft-2026-02"]), Revision::Draft202602),
-        (json!(["draft-2026-02", "2026-07-28"]), Revision::Published),
-        (json!(["2099-01-01"]), Revision::Published),
+        (json!(["draft-2026-02", "2026-07-28"]), Revision::V2026_07_28),
+        (json!(["2099-01-01"]), Revision::V2026_07_28),
     ] {
         let said = versions.clone();
         let scripted = Scripted::start(move |number, asked| match asked.message["method"].as_str() {
@@ -136,7 +136,7 @@ async fn er_4_the_version_is_chosen_from_what_the_server_says_it_has() {
         client.call_tool("hello", json!({})).await.unwrap();
         let asked = scripted.asked();
         let version = &asked[2].message["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
-        let is_said = chosen == Revision::Published;
+        let is_said = chosen == Revision::V2026_07_28;
         assert_eq!((asked.len(), version.is_string()), (3, is_said), "only the published one is said: {versions}");
     }
 }
@@ -165,7 +165,7 @@ async fn er_4_what_a_server_may_have_run_is_not_sent_again() {
     let calls = || scripted.asked().iter().filter(|asked| asked.message["method"] == "tools/call").count();
     assert_eq!((calls(), client.era()), (1, Some(Era::Legacy)), "it is known for the next one");
     assert_eq!(text(&client.call_tool("charge", json!({})).await.unwrap()), "charged");
-    assert_eq!((calls(), client.revision()), (2, Revision::V20250618));
+    assert_eq!((calls(), client.revision()), (2, Revision::V2025_06_18));
 }
 
 #[tokio::test]
@@ -195,13 +195,13 @@ async fn er_4_calls_that_begin_at_once_begin_one_session() {
 #[tokio::test]
 async fn er_4_an_era_can_be_forced() {
     let front = Front::start(server(&Outside::default()), None).await;
-    let legacy = answering(Client::builder(front.transport())).revision(Revision::V20250618).build();
-    assert_eq!((legacy.era(), legacy.revision()), (Some(Era::Legacy), Revision::V20250618));
+    let legacy = answering(Client::builder(front.transport())).revision(Revision::V2025_06_18).build();
+    assert_eq!((legacy.era(), legacy.revision()), (Some(Era::Legacy), Revision::V2025_06_18));
     legacy.call_tool("hello", json!({})).await.unwrap();
     assert_eq!(front.kinds(), ["initialize", "notifications/initialized", "tools/call"]);
 
     let old = Front::start(server(&Outside::default()), Some(REFUSALS[0])).await;
-    let modern = answering(Client::builder(old.transport())).revision(Revision::Published).build();
+    let modern = answering(Client::builder(old.transport())).revision(Revision::V2026_07_28).build();
     let error = modern.call_tool("hello", json!({})).await.unwrap_err();
     assert!(error.to_string().contains("Missing session ID"), "the server's reason is shown: {error}");
     assert_eq!(old.kinds(), ["tools/call"]);

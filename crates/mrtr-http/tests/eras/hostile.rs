@@ -29,7 +29,7 @@ async fn legacy(version: &'static str, call: impl Fn(&Asked) -> Answer + Send + 
 }
 
 fn client(scripted: &Scripted) -> Builder {
-    Client::builder(HttpTransport::new(&scripted.url()).unwrap()).revision(Revision::V20251125)
+    Client::builder(HttpTransport::new(&scripted.url()).unwrap()).revision(Revision::V2025_11_25)
 }
 
 fn event(message: &Value) -> Vec<u8> {
@@ -100,7 +100,7 @@ async fn rounds_are_counted_as_those_of_a_modern_call_are() {
     };
     let server = mrtr_server::Server::builder("s", "1.0.0").tool(mrtr_server::Tool::new("t", tool)).build().unwrap();
     let front = crate::front::Front::start(server, None).await;
-    for revision in [Revision::V20251125, Revision::Published] {
+    for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let limits = Limits { rounds: 5, ..Limits::default() };
         let client =
             crate::tracker::answering(Client::builder(front.transport())).limits(limits).revision(revision).build();

@@ -30,7 +30,7 @@ async fn breaking(resumed: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'sta
 
 async fn call(scripted: &Scripted) -> Result<CallToolResult, CallError> {
     let transport = HttpTransport::new(&scripted.url()).unwrap();
-    let client = Client::builder(transport).revision(Revision::V20251125).build();
+    let client = Client::builder(transport).revision(Revision::V2025_11_25).build();
     within("the end of the call", client.call_tool("t", json!({}))).await
 }
 

@@ -37,7 +37,7 @@ async fn a_creation_that_a_restart_interrupted_leaves_no_task_that_no_client_kno
     let store = Arc::new(options.connect().await.unwrap());
     let site = Site::with(Arc::clone(&store) as Arc<dyn TaskStore>, TaskOptions::default(), [greeting()]);
     let client = site.client().calling_as(ann());
-    let said = within_minutes(call(&client, Revision::Published, serde_json::Value::Null)).await;
+    let said = within_minutes(call(&client, Revision::V2026_07_28, serde_json::Value::Null)).await;
     assert_eq!(said["error"]["code"], -32603, "{said}");
     assert!(stopped.load(Ordering::Relaxed), "it was stopped in the middle of the creation");
     let resumed = Arc::clone(&cluster);
@@ -53,7 +53,7 @@ async fn a_creation_that_a_restart_interrupted_leaves_no_task_that_no_client_kno
     .await;
     let ends: Vec<_> = left.iter().map(|task| task.record.ended.map(|(end, _)| end)).collect();
     assert_eq!(ends, [Some(End::Cancelled)], "it was kept, and is ended");
-    let again = site.start_as(client, Revision::Published).await;
+    let again = site.start_as(client, Revision::V2026_07_28).await;
     again.until_asked(&["name"]).await;
     site.tasks.shut_down().await;
 }

@@ -223,7 +223,7 @@ mod tests {
         let store = MemorySingleUse::new(now());
         let sealer = Sealer::this_process_only();
         let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
-        let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();
+        let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params).unwrap();
         let state = sealer.seal(&Cart, &binding, now()).unwrap();
         let opened = sealer.open::<Cart>(&state, &binding, now()).unwrap();
         let token_use = opened.token_use(AnswersDigest::of(None).unwrap());

@@ -33,7 +33,7 @@ pub struct ReadError {
 /// use mrtr_schema::error::Problem;
 /// use mrtr_schema::roots::Root;
 ///
-/// let error = Root::from_json(r#"{"name": "Sources"}"#, Revision::Published.strict()).unwrap_err();
+/// let error = Root::from_json(r#"{"name": "Sources"}"#, Revision::V2026_07_28.strict()).unwrap_err();
 /// assert_eq!(error.problem(), &Problem::Missing);
 /// assert_eq!(error.to_string(), "$.uri: required, but absent");
 /// ```
@@ -156,7 +156,7 @@ impl fmt::Display for Problem {
 /// use mrtr_schema::roots::ListRootsResult;
 ///
 /// let roots = r#"{"roots": [{"uri": "file:///src"}, {"uri": null}]}"#;
-/// let error = ListRootsResult::from_json(roots, Revision::Published.strict()).unwrap_err();
+/// let error = ListRootsResult::from_json(roots, Revision::V2026_07_28.strict()).unwrap_err();
 /// assert_eq!(error.path().to_string(), "$.roots[1].uri");
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -138,7 +138,7 @@ error_kinds! {
     /// use mrtr_schema::coded_error::{CodedErrorResponse, ErrorKind, HeaderMismatch};
     ///
     /// assert_eq!(HeaderMismatch::CODE.as_i64(), -32020);
-    /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Published), Some("HeaderMismatchError"));
+    /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::V2026_07_28), Some("HeaderMismatchError"));
     /// assert_eq!(CodedErrorResponse::<HeaderMismatch>::name_in(Revision::Sep2322), None);
     /// ```
     HeaderMismatch = HEADER_MISMATCH when MirroredHeaders, None, Some("HeaderMismatchError"), Json, false;

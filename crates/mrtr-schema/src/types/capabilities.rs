@@ -144,7 +144,7 @@ pub struct SamplingCapability {
 /// let mut roots = RootsCapability::new();
 /// roots.list_changed = Some(true);
 /// assert_eq!(roots.to_json(Revision::Sep2322)?, r#"{"listChanged":true}"#);
-/// assert_eq!(roots.to_json(Revision::Published)?, "{}", "no longer said there");
+/// assert_eq!(roots.to_json(Revision::V2026_07_28)?, "{}", "no longer said there");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

@@ -53,7 +53,7 @@ pub struct DiscoverResult {
 /// let client = Implementation::new("editor", "2.1.0");
 /// let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), client);
 /// assert!(params.to_json(Revision::Sep2322)?.starts_with(r#"{"protocolVersion":"2025-11-25","capabilities":{}"#));
-/// assert_eq!(InitializeParams::name_in(Revision::Published), None, "it has no sessions");
+/// assert_eq!(InitializeParams::name_in(Revision::V2026_07_28), None, "it has no sessions");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]

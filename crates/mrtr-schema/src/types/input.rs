@@ -27,7 +27,7 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision, write_object};
 /// use mrtr_schema::{InputRequest, Revision, Wire};
 ///
 /// let roots = r#"{"method": "roots/list"}"#;
-/// assert!(matches!(InputRequest::from_json(roots, Revision::Published.strict()), Ok(InputRequest::Roots(_))));
+/// assert!(matches!(InputRequest::from_json(roots, Revision::V2026_07_28.strict()), Ok(InputRequest::Roots(_))));
 /// assert!(InputRequest::from_json(roots, Revision::Draft202602.strict()).is_err());
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -243,9 +243,9 @@ impl From<NamespacedInputRequest> for InputRequest {
 /// use mrtr_schema::{InputRequest, Revision, Wire};
 ///
 /// let asked = r#"{"method": "weather/guess"}"#;
-/// let read = InputRequest::from_json(asked, Revision::Published.lenient())?;
+/// let read = InputRequest::from_json(asked, Revision::V2026_07_28.lenient())?;
 /// assert!(matches!(read, InputRequest::Unknown(unknown) if unknown.method == "weather/guess"));
-/// assert!(InputRequest::from_json(asked, Revision::Published.strict()).is_err());
+/// assert!(InputRequest::from_json(asked, Revision::V2026_07_28.strict()).is_err());
 /// # Ok::<(), mrtr_schema::ReadError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]
@@ -279,7 +279,7 @@ pub struct InputRequests(IndexMap<String, InputRequest>);
 /// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let mut responses = InputResponses::default();
-/// responses.insert("github_login", InputResponse::of(&ElicitResult::decline(), Revision::Published)?);
+/// responses.insert("github_login", InputResponse::of(&ElicitResult::decline(), Revision::V2026_07_28)?);
 /// assert_eq!(serde_json::to_string(&responses)?, r#"{"github_login":{"action":"decline"}}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
@@ -375,7 +375,7 @@ keyed_map!(InputResponses, InputResponse, "InputResponses");
 /// use mrtr_schema::{InputResponse, Revision};
 /// use mrtr_schema::elicitation::ElicitResult;
 ///
-/// let answer = InputResponse::of(&ElicitResult::cancel(), Revision::Published)?;
+/// let answer = InputResponse::of(&ElicitResult::cancel(), Revision::V2026_07_28)?;
 /// assert_eq!(serde_json::to_string(&answer)?, r#"{"action":"cancel"}"#);
 /// assert!(serde_json::from_str::<InputResponse>("true").is_err(), "an answer is an object");
 /// # Ok::<(), serde_json::Error>(())
@@ -407,7 +407,7 @@ impl InputResponse {
     /// use mrtr_schema::input::Answer;
     /// use mrtr_schema::roots::ListRootsRequest;
     ///
-    /// let dialect = Revision::Published.strict();
+    /// let dialect = Revision::V2026_07_28.strict();
     /// let asked = InputRequest::from(ListRootsRequest::new());
     /// let answer = InputResponse::from_object(JsonObject::parse(r#"{"roots": []}"#)?);
     /// assert!(matches!(answer.answering(&asked, dialect), Ok(Answer::Roots(_))));
@@ -436,7 +436,7 @@ impl InputResponse {
 /// let asked = CreateMessageRequest::new(CreateMessageParams::new([SamplingMessage::user("Hello")], 10_u64)).into();
 /// let said = r#"{"role": "assistant", "content": {"type": "text", "text": "Hi"}, "model": "m"}"#;
 /// let answer: InputResponse = serde_json::from_str(said)?;
-/// let Ok(Answer::Sample(result)) = answer.answering(&asked, Revision::Published.strict()) else { panic!() };
+/// let Ok(Answer::Sample(result)) = answer.answering(&asked, Revision::V2026_07_28.strict()) else { panic!() };
 /// assert_eq!(result.text().as_deref(), Some("Hi"));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

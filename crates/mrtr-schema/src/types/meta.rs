@@ -90,7 +90,7 @@ serde_at_published_revision!(Meta);
 /// use mrtr_schema::{ClientCapabilities, Revision};
 /// use mrtr_schema::meta::RequestMeta;
 ///
-/// let meta = RequestMeta::declaring(Revision::Published, ClientCapabilities::new());
+/// let meta = RequestMeta::declaring(Revision::V2026_07_28, ClientCapabilities::new());
 /// assert_eq!(meta.protocol_version.as_deref(), Some("2026-07-28"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

@@ -72,9 +72,9 @@ pub struct LoggingMessageParams {
 /// use mrtr_schema::notifications::CancelledParams;
 ///
 /// let mut params = CancelledParams::new();
-/// assert!(params.to_json(Revision::Published).is_err(), "it must say which request");
+/// assert!(params.to_json(Revision::V2026_07_28).is_err(), "it must say which request");
 /// params.request_id = Some(7.into());
-/// assert_eq!(params.to_json(Revision::Published)?, r#"{"requestId":7}"#);
+/// assert_eq!(params.to_json(Revision::V2026_07_28)?, r#"{"requestId":7}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

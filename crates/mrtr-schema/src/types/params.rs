@@ -24,7 +24,7 @@ use crate::wire::{Wire, WireObject, write_object};
 ///
 /// assert_eq!(CallToolParams::absent_in(Revision::Sep2322), None, "a call must name its tool");
 /// assert!(Optional::<PaginatedParams>::absent_in(Revision::Sep2322).is_some());
-/// assert!(Optional::<PaginatedParams>::absent_in(Revision::Published).is_none(), "metadata must be there");
+/// assert!(Optional::<PaginatedParams>::absent_in(Revision::V2026_07_28).is_none(), "metadata must be there");
 /// ```
 pub trait Params: WireObject {
     /// What a message without `params` means, in revisions that allow it.
@@ -41,7 +41,7 @@ pub trait Params: WireObject {
 ///
 /// let request = Request::<ListTools>::new(1, Optional::absent());
 /// assert_eq!(request.to_json(Revision::Sep2322)?, r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
-/// assert!(request.to_json(Revision::Published).is_err());
+/// assert!(request.to_json(Revision::V2026_07_28).is_err());
 /// let request = Request::<ListTools>::new(1, PaginatedParams::new());
 /// assert!(request.to_json(Revision::Sep2322)?.ends_with(r#""params":{}}"#));
 /// # Ok::<(), serde_json::Error>(())
@@ -173,7 +173,7 @@ pub struct RetryAnywhere {
 ///
 /// let mut params = RequestParams::new();
 /// assert!(serde_json::to_string(&params).is_err(), "the published revision demands metadata");
-/// params.meta = Some(RequestMeta::declaring(Revision::Published, ClientCapabilities::new()));
+/// params.meta = Some(RequestMeta::declaring(Revision::V2026_07_28, ClientCapabilities::new()));
 /// assert!(serde_json::to_string(&params).is_ok());
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

@@ -226,7 +226,7 @@ pub struct ListResourceTemplatesResult {
 ///
 /// let params = SubscribeParams::new("file:///a");
 /// assert_eq!(params.to_json(Revision::Sep2322)?, r#"{"uri":"file:///a"}"#);
-/// assert_eq!(SubscribeParams::name_in(Revision::Published), None, "it listens with a filter instead");
+/// assert_eq!(SubscribeParams::name_in(Revision::V2026_07_28), None, "it listens with a filter instead");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Wire)]

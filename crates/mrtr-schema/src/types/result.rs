@@ -45,7 +45,7 @@ impl ResultType {
     ///
     /// let result = RawMembers::parse(r#"{"requestState": "sealed"}"#)?;
     /// assert_eq!(ResultType::of(&result, Revision::Draft202602.strict())?, ResultType::InputRequired);
-    /// assert_eq!(ResultType::of(&result, Revision::Published.strict())?, ResultType::Complete);
+    /// assert_eq!(ResultType::of(&result, Revision::V2026_07_28.strict())?, ResultType::Complete);
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn of(members: &RawMembers<'_>, dialect: Dialect) -> Result<Self, ReadError> {
@@ -449,7 +449,7 @@ wire_text!(
 /// use mrtr_schema::result::AnyResult;
 ///
 /// assert_eq!(AnyResult::new().to_json(Revision::Draft202602)?, "{}");
-/// assert_eq!(AnyResult::new().to_json(Revision::Published)?, r#"{"resultType":"complete"}"#);
+/// assert_eq!(AnyResult::new().to_json(Revision::V2026_07_28)?, r#"{"resultType":"complete"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Wire)]

@@ -59,7 +59,7 @@ impl SubscriptionFilter {
 /// let mut filter = SubscriptionFilter::new();
 /// filter.resource_subscriptions = Some(vec!["file:///a".into()]);
 /// let mut params = ListenParams::new(filter);
-/// params.meta = Some(RequestMeta::declaring(Revision::Published, ClientCapabilities::new()));
+/// params.meta = Some(RequestMeta::declaring(Revision::V2026_07_28, ClientCapabilities::new()));
 /// assert!(serde_json::to_string(&params)?.starts_with(r#"{"notifications":{"resourceSubscriptions":["file:///a"]}"#));
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -129,7 +129,7 @@ impl InputSchema {
 /// use mrtr_schema::tools::OutputSchema;
 ///
 /// let list = OutputSchema::parse(r#"{"type":"array"}"#).unwrap();
-/// assert_eq!(list.to_json(Revision::Published)?, r#"{"type":"array"}"#);
+/// assert_eq!(list.to_json(Revision::V2026_07_28)?, r#"{"type":"array"}"#);
 /// assert!(list.to_json(Revision::Sep2322).is_err(), "an object there");
 /// # Ok::<(), serde_json::Error>(())
 /// ```

@@ -15,7 +15,7 @@ use crate::revision::Dialect;
 /// use mrtr_schema::{Revision, Wire};
 /// use mrtr_schema::content::Role;
 ///
-/// let mut definitions = Definitions::new(Revision::Published.strict());
+/// let mut definitions = Definitions::new(Revision::V2026_07_28.strict());
 /// assert_eq!(definitions.reference::<Role>().get("$ref").unwrap(), "#/$defs/Role");
 /// assert_eq!(definitions.reference::<String>(), String::schema(&mut definitions), "it has no name of its own");
 /// ```

@@ -317,7 +317,7 @@ mod tests {
     fn unknown_reservation(now: Timestamp) -> Reservation {
         let sealer = Sealer::this_process_only();
         let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
-        let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap();
+        let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params).unwrap();
         let state = sealer.seal(&Journal::default(), &binding, now).unwrap();
         let opened = sealer.open::<Journal>(&state, &binding, now).unwrap();
         Reservation::new(opened.token_use(AnswersDigest::of(None).unwrap()).key(), 1)

@@ -117,7 +117,7 @@ mod tests {
         let mut requests = InputRequests::default();
         requests.insert("who", ElicitRequest::new(ElicitFormParams::ask("Who \"are\" you?", form)));
         let state = RequestState::new("mrtr1r.2026-11.AZaz09-_");
-        for revision in [Revision::Draft202602, Revision::Sep2322, Revision::Published] {
+        for revision in [Revision::Draft202602, Revision::Sep2322, Revision::V2026_07_28] {
             for asked in [&requests, &InputRequests::default()] {
                 let typed = InputRequiredResult::from_parts(asked.clone(), Some(state.clone())).expect("it carries");
                 let typed = results.sign(typed.to_json(revision).expect("it can be written"), revision);
@@ -125,6 +125,6 @@ mod tests {
                 assert_eq!(spliced.expect("it can be written"), typed, "{revision}");
             }
         }
-        assert!(results.write_interim(InputRequests::default(), None, Revision::Published).is_none());
+        assert!(results.write_interim(InputRequests::default(), None, Revision::V2026_07_28).is_none());
     }
 }

@@ -120,7 +120,7 @@ async fn the_list_has_every_tool_with_its_schemas() {
     let client = Client::new(&server);
     let call = client.begin("tools/list", Map::new()).await;
     let text = call.response()["result"].to_string();
-    let list = ListToolsResult::from_json(&text, Revision::Published.strict()).unwrap();
+    let list = ListToolsResult::from_json(&text, Revision::V2026_07_28.strict()).unwrap();
     let names: Vec<_> = list.tools.iter().map(|tool| (&*tool.name, tool.output_schema.is_some())).collect();
     assert_eq!(names, [("update", false), ("weather", true)]);
     assert_eq!(list.tools[0].description.as_deref(), Some("Updates"));

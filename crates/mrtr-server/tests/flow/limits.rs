@@ -297,7 +297,7 @@ async fn a_flow_knows_who_asks_and_in_which_round() {
     let call = begin(&ann).await.accept("name", json!({ "name": "Ada" }));
     let stolen = call.clone().as_client(&Client::new(&server)).send().await;
     assert_eq!(stolen.expect_error().code.as_i64(), -32602);
-    assert_eq!(call.send().await.expect_text(), "(2, Some(\"ann\"), Published)");
+    assert_eq!(call.send().await.expect_text(), "(2, Some(\"ann\"), V2026_07_28)");
 }
 
 #[tokio::test]

@@ -14,12 +14,13 @@ fn form(message: &str) -> InputRequest {
         "method": "elicitation/create",
         "params": { "mode": "form", "message": message, "requestedSchema": { "type": "object", "properties": {} } },
     });
-    InputRequest::from_json(&request.to_string(), Revision::Published.strict()).unwrap()
+    InputRequest::from_json(&request.to_string(), Revision::V2026_07_28.strict()).unwrap()
 }
 
 fn is_declined(answer: &InputResponse) -> bool {
     let text = serde_json::to_string(answer).unwrap();
-    ElicitResult::from_json(&text, Revision::Published.lenient()).is_ok_and(|result| result == ElicitResult::decline())
+    ElicitResult::from_json(&text, Revision::V2026_07_28.lenient())
+        .is_ok_and(|result| result == ElicitResult::decline())
 }
 
 /// Counts the rounds in what is carried, and is done when the answer is a refusal.

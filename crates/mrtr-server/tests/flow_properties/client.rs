@@ -216,7 +216,7 @@ impl Client {
         }
         prop_assert!(reply.get("error").is_none(), "{}", reply);
         let read =
-            MethodResult::<CallToolResult>::from_json(&reply["result"].to_string(), Revision::Published.strict());
+            MethodResult::<CallToolResult>::from_json(&reply["result"].to_string(), Revision::V2026_07_28.strict());
         match read {
             Ok(MethodResult::InputRequired(interim)) => self.keep(run, &interim, other_arguments),
             Ok(MethodResult::Complete(_)) => {

@@ -171,7 +171,7 @@ async fn sv_6_a_state_is_bound_to_its_tenant_its_deployment_and_its_kind() {
     refused(begin().await.at(&elsewhere).send().await);
 
     let params = RawMembers::parse(r#"{ "name": "tool", "arguments": {} }"#).unwrap();
-    let binding = Binding::new(Revision::Published, "tools/call", &params).unwrap().tenant("acme");
+    let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params).unwrap().tenant("acme");
     let (sealer, now) = (sealer("tracker-eu"), mrtr_flow::Clock::now(&clock));
     let state = RequestState::new(begin().await.state().unwrap());
     let Flows(bytes) = sealer.open(&state, &binding, now).unwrap().into_payload();

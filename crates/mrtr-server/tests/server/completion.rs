@@ -107,7 +107,7 @@ async fn ty_6_elsewhere_the_members_of_a_retry_have_no_meaning_on_a_completion()
     let mut params = of_prompt("visit", "city", "Par");
     params["requestState"] = json!("forged");
     params["inputResponses"] = json!({ "who": 7 });
-    for revision in [Revision::Sep2322, Revision::Published] {
+    for revision in [Revision::Sep2322, Revision::V2026_07_28] {
         let completed = client(&server()).speaking(revision).request("completion/complete", params.clone()).await;
         assert_eq!(completed.response()["result"]["completion"]["values"], json!(["Paris"]));
     }

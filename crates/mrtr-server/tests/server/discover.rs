@@ -99,11 +99,11 @@ impl Extension for Weather {
     }
 
     fn capability(&self, revision: Revision) -> Option<JsonObject> {
-        (revision == Revision::Published).then(|| JsonObject::parse(r#"{"units": ["K"]}"#).unwrap())
+        (revision == Revision::V2026_07_28).then(|| JsonObject::parse(r#"{"units": ["K"]}"#).unwrap())
     }
 
     fn owns(&self, method: &str, revision: Revision) -> bool {
-        ["com.example/weather/now", "com.example/weather/wait"].contains(&method) && revision == Revision::Published
+        ["com.example/weather/now", "com.example/weather/wait"].contains(&method) && revision == Revision::V2026_07_28
     }
 
     async fn handle(&self, request: &ExtensionRequest<'_>) -> Result<ExtensionReply, ProtocolError> {

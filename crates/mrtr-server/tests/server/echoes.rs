@@ -102,7 +102,7 @@ fn requests() -> Vec<(&'static str, Value)> {
 /// The request as it is sent, in a revision.
 fn message(revision: Revision, (method, params): &(&str, Value)) -> Value {
     let mut message = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
-    if revision == Revision::Published {
+    if revision == Revision::V2026_07_28 {
         message["params"]["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": everything(),
@@ -255,16 +255,16 @@ async fn what_is_unknown_is_named_by_its_beginning() {
         let unread: Value = serde_json::from_str(&response(&server(), revision, &unread).await).unwrap();
         assert!(is_cut(unread["error"]["data"]["uri"].as_str().unwrap()), "{revision}");
     }
-    let mut old = message(Revision::Published, &("tools/list", json!({})));
+    let mut old = message(Revision::V2026_07_28, &("tools/list", json!({})));
     old["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(long);
-    let old: Value = serde_json::from_str(&response(&server(), Revision::Published, &old).await).unwrap();
+    let old: Value = serde_json::from_str(&response(&server(), Revision::V2026_07_28, &old).await).unwrap();
     assert!(is_cut(old["error"]["data"]["requested"].as_str().unwrap()));
 }
 
 #[tokio::test]
 async fn what_is_short_comes_back_whole() {
-    let message = message(Revision::Published, &("resources/read", json!({ "uri": "test://é/two" })));
-    let response: Value = serde_json::from_str(&response(&server(), Revision::Published, &message).await).unwrap();
+    let message = message(Revision::V2026_07_28, &("resources/read", json!({ "uri": "test://é/two" })));
+    let response: Value = serde_json::from_str(&response(&server(), Revision::V2026_07_28, &message).await).unwrap();
     assert_eq!(response["error"]["data"]["uri"], "test://é/two");
 }
 

@@ -108,7 +108,7 @@ async fn what_is_not_there_is_named_in_each_revisions_way() {
     let missing = ["test://nothing", "bugs://404/data", "bugs://seven/data", "bugs://-1/data", "", "not a uri", "%"];
     for uri in missing {
         for (revision, code) in
-            [(Revision::Published, -32602), (Revision::Sep2322, -32002), (Revision::Draft202602, -32002)]
+            [(Revision::V2026_07_28, -32602), (Revision::Sep2322, -32002), (Revision::Draft202602, -32002)]
         {
             let error = client(&server()).speaking(revision).read_resource(uri).await.expect_error();
             let data: Value = error.data.unwrap().to().unwrap();

@@ -22,7 +22,7 @@ pub(crate) fn client_declaring(server: &Server, capabilities: &Value) -> Client 
 }
 
 pub(crate) fn capabilities_of(capabilities: &Value) -> ClientCapabilities {
-    ClientCapabilities::from_json(&capabilities.to_string(), Revision::Published.strict()).unwrap()
+    ClientCapabilities::from_json(&capabilities.to_string(), Revision::V2026_07_28.strict()).unwrap()
 }
 
 /// Begins a server whose states every other one made by this can open.
@@ -65,7 +65,7 @@ pub(crate) async fn send(server: &Server, body: impl Into<Bytes>, context: Conte
     let reply = Box::pin(server.handle(body.into(), context)).await;
     let error = if let Reply::Message { error, .. } = &reply { *error } else { None };
     let response: Value = serde_json::from_str(&reply.last().await.unwrap()).unwrap();
-    schema::check(Revision::Published, method, &response);
+    schema::check(Revision::V2026_07_28, method, &response);
     assert_eq!(error.map(|(code, _)| code.as_i64()), response["error"]["code"].as_i64());
     response
 }

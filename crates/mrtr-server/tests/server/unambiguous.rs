@@ -94,7 +94,7 @@ async fn in_a_parameter_that_no_method_has() {
     for (method, params) in requests() {
         for value in AMBIGUOUS {
             let body = request(method, &with_meta(params.clone()), &format!(r#""x":{value}"#));
-            let response = answered(&server, body.clone(), Revision::Published).await;
+            let response = answered(&server, body.clone(), Revision::V2026_07_28).await;
             assert_eq!(code(&response), Some(-32602), "{body}\n{response}");
             assert!(response["error"]["message"].as_str().unwrap().starts_with("$.x"), "{response}");
         }
@@ -127,7 +127,7 @@ async fn in_metadata_also_if_it_comes_again() {
             let more = format!(r#""_meta":{},"com.example/x":{value}}}"#, meta.strip_suffix('}').unwrap());
             let body = request(method, &params, &more);
             for _ in 0..3 {
-                let response = answered(&server, body.clone(), Revision::Published).await;
+                let response = answered(&server, body.clone(), Revision::V2026_07_28).await;
                 assert_eq!(code(&response), Some(-32602), "{body}\n{response}");
             }
         }
@@ -142,7 +142,7 @@ async fn in_an_answer_that_was_not_asked_for() {
             let answer = format!(r#"{{"action":"accept","content":{{"x":{value}}}}}"#);
             let more = format!(r#""inputResponses":{{"unasked":{answer}}}"#);
             let body = request(method, &with_meta(params.clone()), &more);
-            let response = answered(&server, body.clone(), Revision::Published).await;
+            let response = answered(&server, body.clone(), Revision::V2026_07_28).await;
             assert_eq!(code(&response), Some(-32602), "{body}\n{response}");
         }
     }
@@ -153,13 +153,13 @@ async fn in_an_answer_that_was_asked_for() {
     let server = server();
     for (method, params) in requests() {
         let asked =
-            answered(&server, request(method, &with_meta(params.clone()), r#""x":1"#), Revision::Published).await;
+            answered(&server, request(method, &with_meta(params.clone()), r#""x":1"#), Revision::V2026_07_28).await;
         let Some(state) = asked["result"]["requestState"].as_str() else { continue };
         for value in AMBIGUOUS {
             let answer = format!(r#"{{"action":"accept","content":{{"name":"Ada","x":{value}}}}}"#);
             let more = format!(r#""x":1,"requestState":"{state}","inputResponses":{{"who":{answer}}}"#);
             let body = request(method, &with_meta(params.clone()), &more);
-            let response = answered(&server, body.clone(), Revision::Published).await;
+            let response = answered(&server, body.clone(), Revision::V2026_07_28).await;
             assert_eq!(code(&response), Some(-32602), "{body}\n{response}");
         }
     }
@@ -173,12 +173,12 @@ async fn in_a_member_that_no_message_has() {
             r#"{{"jsonrpc":"2.0","id":7,"method":"tools/list","x":{value},"params":{}}}"#,
             with_meta(json!({}))
         );
-        let response = answered(&server(), body, Revision::Published).await;
+        let response = answered(&server(), body, Revision::V2026_07_28).await;
         assert_eq!((code(&response), &response["id"]), (Some(-32600), &json!(7)), "{response}");
     }
     let body =
         format!(r#"{{"jsonrpc":"2.0","x":1,"id":7,"method":"tools/list","x":1,"params":{}}}"#, with_meta(json!({})));
-    let response = answered(&server(), body, Revision::Published).await;
+    let response = answered(&server(), body, Revision::V2026_07_28).await;
     assert_eq!((code(&response), &response["id"]), (Some(-32600), &json!(7)), "{response}");
 }
 
@@ -225,7 +225,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let server = server();
-        let right = runtime.block_on(answered(&server, request.to_string(), Revision::Published));
+        let right = runtime.block_on(answered(&server, request.to_string(), Revision::V2026_07_28));
         prop_assert_eq!(code(&right), None, "{}", right);
 
         let places = places(&request);
@@ -233,7 +233,7 @@ proptest! {
         let in_params = place.path.first().is_some_and(|first| first == "params");
         let in_a_parameter = in_params && (place.path.len() > 1 || matches!(fault, Fault::HalfAPairIn));
         let body = written_with(&request, place, &fault);
-        let response = runtime.block_on(answered(&server, body.clone(), Revision::Published));
+        let response = runtime.block_on(answered(&server, body.clone(), Revision::V2026_07_28));
         prop_assert_eq!(code(&response), Some(if in_a_parameter { -32602 } else { -32600 }), "{}\n{}", body, response);
     }
 }

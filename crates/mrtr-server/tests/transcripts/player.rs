@@ -85,7 +85,7 @@ impl<'a> Played<'a> {
             let last = self.state.clone().ok_or_else(|| vec!["the last reply carries no state to echo".to_owned()])?;
             *state = last;
         }
-        if self.revision == Revision::Published {
+        if self.revision == Revision::V2026_07_28 {
             let meta = RequestMeta::declaring(self.revision, self.capabilities.clone());
             request["params"]["_meta"] = serde_json::to_value(InRevision::new(&meta, self.revision)).unwrap();
         }
@@ -94,7 +94,7 @@ impl<'a> Played<'a> {
 
     /// The published page takes for granted that results say whose they are (HT-7), as it does with requests.
     fn remove_signature(&self, reply: &mut Value) {
-        if self.revision == Revision::Published
+        if self.revision == Revision::V2026_07_28
             && let Some(result) = reply.get_mut("result").and_then(Value::as_object_mut)
             && let Some(meta) = result.get("_meta").and_then(Value::as_object)
             && meta.keys().eq(["io.modelcontextprotocol/serverInfo"])

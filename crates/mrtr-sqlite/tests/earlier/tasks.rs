@@ -18,7 +18,7 @@ pub(crate) fn leave(store: impl Future<Output = Arc<dyn TaskStore>>) {
         let outside = Outside::default();
         let site = site(store.await, &outside);
         let start = async || {
-            let task = site.start_as(site.client().calling_as(ann()), Revision::Published).await;
+            let task = site.start_as(site.client().calling_as(ann()), Revision::V2026_07_28).await;
             task.until_asked(&["name"]).await;
             task
         };
@@ -91,7 +91,7 @@ async fn greet(flow: Flow, outside: Outside) -> Result<String, Failure> {
 fn handle(site: &Site, listed: &Listed) -> Started {
     Started {
         client: site.client().calling_as(ann()),
-        revision: Revision::Published,
+        revision: Revision::V2026_07_28,
         id: listed.record.id.to_string(),
         store: Arc::clone(&site.store),
         created: Value::Null,

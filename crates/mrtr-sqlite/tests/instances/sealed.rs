@@ -36,7 +36,7 @@ fn marked(outside: &Outside) -> Tool {
 
 async fn start(site: &crate::support::Site) -> Started {
     let created = site.client().call_tool("tool", json!({ "to": MARKER })).await;
-    site.started(site.client(), mrtr_schema::Revision::Published, created.response())
+    site.started(site.client(), mrtr_schema::Revision::V2026_07_28, created.response())
 }
 
 #[tokio::test]

@@ -121,7 +121,7 @@ async fn a_second_instance_takes_over_what_a_killed_one_had_when_its_lease_is_ov
     outside.open_gate();
     let id = view().await.id.to_string();
     let created = json!({ "result": { "taskId": id } });
-    let task = site.started(site.client(), Revision::Published, &created);
+    let task = site.started(site.client(), Revision::V2026_07_28, &created);
     task.until_asked(&["name"]).await;
     task.accept("name", json!({ "name": "Ada" })).await;
     assert_eq!(task.text().await, "shipped to Ada");
@@ -174,7 +174,7 @@ async fn each_instance_runs_the_tools_that_it_serves() {
     let new = Site::with(file.store(), options(), [greet("new"), greet("both")]);
     for (tool, site) in [("old", &old), ("both", &old), ("new", &new), ("both", &new)] {
         let created = site.client().call_tool(tool, json!({})).await;
-        let task = site.started(site.client(), Revision::Published, created.response());
+        let task = site.started(site.client(), Revision::V2026_07_28, created.response());
         assert_eq!(task.text().await, format!("by {tool}"));
     }
     let views = new.tasks.view(None, 10).await.unwrap();
@@ -198,7 +198,7 @@ async fn a_fleet_upgraded_one_by_one_with_a_tool_added_and_one_removed_loses_no_
     let fleet = [old(), old()];
     let start = async |site: &Site, tool: &str| {
         let created = site.client().call_tool(tool, json!({})).await;
-        let task = site.started(site.client(), Revision::Published, created.response());
+        let task = site.started(site.client(), Revision::V2026_07_28, created.response());
         task.until_asked(&["name"]).await;
         task.at_rest(site).await;
         task

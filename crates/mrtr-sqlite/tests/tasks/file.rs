@@ -143,7 +143,7 @@ async fn create(store: &SqliteTaskStore, number: u8) -> TaskId {
 
 fn new_task(number: u8) -> NewTask {
     let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
-    let record = TaskRecord::new(id, owner(), flow, "index", Revision::Published, NOON);
+    let record = TaskRecord::new(id, owner(), flow, "index", Revision::V2026_07_28, NOON);
     NewTask { record: TaskRecord { ttl: Some(TTL), ..record }, call: b"call".to_vec(), entries: None }
 }
 

@@ -39,7 +39,7 @@ use entries::Entries;
 ///
 /// let sealer = Sealer::this_process_only();
 /// let params = RawMembers::parse(r#"{"name": "pay"}"#)?;
-/// let binding = Binding::new(Revision::Published, "tools/call", &params)?;
+/// let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params)?;
 /// let state = sealer.seal(&Order, &binding, now)?;
 ///
 /// let token_use = sealer.open::<Order>(&state, &binding, now)?.token_use(AnswersDigest::of(None)?);

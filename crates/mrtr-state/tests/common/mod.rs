@@ -42,7 +42,7 @@ pub(crate) struct Asked<'a> {
 }
 
 pub(crate) const CALL: Asked<'_> = Asked {
-    revision: Revision::Published,
+    revision: Revision::V2026_07_28,
     method: "tools/call",
     params: r#"{"name": "pay", "arguments": {"to": "Ann", "amount": 100}}"#,
     principal: Some(ANN),

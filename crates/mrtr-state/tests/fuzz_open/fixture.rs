@@ -53,7 +53,7 @@ pub(super) fn journal() -> Journal {
 }
 
 pub(super) fn binding<'a>(params: &'a RawMembers<'a>) -> Binding<'a> {
-    Binding::new(Revision::Published, METHOD, params).expect("a name").principal(PRINCIPAL).tenant(TENANT)
+    Binding::new(Revision::V2026_07_28, METHOD, params).expect("a name").principal(PRINCIPAL).tenant(TENANT)
 }
 
 pub(super) fn seal(sealer: &Sealer) -> RequestState {

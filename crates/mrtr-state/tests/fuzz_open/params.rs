@@ -39,7 +39,7 @@ fn one_more(text: &str) -> String {
 
 /// A state for these parameters opens with them, and one for others does not.
 fn seals<'a>(params: &'a RawMembers<'a>, digests: bool) {
-    let Ok(binding) = Binding::new(Revision::Published, "tools/call", params) else { return };
+    let Ok(binding) = Binding::new(Revision::V2026_07_28, "tools/call", params) else { return };
     match SEALER.seal(&journal(), &binding, NOW) {
         Ok(state) => {
             assert!(digests);

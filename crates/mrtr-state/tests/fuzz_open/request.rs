@@ -29,7 +29,7 @@ pub(super) fn changed(input: &[u8]) {
         None,
     ][principal];
     let binding = Binding::new(
-        [Revision::Published, Revision::Sep2322, Revision::Draft202602][revision],
+        [Revision::V2026_07_28, Revision::Sep2322, Revision::Draft202602][revision],
         [METHOD, "tools/cal", "prompts/get"][method],
         &params,
     );

@@ -35,7 +35,7 @@ fn sealer() -> Sealer {
 
 fn with_binding<T>(run: impl FnOnce(&Binding<'_>) -> T) -> T {
     let params = RawMembers::parse(r#"{"name": "pay"}"#).unwrap();
-    run(&Binding::new(Revision::Published, "tools/call", &params).unwrap())
+    run(&Binding::new(Revision::V2026_07_28, "tools/call", &params).unwrap())
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]

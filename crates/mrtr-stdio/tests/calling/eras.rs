@@ -161,7 +161,7 @@ async fn nothing_goes_before_the_probe_and_what_a_server_asks_outside_of_calls_w
     assert_eq!(list["method"], "tools/list");
     server.say(json!({ "jsonrpc": "2.0", "id": list["id"], "result": { "tools": [] } })).await;
     assert!(call.await.unwrap().unwrap().is_empty());
-    assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Revision::V20250618));
+    assert_eq!((client.era(), client.revision()), (Some(Era::Legacy), Revision::V2025_06_18));
 
     // No call is under way: a ping is answered at once, and a question with the next call.
     server.say(json!({ "jsonrpc": "2.0", "id": "q", "method": "roots/list" })).await;

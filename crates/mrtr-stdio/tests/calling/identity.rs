@@ -29,7 +29,7 @@ fn server(argument: &str) -> Command {
 }
 
 fn client(transport: StdioTransport) -> Client {
-    Client::builder(transport).revision(Revision::Published).build()
+    Client::builder(transport).revision(Revision::V2026_07_28).build()
 }
 
 /// A call that was begun at this server and answered, as it was saved.
@@ -122,7 +122,7 @@ async fn a_call_that_was_saved_with_the_program_s_name_alone_is_refused_until_it
 async fn a_person_is_told_the_program_s_name_and_no_digest() {
     let asking = std::sync::Arc::new(std::sync::Mutex::new(None));
     let heard = std::sync::Arc::clone(&asking);
-    let client = Client::builder(StdioTransport::spawn(server("")).unwrap()).revision(Revision::Published);
+    let client = Client::builder(StdioTransport::spawn(server("")).unwrap()).revision(Revision::V2026_07_28);
     let client = client
         .on_elicit(move |form: mrtr_client::FormRequest| {
             *heard.lock().unwrap() = Some(form.context().server.to_string());

@@ -17,7 +17,7 @@ impl ScriptedServer {
     /// It, and a client of it that speaks the modern era and is not built yet.
     pub(crate) fn new() -> (Self, Builder) {
         let (server, client) = Self::of_either_era();
-        (server, client.revision(Revision::Published))
+        (server, client.revision(Revision::V2026_07_28))
     }
 
     /// It, and a client of it that has to find out its era first.

@@ -177,7 +177,7 @@ pub(super) fn task_of(owner: &Owner, flow: FlowId, tool: &str) -> NewTask {
     let id = TaskId::random(&ProcessRandom::new());
     let record = TaskRecord {
         ttl: Some(TTL),
-        ..TaskRecord::new(id, owner.clone(), flow, tool, Revision::Published, Timestamp::from_millis(7))
+        ..TaskRecord::new(id, owner.clone(), flow, tool, Revision::V2026_07_28, Timestamp::from_millis(7))
     };
     NewTask { record, call: format!("call of {id}").into_bytes(), entries: None }
 }

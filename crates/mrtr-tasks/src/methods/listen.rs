@@ -144,7 +144,7 @@ impl Subscription {
     /// The parameters, if the client may be shown the task as it stands.
     fn text(&self, task: &KeptTask) -> Option<String> {
         let task: DetailedTask = self.inner.detailed(task, &self.capabilities).ok()?;
-        TaskNotificationParams { task, meta: None }.to_json(mrtr_schema::Revision::Published).ok()
+        TaskNotificationParams { task, meta: None }.to_json(mrtr_schema::Revision::V2026_07_28).ok()
     }
 }
 

@@ -188,7 +188,7 @@ impl TaskRecord {
     /// # let noon = Timestamp::from_millis(1_785_240_000_000);
     /// # let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes([7; 16]));
     /// # let owner = Owner::new("tracker", None, None);
-    /// # let mut record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    /// # let mut record = TaskRecord::new(id, owner, flow, "index", Revision::V2026_07_28, noon);
     /// record.apply(Event::Acquire { lease: Duration::from_secs(30), company: Company::Runs }, noon)?;
     /// let finish = Event::Finish { fence: record.fence, end: End::Completed { is_error: false } };
     /// record.apply(Event::Cancel, noon)?;

@@ -86,7 +86,7 @@ impl Model for Tasks {
         let noon = Timestamp::from_millis(1_785_240_000_000);
         // Texts without a letter are copied for nothing, millions of times.
         let (id, owner) = (TaskId::from_bytes([1; 16]), Owner::from_kept(""));
-        let record = TaskRecord::new(id, owner, FlowId::from_bytes([7; 16]), "", Revision::Published, noon);
+        let record = TaskRecord::new(id, owner, FlowId::from_bytes([7; 16]), "", Revision::V2026_07_28, noon);
         World {
             now: noon,
             // The operator comes before a task that is set aside has been kept for too long.

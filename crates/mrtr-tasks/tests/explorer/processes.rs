@@ -99,7 +99,7 @@ impl Model for Processes {
         let task = |number: usize| {
             let number = u8::try_from(number).expect("they are few");
             let (id, flow) = (TaskId::from_bytes([number; 16]), FlowId::from_bytes([number; 16]));
-            TaskRecord::new(id, Owner::from_kept(""), flow, "", Revision::Published, NOON)
+            TaskRecord::new(id, Owner::from_kept(""), flow, "", Revision::V2026_07_28, NOON)
         };
         let processes = vec![Process::default(); self.count];
         World { now: NOON + TICK, tasks: (0..=self.innocent).map(task).collect(), processes }

@@ -154,7 +154,7 @@ async fn asking(store: &dyn TaskStore) -> TaskId {
 async fn create(store: &dyn TaskStore, tool: &str) -> TaskId {
     let id = TaskId::random(&ProcessRandom::new());
     let flow = FlowId::from_bytes(*id.as_bytes());
-    let record = TaskRecord::new(id, owner(), flow, tool, Revision::Published, NOON);
+    let record = TaskRecord::new(id, owner(), flow, tool, Revision::V2026_07_28, NOON);
     store.create(NewTask { record, call: Vec::new(), entries: None }, Limits::NONE).await.unwrap();
     id
 }

@@ -50,6 +50,6 @@ fn new_task(owner: &str, ttl: Duration) -> NewTask {
     let id = TaskId::random(&ProcessRandom::new());
     let flow = FlowId::from_bytes(*id.as_bytes());
     let (owner, noon) = (Owner::from_kept(owner), Timestamp::from_millis(0));
-    let record = TaskRecord::new(id, owner, flow, "index", Revision::Published, noon);
+    let record = TaskRecord::new(id, owner, flow, "index", Revision::V2026_07_28, noon);
     NewTask { record: TaskRecord { ttl: Some(ttl), ..record }, call: b"call".to_vec(), entries: None }
 }

@@ -16,7 +16,14 @@ pub(crate) const DONE: End = End::Completed { is_error: false };
 /// A task that was created at noon.
 pub(crate) fn task() -> TaskRecord {
     let owner = Owner::new("tracker", None, None);
-    TaskRecord::new(TaskId::from_bytes([1; 16]), owner, FlowId::from_bytes([7; 16]), "echo", Revision::Published, NOON)
+    TaskRecord::new(
+        TaskId::from_bytes([1; 16]),
+        owner,
+        FlowId::from_bytes([7; 16]),
+        "echo",
+        Revision::V2026_07_28,
+        NOON,
+    )
 }
 
 /// One that a run has had since noon.

@@ -98,7 +98,7 @@ async fn malformed_answers_are_an_error_and_change_nothing() {
             let said = task.deliver(malformed.clone()).await;
             assert_eq!(said["error"]["code"], -32602, "{malformed}: {said}");
         }
-        let method = if revision == Revision::Published { "tasks/update" } else { "tasks/input_response" };
+        let method = if revision == Revision::V2026_07_28 { "tasks/update" } else { "tasks/input_response" };
         let said = task.send(method, json!({})).await;
         assert_eq!(said["error"]["code"], -32602, "without answers: {said}");
         assert_eq!(task.asked().await, ["name"]);
@@ -287,7 +287,7 @@ async fn a_question_is_asked_by_what_was_declared_at_creation() {
     let outside = Outside::default();
     let site = Site::of(tool(&outside, async |flow, _| Ok(flow.roots("roots").await?.len().to_string())));
     let bare = Client::new(&site.server).declaring(with_tasks(mrtr_schema::ClientCapabilities::new()));
-    let task = site.start_as(bare, Revision::Published).await;
+    let task = site.start_as(bare, Revision::V2026_07_28).await;
     let failed = task.until("failed").await;
     assert_eq!(failed["error"]["code"], -32021, "{failed}");
     assert_eq!(failed["error"]["data"]["requiredCapabilities"], json!({ "roots": {} }));

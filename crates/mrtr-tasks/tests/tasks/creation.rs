@@ -94,7 +94,7 @@ fn moving(outside: &Outside) -> Tool {
 
 async fn begin(client: &Client, revision: Revision) -> Conversation {
     let mut params = Map::from_iter([("name".to_owned(), json!("tool")), ("arguments".to_owned(), json!({}))]);
-    if revision != Revision::Published {
+    if revision != Revision::V2026_07_28 {
         params.insert("task".to_owned(), json!({ "ttl": 60_000 }));
     }
     client.begin("tools/call", params).await
@@ -139,12 +139,12 @@ async fn tk_9_a_replay_from_the_very_first_state_finds_the_task_too() {
     let outside = Outside::default();
     let site = Site::of(moving(&outside));
     let log = crate::log::Log::start();
-    let first = begin(&site.client(), Revision::Published).await;
+    let first = begin(&site.client(), Revision::V2026_07_28).await;
     let call = first.clone().accept("first", named("Ada")).send().await;
     let call = call.accept("last", named("Lovelace")).send().await;
-    let task = site.started(site.client(), Revision::Published, call.response());
+    let task = site.started(site.client(), Revision::V2026_07_28, call.response());
     let other = first.accept("first", named("Eve")).send().await.accept("last", named("Byron")).send().await;
-    assert_eq!(site.started(site.client(), Revision::Published, other.response()).id, task.id);
+    assert_eq!(site.started(site.client(), Revision::V2026_07_28, other.response()).id, task.id);
     assert!(log.text().contains("a call that is a task already came again"), "{}", log.text());
     task.until_asked(&["street"]).await;
     task.accept("street", named("St James's")).await;
@@ -181,10 +181,10 @@ async fn tk_9_a_retry_by_a_client_that_cannot_have_the_task_runs_nothing_beside_
         task.until_asked(&["street"]).await;
         for (asked, key) in [(&second, "last"), (&first, "first")] {
             let said = retry_in_place(&site, revision, asked, key).await;
-            let code = if revision == Revision::Published { -32021 } else { -32602 };
+            let code = if revision == Revision::V2026_07_28 { -32021 } else { -32602 };
             assert_eq!(said["error"]["code"], code, "{said}");
             assert!(said["error"]["message"].as_str().unwrap().contains("is a task already"), "{said}");
-            if revision == Revision::Published {
+            if revision == Revision::V2026_07_28 {
                 let needed = &said["error"]["data"]["requiredCapabilities"]["extensions"];
                 assert!(needed["io.modelcontextprotocol/tasks"].is_object(), "{said}");
             }
@@ -236,7 +236,7 @@ async fn answer(client: &Client, revision: Revision, asked: &Conversation, wants
     let state = &asked.response()["result"]["requestState"];
     let answers = json!({ "first": { "action": "accept", "content": named("Ada") } });
     let mut params = json!({ "name": "tool", "arguments": {}, "requestState": state, "inputResponses": answers });
-    if wants_task && revision != Revision::Published {
+    if wants_task && revision != Revision::V2026_07_28 {
         params["task"] = json!({ "ttl": 60_000 });
     }
     client.request("tools/call", params).await.response().clone()
@@ -246,12 +246,12 @@ async fn answer(client: &Client, revision: Revision, asked: &Conversation, wants
 async fn a_store_that_cannot_say_whether_there_is_a_task_lets_nothing_run_beside_it() {
     let (outside, store) = (Outside::default(), Faulty::over(memory()));
     let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [moving(&outside)]);
-    let first = begin(&site.client(), Revision::Published).await;
+    let first = begin(&site.client(), Revision::V2026_07_28).await;
     store.fault("create", Fault::Fails, 1);
-    let said = retry_in_place(&site, Revision::Published, &first, "first").await;
+    let said = retry_in_place(&site, Revision::V2026_07_28, &first, "first").await;
     assert_eq!(said["error"]["code"], -32603, "{said}");
     assert_eq!(outside.all(), [""; 0]);
-    let said = retry_in_place(&site, Revision::Published, &first, "first").await;
+    let said = retry_in_place(&site, Revision::V2026_07_28, &first, "first").await;
     assert!(said["result"]["inputRequests"]["last"].is_object(), "there is none: {said}");
     assert_eq!(site.tasks.view(None, 9).await.unwrap(), [], "and to ask for it makes none");
 }
@@ -310,11 +310,11 @@ async fn keys_of_earlier_rounds_do_not_count() {
         Ok(format!("{} {}", name.name, again.name))
     });
     let site = Site::of(made.tasks(TaskPolicy::ByFlow));
-    let call = begin(&site.client(), Revision::Published).await;
+    let call = begin(&site.client(), Revision::V2026_07_28).await;
     let call = call.accept("name", named("A")).send().await;
     call.expect_asked(&["name"]);
     let call = call.accept("name", named("Ada")).send().await;
-    let task = site.started(site.client(), Revision::Published, call.response());
+    let task = site.started(site.client(), Revision::V2026_07_28, call.response());
     task.until_asked(&["again"]).await;
     task.accept("again", named("Bob")).await;
     assert_eq!(task.text().await, "Ada Bob");
@@ -324,11 +324,11 @@ async fn keys_of_earlier_rounds_do_not_count() {
 async fn of_a_flow_that_becomes_a_task_twice_at_once_there_is_one() {
     let outside = Outside::default();
     let site = Site::of(moving(&outside));
-    let call = begin(&site.client(), Revision::Published).await.accept("first", named("Ada")).send().await;
+    let call = begin(&site.client(), Revision::V2026_07_28).await.accept("first", named("Ada")).send().await;
     let replays = (0..10).map(|_| call.clone().accept("last", named("Lovelace")).send());
     let replies = futures_util::future::join_all(replays).await;
     let ids: std::collections::BTreeSet<_> =
-        replies.iter().map(|reply| site.started(site.client(), Revision::Published, reply.response()).id).collect();
+        replies.iter().map(|reply| site.started(site.client(), Revision::V2026_07_28, reply.response()).id).collect();
     assert_eq!(ids.len(), 1);
 }
 
@@ -380,13 +380,13 @@ async fn with_single_use_the_handle_is_the_committed_reply() {
     let outside = Outside::default();
     let guard = mrtr_state::MemorySingleUse::new(TokioClock::start().now());
     let site = Site::of(moving(&outside).single_use(guard));
-    let call = begin(&site.client(), Revision::Published).await.accept("first", named("Ada")).send().await;
+    let call = begin(&site.client(), Revision::V2026_07_28).await.accept("first", named("Ada")).send().await;
     call.expect_asked(&["last"]);
     let before = call.clone();
     let call = call.accept("last", named("Lovelace")).send().await;
-    let task = site.started(site.client(), Revision::Published, call.response());
+    let task = site.started(site.client(), Revision::V2026_07_28, call.response());
     let replayed = before.clone().accept("last", named("Lovelace")).send().await;
-    assert_eq!(site.started(site.client(), Revision::Published, replayed.response()).id, task.id);
+    assert_eq!(site.started(site.client(), Revision::V2026_07_28, replayed.response()).id, task.id);
     let branched = before.accept("last", named("Byron")).send().await;
     assert_eq!(branched.expect_error().code.as_i64(), -32602, "other answers to a state that was used");
     task.until_asked(&["street"]).await;
@@ -413,7 +413,7 @@ async fn a_task_whose_creation_was_not_confirmed_is_not_left_behind() {
     let site = Site::with(Arc::clone(&store) as _, TaskOptions::default(), [greeting()]);
     store.fault("create", Fault::FailsAfterwards, 1);
     store.fault("cancel", Fault::Fails, 3);
-    let said = call(&site.client(), Revision::Published, json!({})).await;
+    let said = call(&site.client(), Revision::V2026_07_28, json!({})).await;
     assert_eq!(said["error"]["code"], -32603, "{said}");
     let left = site.tasks.view(None, 9).await.unwrap().remove(0).id;
     let ended = async {

@@ -43,9 +43,9 @@ async fn tk_11_tk_15_each_end_has_its_status_in_each_family() {
         for revision in Revision::MODERN {
             let site = Site::of(ending(how));
             let task = site.start_in(revision).await;
-            let status = if revision == Revision::Published { published } else { older };
+            let status = if revision == Revision::V2026_07_28 { published } else { older };
             let ended = task.until(status).await;
-            let (result, error) = if revision == Revision::Published {
+            let (result, error) = if revision == Revision::V2026_07_28 {
                 (ended["result"].clone(), ended["error"].clone())
             } else {
                 let said = task.result().await;
@@ -72,8 +72,8 @@ async fn what_a_failed_task_says_is_what_its_request_would_have_got() {
             let bare = mrtr_server::testing::Client::new(&site.server).speaking(revision);
             let direct = bare.call_tool("tool", json!({})).await.response().clone();
             let ended = match (revision, how) {
-                (Revision::Published, "protocol") => task.until("failed").await["error"].clone(),
-                (Revision::Published, _) => task.ended().await,
+                (Revision::V2026_07_28, "protocol") => task.until("failed").await["error"].clone(),
+                (Revision::V2026_07_28, _) => task.ended().await,
                 (_, "protocol") => task.result().await["error"].clone(),
                 _ => task.result().await["result"].clone(),
             };
@@ -113,7 +113,7 @@ async fn time_over_ends_a_task_that_waits_and_one_that_works() {
             let failed = task.get().await;
             assert_eq!(failed["status"], "failed");
             assert!(failed["statusMessage"].as_str().unwrap().contains("time is over"), "{failed}");
-            if revision == Revision::Published {
+            if revision == Revision::V2026_07_28 {
                 assert_eq!(failed["error"], json!({ "code": -32603, "message": "The task's time is over" }));
             }
             if !waits {
@@ -188,7 +188,7 @@ async fn a_task_goes_on_when_its_request_is_cancelled_or_its_connection_gone() {
         let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
         let context = mrtr_server::Context::new().revision(revision);
         site.server.handle_value(cancelled, context).await;
-        if revision != Revision::Published {
+        if revision != Revision::V2026_07_28 {
             // One that waits for the result hangs up.
             let waiting = task.result();
             assert!(tokio::time::timeout(Duration::from_secs(1), waiting).await.is_err());
@@ -216,7 +216,7 @@ async fn a_question_that_waits_longer_keeps_its_task_in_the_published_revision_a
         );
         let task = site.start_in(revision).await;
         let asks = task.until("input_required").await;
-        if revision == Revision::Published {
+        if revision == Revision::V2026_07_28 {
             assert_eq!(asks["ttlMs"], 61 * 60_000, "the minute before it, and its hour");
             tokio::time::sleep(Duration::from_mins(59)).await;
             assert_eq!(task.status().await, "input_required");

@@ -14,7 +14,7 @@ use crate::support::{Name, Outside, Site, ann, greeting, memory, tool};
 #[tokio::test(start_paused = true)]
 async fn tasks_of_all_owners_are_seen_without_what_they_hold() {
     let site = Site::of(greeting());
-    let of_ann = site.start_as(site.client().calling_as(ann()), Revision::Published).await;
+    let of_ann = site.start_as(site.client().calling_as(ann()), Revision::V2026_07_28).await;
     of_ann.until_asked(&["name"]).await;
     of_ann.at_rest(&site).await;
     tokio::time::sleep(Duration::from_mins(1)).await;
@@ -46,7 +46,7 @@ async fn an_operator_cancels_whosever_it_is() {
         };
         Ok(flow.step("work", work).await?)
     }));
-    let task = site.start_as(site.client().calling_as(ann()), Revision::Published).await;
+    let task = site.start_as(site.client().calling_as(ann()), Revision::V2026_07_28).await;
     outside.until("begun", 1).await;
     site.tasks.cancel(task.task_id()).await.unwrap();
     assert_eq!(task.status().await, "cancelled");

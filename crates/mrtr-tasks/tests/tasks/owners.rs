@@ -12,7 +12,7 @@ use crate::support::{OLDER, Site, Started, ann, greeting};
 /// Every method that names a task, in this revision, with what it needs besides.
 fn methods(revision: Revision) -> Vec<(&'static str, Value)> {
     let answers = json!({ "inputResponses": { "name": { "action": "accept", "content": { "name": "Eve" } } } });
-    if revision == Revision::Published {
+    if revision == Revision::V2026_07_28 {
         vec![("tasks/get", json!({})), ("tasks/update", answers), ("tasks/cancel", json!({}))]
     } else {
         let (get, result, cancel) = (json!({}), json!({}), json!({}));
@@ -99,13 +99,13 @@ async fn a_task_belongs_to_its_deployment() {
     task.until_asked(&["name"]).await;
     let sealer = Sealer::new(KeyRing::new(Key::new("k1", [7; 32]).unwrap()), "another").unwrap();
     let other = Site::sealed_by(Some(sealer), std::sync::Arc::clone(&site.store), TaskOptions::default(), [greeting()]);
-    is_unknown_to(&task, &other.client(), Revision::Published).await;
+    is_unknown_to(&task, &other.client(), Revision::V2026_07_28).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_subscription_to_anothers_task_is_acknowledged_like_any_and_stays_silent() {
     let site = Site::of(greeting());
-    let task = site.start_as(site.client().calling_as(ann()), Revision::Published).await;
+    let task = site.start_as(site.client().calling_as(ann()), Revision::V2026_07_28).await;
     task.until_asked(&["name"]).await;
     let mut wanted = SubscriptionFilter::new();
     wanted.task_ids = Some(vec![task.id.clone(), "0123456789abcdef0123456789abcdef".to_owned(), "nonsense".to_owned()]);
@@ -127,7 +127,7 @@ async fn a_list_shows_a_callers_own_tasks_of_this_revision() {
         let task = site.start_as(of("ann"), revision).await;
         site.start_as(of("bob"), revision).await;
         site.start_as(of("ann").in_context(|context| context.tenant("acme")), revision).await;
-        site.start_as(site.client().calling_as(ann()), Revision::Published).await;
+        site.start_as(site.client().calling_as(ann()), Revision::V2026_07_28).await;
         let listed = of("ann").request("tasks/list", json!({})).await;
         let listed = listed.response()["result"]["tasks"].as_array().unwrap();
         assert_eq!(listed.len(), 1, "{listed:?}");

@@ -150,7 +150,7 @@ async fn tk_21_no_progress_or_log_notifications_come_of_a_task() {
     let client = site.client().hearing_progress("p1").hearing_logs(mrtr_schema::LoggingLevel::Debug);
     let call = client.call_tool("tool", json!({})).await;
     assert_eq!(call.notifications(), [Value::Null; 0]);
-    let task = site.started(client, Revision::Published, call.response());
+    let task = site.started(client, Revision::V2026_07_28, call.response());
     assert_eq!(task.text().await, "done");
 }
 

@@ -157,7 +157,7 @@ async fn progress_becomes_the_status_message_in_the_published_revision_soon() {
         outside.until("at the gate", 1).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
         let said = task.get().await;
-        if revision == Revision::Published {
+        if revision == Revision::V2026_07_28 {
             assert_eq!(said["statusMessage"], "packing", "within about a poll, not a third of a lease");
         } else {
             assert_eq!(said["statusMessage"], "Task is being worked on");
@@ -165,12 +165,12 @@ async fn progress_becomes_the_status_message_in_the_published_revision_soon() {
         outside.open_gate();
         outside.until("at the gate", 2).await;
         tokio::time::sleep(Duration::from_secs(2)).await;
-        if revision == Revision::Published {
+        if revision == Revision::V2026_07_28 {
             assert_eq!(task.get().await["statusMessage"], "2 of 3");
         }
         outside.open_gate();
         assert_eq!(task.text().await, "done");
-        assert!(revision != Revision::Published || task.get().await.get("statusMessage").is_none());
+        assert!(revision != Revision::V2026_07_28 || task.get().await.get("statusMessage").is_none());
     }
 }
 

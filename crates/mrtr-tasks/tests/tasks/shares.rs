@@ -33,11 +33,11 @@ async fn calls_of_one_caller_that_hang_leave_workers_for_another() {
     let site = Site::with(memory(), TaskOptions::default(), [waiting]);
     let client = site.client().calling_as(mallory());
     for _ in 0..80 {
-        site.start_as(client.clone(), Revision::Published).await;
+        site.start_as(client.clone(), Revision::V2026_07_28).await;
     }
     outside.until("mallory", 48).await;
     for _ in 0..20 {
-        let task = site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+        let task = site.start_as(site.client().calling_as(bob()), Revision::V2026_07_28).await;
         assert_eq!(task.text().await, "done");
     }
     assert_eq!(outside.count("mallory"), 48, "the last quarter of the workers is for others");
@@ -50,17 +50,17 @@ async fn a_caller_whose_results_are_kept_is_refused_with_what_would_help() {
     let site = Site::with(memory(), options, [large]);
     let client = site.client().calling_as(mallory());
     for _ in 0..3 {
-        let task = site.start_as(client.clone(), Revision::Published).await;
+        let task = site.start_as(client.clone(), Revision::V2026_07_28).await;
         task.ended().await;
     }
-    let refused = call(&client, Revision::Published, json!({})).await;
+    let refused = call(&client, Revision::V2026_07_28, json!({})).await;
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     let text = refused["error"]["message"].as_str().unwrap();
     assert!(text.contains("300000 bytes") && text.contains("3600 s") && text.contains("ttl"), "{text}");
-    let task = site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+    let task = site.start_as(site.client().calling_as(bob()), Revision::V2026_07_28).await;
     task.ended().await;
     tokio::time::sleep(Duration::from_hours(25)).await;
-    site.start_as(client, Revision::Published).await;
+    site.start_as(client, Revision::V2026_07_28).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -69,9 +69,9 @@ async fn what_all_callers_keep_is_bounded_too() {
     let site = Site::with(memory(), TaskOptions::default().kept_bytes(1_000_000, 250_000), [large]);
     for number in 0..3 {
         let caller = Caller::new("https://id.example.com", format!("caller {number}"));
-        site.start_as(site.client().calling_as(caller), Revision::Published).await.ended().await;
+        site.start_as(site.client().calling_as(caller), Revision::V2026_07_28).await.ended().await;
     }
-    let refused = call(&site.client().calling_as(bob()), Revision::Published, json!({})).await;
+    let refused = call(&site.client().calling_as(bob()), Revision::V2026_07_28, json!({})).await;
     assert_eq!(refused["error"]["code"], -3, "{refused}");
     assert!(refused["error"]["message"].as_str().unwrap().contains("ended"), "{refused}");
 }
@@ -83,7 +83,7 @@ async fn twenty_thousand_tasks_whose_time_is_over_are_gone_within_seconds_while_
         let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes(number.to_be_bytes()));
         let owner = Owner::new("tests", Some(&mallory()), None);
         let noon = Timestamp::from_millis(0);
-        let record = TaskRecord::new(id, owner, flow, "tool", Revision::Published, noon);
+        let record = TaskRecord::new(id, owner, flow, "tool", Revision::V2026_07_28, noon);
         let record = TaskRecord { ttl: Some(Duration::from_millis(1)), ..record };
         store.create(NewTask { record, call: Vec::new(), entries: None }, Limits::NONE).await.unwrap();
     }
@@ -92,7 +92,7 @@ async fn twenty_thousand_tasks_whose_time_is_over_are_gone_within_seconds_while_
     let began = Instant::now();
     let mut ended = 0;
     loop {
-        let task = site.start_as(site.client().calling_as(mallory()), Revision::Published).await;
+        let task = site.start_as(site.client().calling_as(mallory()), Revision::V2026_07_28).await;
         assert_eq!(within(PATIENCE, task.text()).await, "done");
         ended += 1;
         if site.store.list(None, None, 20_000).await.unwrap().len() == ended {

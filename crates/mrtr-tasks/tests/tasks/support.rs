@@ -172,12 +172,12 @@ impl Site {
 
     /// A client of this revision.
     pub(crate) fn speaking(&self, revision: Revision) -> Client {
-        if revision == Revision::Published { self.client() } else { self.older(revision) }
+        if revision == Revision::V2026_07_28 { self.client() } else { self.older(revision) }
     }
 
     /// Calls `tool` in the published revision: a task.
     pub(crate) async fn start(&self) -> Started {
-        self.start_as(self.client(), Revision::Published).await
+        self.start_as(self.client(), Revision::V2026_07_28).await
     }
 
     /// Calls `tool` in this revision, as a task.
@@ -197,7 +197,7 @@ impl Site {
 
     /// The task that a reply is about.
     pub(crate) fn started(&self, client: Client, revision: Revision, created: &Value) -> Started {
-        let handle = if revision == Revision::Published { &created["result"] } else { &created["result"]["task"] };
+        let handle = if revision == Revision::V2026_07_28 { &created["result"] } else { &created["result"]["task"] };
         let id = handle["taskId"].as_str().unwrap_or_else(|| panic!("no task: {created}")).to_owned();
         Started { client, revision, id, store: Arc::clone(&self.store), created: handle.clone() }
     }
@@ -206,7 +206,7 @@ impl Site {
 /// Calls `tool`, as a task where the revision lets its client say so.
 pub(crate) async fn call(client: &Client, revision: Revision, task: Value) -> Value {
     let mut params = Map::from_iter([("name".to_owned(), json!("tool")), ("arguments".to_owned(), json!({}))]);
-    if revision != Revision::Published {
+    if revision != Revision::V2026_07_28 {
         params.insert("task".to_owned(), task);
     }
     client.begin("tools/call", params).await.response().clone()
@@ -263,7 +263,7 @@ impl Started {
 
     /// What it asks, by its keys.
     pub(crate) async fn requests(&self) -> Value {
-        if self.revision == Revision::Published {
+        if self.revision == Revision::V2026_07_28 {
             return self.get().await["inputRequests"].clone();
         }
         if self.status().await != "input_required" {
@@ -274,7 +274,7 @@ impl Started {
 
     /// Sends answers, and gives the response.
     pub(crate) async fn deliver(&self, answers: Value) -> Value {
-        let method = if self.revision == Revision::Published { "tasks/update" } else { "tasks/input_response" };
+        let method = if self.revision == Revision::V2026_07_28 { "tasks/update" } else { "tasks/input_response" };
         self.send(method, json!({ "inputResponses": answers })).await
     }
 
@@ -377,7 +377,7 @@ impl Started {
     pub(crate) async fn ended(&self) -> Value {
         let ended = |task: &Value| !["working", "input_required"].contains(&task["status"].as_str().unwrap());
         let task = self.until_it("over", ended).await;
-        if self.revision == Revision::Published {
+        if self.revision == Revision::V2026_07_28 {
             task["result"].clone()
         } else {
             self.result().await["result"].clone()

@@ -131,7 +131,7 @@ async fn what_is_set_aside_fails_when_its_time_is_over() {
         let failed = task.by(&site.speaking(revision)).get().await;
         assert_eq!(failed["status"], "failed", "{failed}");
         let error = match revision {
-            Revision::Published => failed["error"].clone(),
+            Revision::V2026_07_28 => failed["error"].clone(),
             _ => task.result().await["error"].clone(),
         };
         assert_eq!(error, json!({ "code": -32603, "message": "The task's time is over" }));
@@ -330,7 +330,7 @@ async fn what_waits_for_the_end_of_a_trial_begins_at_once() {
     on_trial(&store, working()).await;
     let site = Site::with(store, options().look_interval(Duration::from_hours(1)), [working()]);
     outside.until("at the gate", 1).await;
-    site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+    site.start_as(site.client().calling_as(bob()), Revision::V2026_07_28).await;
     tokio::time::sleep(LEASE / 2).await;
     assert_eq!(outside.count("other"), 0, "the one on trial is alone");
     let opened = Instant::now();
@@ -358,7 +358,7 @@ async fn a_busy_instance_makes_room_for_a_trial_that_has_waited_for_minutes() {
     on_trial(&store, working()).await;
     let site = Site::with(store, options().workers(2), [working()]);
     for _ in 0..40 {
-        site.start_as(site.client().calling_as(bob()), Revision::Published).await;
+        site.start_as(site.client().calling_as(bob()), Revision::V2026_07_28).await;
     }
     outside.until("trial", 1).await;
     let all = outside.all();

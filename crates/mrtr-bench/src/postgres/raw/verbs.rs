@@ -90,7 +90,7 @@ impl Verbs {
                     &owner.as_str(),
                     &Id(id),
                     &TOOL,
-                    &i32::from(Revision::Published.number()),
+                    &i32::from(Revision::V2026_07_28.number()),
                     &1000_i64,
                     &0_i64,
                     &Some(DAY),

@@ -13,7 +13,7 @@ use crate::revision::{Feature, Revision};
 /// assert_eq!(read.named_by, Some("uri"));
 /// assert!(read.runs_flow && !read.only_reads);
 /// assert!(MethodInfo::of("completion/complete").may_ask_in(Revision::Draft202602));
-/// assert!(!MethodInfo::of("completion/complete").may_ask_in(Revision::Published));
+/// assert!(!MethodInfo::of("completion/complete").may_ask_in(Revision::V2026_07_28));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -51,7 +51,7 @@ impl MethodInfo {
     /// assert_eq!(MethodInfo::of("tasks/get").named_by, Some("taskId"));
     /// assert_eq!(MethodInfo::of("tasks/pause").named_by, Some("taskId"));
     /// assert!(MethodInfo::of("com.example/list").only_reads);
-    /// assert!(!MethodInfo::of("com.example/list").exists_in(Revision::Published));
+    /// assert!(!MethodInfo::of("com.example/list").exists_in(Revision::V2026_07_28));
     /// ```
     pub fn of(method: &str) -> Self {
         row(method).unwrap_or_else(|| Self {
@@ -91,7 +91,7 @@ impl MethodInfo {
     /// use mrtr_schema::{MethodInfo, Revision};
     ///
     /// assert!(MethodInfo::of("initialize").exists_in(Revision::Sep2322));
-    /// assert!(!MethodInfo::of("initialize").exists_in(Revision::Published));
+    /// assert!(!MethodInfo::of("initialize").exists_in(Revision::V2026_07_28));
     /// ```
     #[inline]
     pub fn exists_in(&self, revision: Revision) -> bool {
@@ -118,8 +118,8 @@ impl Revision {
     /// ```
     /// use mrtr_schema::Revision;
     ///
-    /// assert!(Revision::Published.may_ask_on("tools/call"));
-    /// assert!(!Revision::Published.may_ask_on("tools/list"));
+    /// assert!(Revision::V2026_07_28.may_ask_on("tools/call"));
+    /// assert!(!Revision::V2026_07_28.may_ask_on("tools/list"));
     /// ```
     pub fn may_ask_on(self, method: &str) -> bool {
         MethodInfo::of(method).may_ask_in(self)

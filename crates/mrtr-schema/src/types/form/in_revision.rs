@@ -16,9 +16,9 @@ impl Form {
     ///
     /// let colour = r##"{"type": "string", "oneOf": [{"const": "#f00", "title": "Red"}], "default": "#f00"}"##;
     /// let form = Form::parse(&format!(r#"{{"type": "object", "properties": {{"colour": {colour}}}}}"#))?;
-    /// assert_eq!(form.in_revision(Revision::V20251125), Ok(form.clone()));
+    /// assert_eq!(form.in_revision(Revision::V2025_11_25), Ok(form.clone()));
     /// assert_eq!(
-    ///     form.in_revision(Revision::V20250618).unwrap().as_str(),
+    ///     form.in_revision(Revision::V2025_06_18).unwrap().as_str(),
     ///     r##"{"type":"object","properties":{"colour":{"type":"string","enum":["#f00"],"enumNames":["Red"]}}}"##,
     /// );
     /// # Ok::<(), mrtr_schema::ReadError>(())

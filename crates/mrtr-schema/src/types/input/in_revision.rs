@@ -15,8 +15,8 @@ impl InputRequest {
     ///
     /// let visit = ElicitUrlParams::new("Connect your account", Url::new("https://example.com/connect")?);
     /// let visit = InputRequest::from(ElicitRequest::new(visit));
-    /// assert_eq!(visit.check_in(Revision::V20251125), Ok(()));
-    /// assert_eq!(visit.check_in(Revision::V20250618), Err(NotInRevision::Url { revision: Revision::V20250618 }));
+    /// assert_eq!(visit.check_in(Revision::V2025_11_25), Ok(()));
+    /// assert_eq!(visit.check_in(Revision::V2025_06_18), Err(NotInRevision::Url { revision: Revision::V2025_06_18 }));
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn check_in(&self, revision: Revision) -> Result<(), NotInRevision> {

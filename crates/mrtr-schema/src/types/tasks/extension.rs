@@ -501,7 +501,7 @@ task_with!(TaskNotificationParams, "TaskStatusNotificationParams", NotificationM
 /// use mrtr_schema::elicitation::ElicitResult;
 ///
 /// let mut answers = InputResponses::default();
-/// answers.insert("name", InputResponse::of(&ElicitResult::decline(), Revision::Published)?);
+/// answers.insert("name", InputResponse::of(&ElicitResult::decline(), Revision::V2026_07_28)?);
 /// let params = UpdateTaskParams::new("t-1", answers);
 /// assert!(serde_json::to_string(&params).is_err(), "like every request it must carry metadata");
 /// # Ok::<(), serde_json::Error>(())

@@ -107,7 +107,7 @@ impl Token {
 
     fn seal(sealer: &Sealer, subject: &str, issued: Timestamp) -> Self {
         let params = RawMembers::parse(r#"{"name": "pay"}"#).expect("it is an object");
-        let binding = Binding::new(Revision::Published, "tools/call", &params)
+        let binding = Binding::new(Revision::V2026_07_28, "tools/call", &params)
             .expect("the name is a string")
             .principal(Principal { issuer: "https://id.example.com", subject });
         let state = sealer.seal(&Nothing, &binding, issued).expect("it is small, and its flow begins");

@@ -19,7 +19,6 @@ pub(crate) async fn close_work_item(_: Flow, args: Update) -> Result<String, Fai
     Ok(closed(&args))
 }
 
-#[expect(clippy::unused_async, reason = "a step is a future, however little it does")]
 async fn link(_duplicate: u64, _original: u64) -> Result<(), Failure> {
     Ok(())
 }

@@ -32,9 +32,6 @@ pub trait RoundJournal {
     /// What takes the most room, in words.
     fn largest(&self) -> Option<String>;
 
-    /// How many bytes it takes.
-    fn size(&self) -> usize;
-
     /// Forgets which questions are open: none of them was answered or passed over by that.
     fn forget_opened(&mut self);
 
@@ -61,10 +58,6 @@ impl RoundJournal for Journal {
 
     fn largest(&self) -> Option<String> {
         Self::largest(self)
-    }
-
-    fn size(&self) -> usize {
-        Self::size(self)
     }
 
     fn forget_opened(&mut self) {

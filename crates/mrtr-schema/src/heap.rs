@@ -25,8 +25,16 @@ pub trait HeapSize {
     fn heap_bytes(&self) -> usize;
 }
 
-/// What an allocator takes for so many bytes: some more, in steps, and never little.
-const fn allocated(bytes: usize) -> usize {
+/// What an allocator takes for a block of so many bytes: some more, in steps, and never little.
+///
+/// ```
+/// use mrtr_schema::allocated;
+///
+/// assert_eq!(allocated(0), 0);
+/// assert!(allocated(1) > 1 && allocated(1000) >= 1000);
+/// ```
+#[must_use]
+pub const fn allocated(bytes: usize) -> usize {
     if bytes == 0 {
         return 0;
     }

@@ -22,7 +22,7 @@ pub use backoff::Backoff;
 #[cfg(feature = "validate")]
 pub use error::SchemaError;
 pub use error::{FormError, NotInRevision, ReadError};
-pub use heap::HeapSize;
+pub use heap::{HeapSize, allocated};
 pub use json::{Json, JsonObject, MemberIndex, Members, Number, RawMembers};
 pub use limits::MOST_MEMBERS;
 pub use messages::envelope::{Envelope, EnvelopeError, RawParams};

@@ -128,7 +128,7 @@ impl<'a> Round<'a> {
         };
         let (began, binding) = (shared.clock.now(), binding(request));
         let open = |state: Cow<'_, str>| shared.sealer(settings.lifetimes).open_text(&state, &binding, began);
-        let opened = state.map(open).transpose().map_err(|refusal| refused(shared, request, name, &refusal))?;
+        let opened = state.map(open).transpose().map_err(|refusal| refused(shared, request, name, refusal))?;
         let lazy_flow = match &opened {
             Some(opened) => opened.next_round().into(),
             None => LazyFlow::beginning(settings.lifetimes, began),
@@ -423,7 +423,7 @@ impl<'a> Round<'a> {
 }
 
 #[cold]
-fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: &Refusal) -> ErrorObject {
+fn refused(shared: &Shared, request: &Request<'_>, name: &str, refusal: Refusal) -> ErrorObject {
     metrics::refused(refusal.label());
     let (reason, method) = (refusal.label(), &*request.method);
     tracing::info!(reason, method, name, "a request state was refused");

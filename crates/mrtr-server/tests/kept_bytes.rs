@@ -10,14 +10,40 @@ use std::fmt::Write as _;
 
 use futures_util::StreamExt;
 use mrtr_schema::MOST_MEMBERS;
-use mrtr_server::transport::{HeaderClaim, LegacyReply, Received, ReplyStream};
-use mrtr_server::{Context, Failure, Flow, Reply, Resource, Server, SessionLimits};
+use mrtr_server::transport::{HeaderClaim, LegacyReply, Received, ReplyStream, SessionStream};
+use mrtr_server::{Context, Failure, Flow, Reply, Resource, Server, SessionLimits, Tool};
 use serde_json::{Value, json};
 
 fn server() -> Server {
     let done = async |_: Flow| Ok::<_, Failure>("done");
     let limits = SessionLimits { sessions: 1 << 20, bytes: 1 << 32, ..SessionLimits::default() };
-    Server::builder("test", "1").session_limits(limits).resource(Resource::new("a", "a", done)).build().unwrap()
+    Server::builder("test", "1")
+        .session_limits(limits)
+        .resource(Resource::new("a", "a", done))
+        .tool(Tool::new("count", count))
+        .build()
+        .unwrap()
+}
+
+/// Has many short entries in its journal when it asks.
+async fn count(flow: Flow) -> Result<String, Failure> {
+    for number in 0..STEPS {
+        flow.step(format!("{number:x}"), async move { Ok::<_, Failure>(number) }).await?;
+    }
+    Ok(format!("{} roots", flow.roots("roots").await?.len()))
+}
+
+const STEPS: usize = 2000;
+
+/// A call of a session, up to its question.
+async fn call(server: &Server) -> SessionStream {
+    let LegacyReply::Opened { session, .. } = open(server, r#"{"roots":{}}"#).await else { panic!("it opens") };
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"count"}}"#;
+    let Received::Legacy(message) = server.receive(message.into(), Context::new()).await else { panic!("legacy") };
+    let reply = message.answer(Some(session.as_str()), &HeaderClaim::Missing).await;
+    let LegacyReply::Events(mut events) = reply else { panic!("it asks") };
+    while !events.next().await.expect("it asks").message.is_some_and(|text| text.contains("roots/list")) {}
+    events
 }
 
 /// How much memory this process takes.
@@ -115,6 +141,15 @@ async fn what_is_kept_is_counted_as_it_is_kept() {
         }
         check(what, counted, resident().saturating_sub(before));
     }
+    let mut calls = Vec::with_capacity(120);
+    for _ in 0..10 {
+        calls.push(call(&server).await);
+    }
+    let (before, counted) = (resident(), server.sessions().bytes());
+    for _ in 0..100 {
+        calls.push(call(&server).await);
+    }
+    check("journals in waiting", server.sessions().bytes() - counted, resident().saturating_sub(before));
     refuses_what_has_too_many_members(&server).await;
 }
 

@@ -98,7 +98,9 @@ async fn main() -> Result<()> {
     match Command::parse() {
         Command::Serve { sdk, port, core } => {
             // Where it cannot be kept there, the measurement is the less precise, and goes on.
-            core.into_iter().for_each(|id| _ = core_affinity::set_for_current(CoreId { id }));
+            if let Some(id) = core {
+                core_affinity::set_for_current(CoreId { id });
+            }
             match sdk {
                 Sdk::Neva => neva_tracker::serve(port).await,
                 Sdk::Rmcp => rmcp_tracker::serve(port).await,

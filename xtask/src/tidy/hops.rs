@@ -110,7 +110,7 @@ fn bodies(code: &str, function: &str) -> Vec<Range<usize>> {
         let indent = code[line..].len() - code[line..].trim_start().len();
         let closing = format!("\n{}}}\n", " ".repeat(indent));
         // A declaration without a body ends before any bracket opens.
-        let end = code[start..].find([';', '{']).filter(|end| code[start..].as_bytes()[*end] == b'{');
+        let end = code[start..].find([';', '{']).filter(|end| code.as_bytes()[start + *end] == b'{');
         if let Some(length) = end.and_then(|_| format!("{}\n", &code[start..]).find(&closing)) {
             found.push(from..start + length);
         }

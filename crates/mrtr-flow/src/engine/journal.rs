@@ -9,6 +9,7 @@ mod slots;
 use std::fmt;
 
 use bytes::Bytes;
+use mrtr_schema::{HeapSize, allocated};
 use mrtr_state::{Payload, PayloadError};
 use serde_json::value::RawValue;
 
@@ -487,6 +488,12 @@ impl StepEntry {
             Self::Value(value) => value.len(),
             Self::Error(error) => error.message.len(),
         }
+    }
+}
+
+impl HeapSize for Journal {
+    fn heap_bytes(&self) -> usize {
+        self.0.as_ref().map_or(0, |slots| allocated(size_of_val(&**slots)) + slots.heap_bytes())
     }
 }
 

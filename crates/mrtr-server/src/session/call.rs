@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use mrtr_flow::for_server::RoundJournal;
 use mrtr_flow::{Failure, Journal, Question, StopReason, StopSignal, ToolError};
-use mrtr_schema::{Backoff, InputRequest, RequestId};
+use mrtr_schema::{Backoff, HeapSize, InputRequest, RequestId};
 use mrtr_state::Timestamp;
 use tokio::sync::Notify;
 
@@ -224,7 +223,7 @@ impl LiveClient for Call {
         }
         let mut kept = self.kept();
         kept.permit = None;
-        kept.journal = journal.size();
+        kept.journal = journal.heap_bytes();
         kept.resize(0).map_err(|_| NotAnswered::Failed(no_room()))
     }
 

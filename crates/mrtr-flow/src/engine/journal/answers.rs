@@ -88,6 +88,11 @@ impl UnsealedAnswers {
         Self { text, index, used: HashSet::new() }
     }
 
+    /// How long their text is.
+    pub(super) fn len(&self) -> usize {
+        self.text.len()
+    }
+
     pub(super) fn get(&self, key: &str) -> Option<Leaf> {
         let answer = self.index.find(&self.text, key).filter(|_| !self.used.contains(key));
         answer.map(Leaf::from)

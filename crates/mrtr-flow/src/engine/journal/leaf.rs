@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use mrtr_schema::Json;
+use mrtr_schema::{HeapSize, Json, allocated};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -23,6 +23,22 @@ enum Repr {
         start: u32,
         end: u32,
     },
+}
+
+impl HeapSize for Leaf {
+    fn heap_bytes(&self) -> usize {
+        match &self.0 {
+            Repr::Short(_) => 0,
+            Repr::Own(text) => counted_block(text.len()),
+            // The piece is counted where it is kept, and may be kept for this part alone.
+            Repr::Part { start, end, .. } => (end - start) as usize,
+        }
+    }
+}
+
+/// What a block takes that is shared: two counters stand in front of it.
+pub(super) const fn counted_block(bytes: usize) -> usize {
+    allocated(bytes + 2 * size_of::<usize>())
 }
 
 impl Leaf {

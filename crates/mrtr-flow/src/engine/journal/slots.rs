@@ -4,10 +4,11 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use foldhash::HashMap;
+use mrtr_schema::{HeapSize, allocated};
 
 use super::answers::UnsealedAnswers;
 use super::form::{self, Detail, EntryKind, Parts, Space};
-use super::leaf::Leaf;
+use super::leaf::{Leaf, counted_block};
 
 /// The entries of a journal, in their order. Those that came in one piece stay in it, and are not taken apart before
 /// they are looked for: no library has that, and a few are looked through one by one.
@@ -180,6 +181,32 @@ impl Slots {
             places.collided |= places.by_hash.insert(hash, place).is_some();
         }
         self.places = Some(places);
+    }
+}
+
+/// What a journal in waiting keeps: its entries, their texts, and the table in which they are found.
+impl HeapSize for Slots {
+    fn heap_bytes(&self) -> usize {
+        let piece = if self.piece.is_empty() { 0 } else { counted_block(self.piece.len()) };
+        let list = allocated(self.list.capacity() * size_of::<Slot>());
+        let texts = self.list.iter().map(|slot| slot.name.heap_bytes() + slot.parts.leaf.heap_bytes()).sum::<usize>();
+        let places = self.places.as_ref().map_or(0, |places| {
+            // A table of twice as many places as it has entries at most, with a byte of its own for each.
+            let table = (places.by_hash.capacity() * 8 / 7).next_power_of_two() * (size_of::<(u64, u32)>() + 1);
+            allocated(size_of::<Places>()) + allocated(table)
+        });
+        // What holds them is the text in which they came; its index takes a few bytes for each.
+        let unsealed = self.unsealed.as_ref().map_or(0, |answers| allocated(size_of_val(&**answers)) + answers.len());
+        piece + list + texts + places + unsealed
+    }
+}
+
+impl HeapSize for Text {
+    fn heap_bytes(&self) -> usize {
+        match self {
+            Self::In(..) => 0,
+            Self::Own(leaf) => leaf.heap_bytes(),
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use comfy_table::{ContentArrangement, Table, presets};
 use mrtr::SqliteTaskStore;
 use mrtr::schema::Printable;
-use mrtr::tasks::record::Refusal;
+use mrtr::tasks::record::TransitionError;
 use mrtr::tasks::store::{Place, StoreError};
 use mrtr::tasks::{TaskId, TaskRecord, TaskStore};
 use mrtr_state::Timestamp;
@@ -114,7 +114,7 @@ fn refused(error: StoreError, id: &str) -> anyhow::Error {
         StoreError::NotFound => {
             Failure::new(format!("there is no task {id}")).next("`mrtr tasks list --all` has all that are kept").into()
         }
-        StoreError::Refused(Refusal::Ended) => Failure::new(format!("the task {id} has ended, and stays so"))
+        StoreError::Refused(TransitionError::Ended) => Failure::new(format!("the task {id} has ended, and stays so"))
             .next(format!("`mrtr tasks show {id}` says how"))
             .into(),
         other => other.into(),

@@ -1,50 +1,44 @@
 //! The work item of the proposal: resolving a bug asks how, and, if it is a duplicate, of which one.
 
+#![expect(missing_docs, reason = "in forms and schemas doc comments are titles, and the proposal's messages have none")]
+
 use mrtr_server::{Failure, Flow};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The arguments of `update_work_item`.
+// The arguments of `update_work_item`.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Update {
-    /// Its number.
     pub work_item_id: u64,
-    /// What else to set.
     #[serde(default)]
     pub fields: Map<String, Value>,
 }
 
-/// How a bug may be resolved.
+// How a bug may be resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::exhaustive_enums, reason = "the tracker of the proposal has these")]
 pub enum Resolution {
-    /// It is gone.
     Fixed,
-    /// It stays.
     #[serde(rename = "Won't Fix")]
     WontFix,
-    /// Another work item is about it.
     Duplicate,
-    /// It is none.
     #[serde(rename = "By Design")]
     ByDesign,
 }
 
-/// The answer to the first question.
+// The answer to the first question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 pub struct Resolved {
-    /// How.
     pub resolution: Resolution,
 }
 
-/// The answer to the second question.
+// The answer to the second question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Original {
-    /// The number of the other work item.
     pub duplicate_of_id: u64,
 }
 

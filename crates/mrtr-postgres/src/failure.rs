@@ -5,7 +5,7 @@ use std::io;
 
 use deadpool_postgres::{PoolError, TimeoutType};
 use mrtr_state::single_use::SingleUseError;
-use mrtr_tasks::record::Refusal;
+use mrtr_tasks::record::TransitionError;
 use mrtr_tasks::store::StoreError;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
@@ -100,8 +100,8 @@ impl From<StoreError> for VerbFailure {
     }
 }
 
-impl From<Refusal> for VerbFailure {
-    fn from(refusal: Refusal) -> Self {
+impl From<TransitionError> for VerbFailure {
+    fn from(refusal: TransitionError) -> Self {
         Self::Verb(refusal.into())
     }
 }

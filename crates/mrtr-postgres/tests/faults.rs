@@ -15,7 +15,7 @@ use mrtr_postgres::testing::Cluster;
 use mrtr_postgres::{ConnectError, PostgresOptions, PostgresStore, migrations};
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
-use mrtr_tasks::record::Refusal;
+use mrtr_tasks::record::TransitionError;
 use mrtr_tasks::store::{
     Answer, Changed, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, Trials, Turns, Wanted,
 };
@@ -377,7 +377,7 @@ async fn the_clock_of_the_database_decides() {
     assert!(matches!(stale, Err(StoreError::NotFound)));
     let run = Run { id: created.id, fence: 9 };
     let lost = store.renew(run, lease, None).await;
-    assert!(matches!(lost, Err(StoreError::Refused(Refusal::Lost))), "{lost:?}");
+    assert!(matches!(lost, Err(StoreError::Refused(TransitionError::Lost))), "{lost:?}");
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DatabaseFile {
     path: PathBuf,
-    identity: Identity,
+    inode: Inode,
 }
 
 impl DatabaseFile {
@@ -43,7 +43,7 @@ impl DatabaseFile {
     /// The file that is there now.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
-        Ok(Self { identity: Identity::of(&path)?, path })
+        Ok(Self { inode: Inode::of(&path)?, path })
     }
 
     /// Fails if another file is at its path, or none.
@@ -55,8 +55,8 @@ impl DatabaseFile {
                  with the file in its place"
             ))
         };
-        match Identity::of(&self.path) {
-            Ok(found) if found == self.identity => Ok(()),
+        match Inode::of(&self.path) {
+            Ok(found) if found == self.inode => Ok(()),
             Ok(_) => Err(lost("replaced")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(lost("deleted")),
             Err(error) => Err(error),
@@ -77,14 +77,14 @@ fn for_owner_alone() -> std::fs::OpenOptions {
 
 /// What a file has and no other, while it is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
+struct Inode {
     #[cfg(unix)]
     device: u64,
     #[cfg(unix)]
     number: u64,
 }
 
-impl Identity {
+impl Inode {
     #[cfg(unix)]
     fn of(path: &Path) -> io::Result<Self> {
         use std::os::unix::fs::MetadataExt;

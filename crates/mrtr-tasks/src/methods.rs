@@ -17,7 +17,7 @@ use mrtr_server::extend::{ExtensionReply, ExtensionRequest};
 
 use crate::body::{QuestionBody, ResultBody, internal_error};
 use crate::create::{declares_tasks, undeclared};
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{KeptTask, Place, StoreError};
 use crate::tasks::{Inner, Tasks};
 use crate::vault::{Kind, Unreadable};
@@ -81,7 +81,9 @@ impl Tasks {
         let task = self.find(request, &task_id(request)?).await?;
         match self.0.store.cancel(task.record.id, Some(&task.record.owner)).await {
             // One that is over stays as it is, and the client is told the same.
-            Ok(()) | Err(StoreError::Refused(Refusal::Ended)) => wire::write(&CancelTaskResult::new(), &task.record),
+            Ok(()) | Err(StoreError::Refused(TransitionError::Ended)) => {
+                wire::write(&CancelTaskResult::new(), &task.record)
+            }
             Err(error) => Err(not_found(&error)),
         }
     }
@@ -93,7 +95,7 @@ impl Tasks {
                 let task = self.find(request, &task.record.id.to_string()).await?;
                 wire::write(&tasks::CancelTaskResult::new(wire::core(&task.record, task.now)), &task.record)
             }
-            Err(StoreError::Refused(Refusal::Ended)) => {
+            Err(StoreError::Refused(TransitionError::Ended)) => {
                 Err(ProtocolError::invalid_params("The task has ended, and cannot be cancelled"))
             }
             Err(error) => Err(not_found(&error)),

@@ -10,7 +10,7 @@ use mrtr_state::{FlowId, Timestamp};
 
 use crate::{Account, Owner, TaskId};
 
-pub use transition::{Change, Company, Event, Refusal};
+pub use transition::{Change, Company, Event, TransitionError};
 
 /// A task, without what it holds. Where it stands follows from this alone.
 ///

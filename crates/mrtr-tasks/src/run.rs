@@ -95,7 +95,7 @@ async fn run_acquired(
     acquitted: Option<Acquitted>,
 ) {
     let expires = remaining(&task.record, inner.options.lease);
-    let prepared = match Prepared::open(inner, &task) {
+    let opened = match OpenedTask::open(inner, &task) {
         Ok(prepared) => prepared,
         Err(error) => {
             tracing::error!(
@@ -106,7 +106,7 @@ async fn run_acquired(
             return;
         }
     };
-    let Prepared { call, journal, keys } = prepared;
+    let OpenedTask { call, journal, keys } = opened;
     compact(inner, run, &task, &journal).await;
     let progress = Progress::default();
     let sink = Sink::new(inner, run, &call, &journal, keys, progress.clone(), signal.clone());
@@ -154,13 +154,13 @@ fn remaining(record: &TaskRecord, lease: Duration) -> Option<Duration> {
 }
 
 /// A task that can be run.
-struct Prepared {
+struct OpenedTask {
     call: ToolCall,
     journal: Journal,
     keys: Keys,
 }
 
-impl Prepared {
+impl OpenedTask {
     fn open(inner: &Inner, task: &AcquiredTask) -> Result<Self, Unreadable> {
         let attached = inner.attached().ok_or(Unreadable::NoKeys)?;
         let (vault, id) = (&attached.vault, task.record.id);

@@ -12,7 +12,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use mrtr_state::{FlowId, Timestamp};
 
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::{End, Owner, TaskId, TaskOptions, TaskRecord};
 
 pub use clock_watch::ClockWatch;
@@ -564,7 +564,7 @@ pub enum StoreError {
     NotFound,
     /// Where it stands, this does not happen to it.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] TransitionError),
     /// Its owner has as many tasks as it may.
     #[error("the owner has as many open tasks as it may")]
     Full,

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 use crate::TaskId;
 use crate::hub::Hub;
 use crate::options::TaskOptions;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{Run, StoreError, TaskStore};
 use crate::vault::Vault;
 
@@ -229,7 +229,7 @@ fn lease_thread(store: &Arc<dyn TaskStore>, lease: Duration) -> LeaseThread<Run>
 fn renewal(renewed: &Result<(), StoreError>) -> Renewal {
     match renewed {
         Ok(()) => Renewal::Renewed,
-        Err(StoreError::Refused(Refusal::Ended)) => Renewal::Ended,
+        Err(StoreError::Refused(TransitionError::Ended)) => Renewal::Ended,
         Err(StoreError::Refused(_) | StoreError::NotFound) => Renewal::Lost,
         Err(error) => {
             tracing::warn!(error = error as &dyn std::error::Error, "a lease was not renewed");

@@ -184,16 +184,17 @@ pub(super) const BUDGETS: [Budget; 22] = [
     Budget { name: "mrtr-sqlite", features: "", packages: 127 },
     Budget { name: "mrtr-postgres", features: "", packages: 147 },
     Budget { name: "mrtr-postgres", features: "tls", packages: 162 },
-    Budget { name: "mrtr-client", features: "", packages: 84 },
-    Budget { name: "mrtr-client", features: "terminal", packages: 102 },
+    // With fastrand, for pauses that differ between clients.
+    Budget { name: "mrtr-client", features: "", packages: 85 },
+    Budget { name: "mrtr-client", features: "terminal", packages: 103 },
     Budget { name: "mrtr-http", features: "server", packages: 143 },
-    Budget { name: "mrtr-http", features: "client", packages: 150 },
+    Budget { name: "mrtr-http", features: "client", packages: 151 },
     Budget { name: "mrtr-stdio", features: "server", packages: 125 },
     // SHA-256 and what it stands on: a saved call names its server by a digest of the command line.
-    Budget { name: "mrtr-stdio", features: "client", packages: 101 },
+    Budget { name: "mrtr-stdio", features: "client", packages: 102 },
     // With the types of HTTP and of tower that the layer for rmcp's HTTP service is made of; rmcp's service has them too.
     Budget { name: "mrtr-rmcp", features: "server", packages: 134 },
-    Budget { name: "mrtr-rmcp", features: "client", packages: 97 },
+    Budget { name: "mrtr-rmcp", features: "client", packages: 98 },
     Budget { name: "mrtr-validate", features: "", packages: 85 },
     // With the client of PostgreSQL, for its tables and for the story of a fleet; with the tour, and what starts a PostgreSQL
     // for it, which are of this workspace.

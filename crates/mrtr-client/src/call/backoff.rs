@@ -7,12 +7,12 @@ use mrtr_schema::Backoff;
 /// The pauses of one call. Time and randomness are the driver's: it gives a seed, and waits.
 #[derive(Debug, Clone)]
 pub(super) struct Pauses {
-    seed: u64,
+    random: fastrand::Rng,
 }
 
 impl Pauses {
     pub(super) fn new(seed: u64) -> Self {
-        Self { seed }
+        Self { random: fastrand::Rng::with_seed(seed) }
     }
 
     /// The pause after a call had to back off so many times before: doubled each time, and no less than the server wants.
@@ -20,13 +20,7 @@ impl Pauses {
     /// What the server wants is not varied: a client that came sooner would be sent away again.
     pub(super) fn next(&mut self, first: Duration, times: u32, wanted: Option<Duration>) -> Duration {
         let doubled = Backoff::new(first, MAX_PAUSE).pause(times);
-        Backoff::varied(doubled, self.bits()).max(wanted.unwrap_or_default().min(MAX_WANTED))
-    }
-
-    /// From Knuth's generator: good enough to spread clients, and the same for the same seed.
-    fn bits(&mut self) -> u32 {
-        self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.seed >> 32) as u32
+        Backoff::varied(doubled, self.random.u32(..)).max(wanted.unwrap_or_default().min(MAX_WANTED))
     }
 }
 

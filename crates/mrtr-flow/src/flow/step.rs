@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
+use mrtr_schema::Backoff;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -314,16 +315,17 @@ where
     T: Serialize,
     E: Into<Failure>,
 {
-    let Retry { mut times, mut pause } = retry.unwrap_or(Retry::times(0));
+    let Retry { times, pause } = retry.unwrap_or(Retry::times(0));
+    let pauses = Backoff::new(pause, Duration::MAX);
+    let mut tried_again = 0;
     let outcome = loop {
         match work.begin().expect("work is begun again only if it can be").await {
             Ok(value) => break Leaf::of(&value).map_err(Failure::from),
-            Err(error) if times == 0 => break Err(error.into()),
+            Err(error) if tried_again == times => break Err(error.into()),
             Err(_) => {}
         }
-        run.context.environment.clock.sleep(pause).await;
-        times -= 1;
-        pause = pause.saturating_mul(2);
+        run.context.environment.clock.sleep(pauses.pause(tried_again)).await;
+        tried_again += 1;
     };
     outcome.map_or_else(|failure| StepEntry::Error(failure.into_step_error()), StepEntry::Value)
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use mrtr_state::Timestamp;
 use mrtr_state::single_use::{self, Reservation, SingleUseError};
-use mrtr_tasks::record::Refusal;
+use mrtr_tasks::record::TransitionError;
 use mrtr_tasks::store::{self, Run, StoreError};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
@@ -104,8 +104,8 @@ fn of_run(row: &Row) -> Result<Result<(), StoreError>, Failure> {
     Ok(match (value(row, 0)?, value(row, 1)?, value(row, 2)?, value(row, 3)?) {
         (true, ..) => Ok(()),
         (_, false, ..) => Err(StoreError::NotFound),
-        (_, _, true, _) => Err(Refusal::Ended.into()),
-        (_, _, _, false) => Err(Refusal::Lost.into()),
+        (_, _, true, _) => Err(TransitionError::Ended.into()),
+        (_, _, _, false) => Err(TransitionError::Lost.into()),
         (false, true, false, true) => Err(StoreError::Busy(LOCKED.into())),
     })
 }

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use mrtr_flow::Clock;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Event, TransitionError};
 use mrtr_tasks::store::{
     Answer, ClockWatch, Created, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TASK_BYTES,
 };
@@ -315,8 +315,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Self {
+impl From<TransitionError> for Failure {
+    fn from(refusal: TransitionError) -> Self {
         Self::Verb(refusal.into())
     }
 }

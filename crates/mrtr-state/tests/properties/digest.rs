@@ -88,7 +88,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let expected = Tree::Object(members.clone()).digest(&SECRET);
-        let mut scribe = Scribe(seed);
+        let mut scribe = Scribe::new(seed);
         for round in 0..4 {
             let mut written: Vec<_> = members.iter().map(|(key, value)| (&**key, value)).collect();
             written.extend(FREE[round..].iter().map(|key| (*key, &free)));
@@ -99,7 +99,7 @@ proptest! {
 
     #[test]
     fn what_is_written_means_what_it_was_written_from(tree in tree(), seed in any::<u64>()) {
-        let text = Scribe(seed).value(&tree);
+        let text = Scribe::new(seed).value(&tree);
         let parsed: Box<serde_json::value::RawValue> = serde_json::from_str(&text).unwrap();
         prop_assert_eq!(Tree::parse(&parsed), tree, "{}", text);
     }
@@ -110,7 +110,7 @@ proptest! {
         other in small_tree(),
         seed in any::<u64>(),
     ) {
-        let mut scribe = Scribe(seed);
+        let mut scribe = Scribe::new(seed);
         let one_digest = digest(&scribe.object(vec![("a", &one)]));
         let other_digest = digest(&scribe.object(vec![("a", &other)]));
         prop_assert_eq!(one == other, one_digest == other_digest);
@@ -125,7 +125,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         let changed = changed(&value, place.index(size(&value)));
-        let mut scribe = Scribe(seed);
+        let mut scribe = Scribe::new(seed);
         let mut with = |value: Option<&Tree>| {
             let others = members.iter().filter(|(other, _)| **other != key).map(|(other, value)| (&**other, value));
             digest(&scribe.object(others.chain(value.map(|value| (&*key, value))).collect()))
@@ -137,7 +137,7 @@ proptest! {
     #[test]
     fn one_change_anywhere_changes_the_digest(tree in tree(), place in any::<prop::sample::Index>(), seed in any::<u64>()) {
         let changed = changed(&tree, place.index(size(&tree)));
-        let mut scribe = Scribe(seed);
+        let mut scribe = Scribe::new(seed);
         prop_assert_ne!(digest(&scribe.object(vec![("a", &tree)])), digest(&scribe.object(vec![("a", &changed)])));
     }
 }

@@ -5,15 +5,15 @@ use std::fmt::Write;
 use crate::tree::{Decimal, Tree};
 
 /// Makes choices. The same seed makes the same ones, so that a failure can be repeated.
-pub(crate) struct Scribe(pub(crate) u64);
+pub(crate) struct Scribe(fastrand::Rng);
 
 impl Scribe {
-    /// A number below `bound`, by splitmix64.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(fastrand::Rng::with_seed(seed))
+    }
+
     fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed >> 32) % u64::try_from(bound).unwrap()).unwrap()
+        self.0.usize(..bound)
     }
 
     fn one_in(&mut self, many: usize) -> bool {

@@ -8,7 +8,7 @@ use super::trial::{
     LEASE, NOON, TOOL, Trial, account, ann, anonymous_task, entry, flow, just_before, new_task, opening, owner, run_of,
     task_of,
 };
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{AcquiredTask, Recorded, Run, StoreError, Trials, Turns, Wanted};
 use crate::{Account, End, Owner};
 
@@ -117,8 +117,8 @@ pub(super) async fn a_keeper_renews_many_while_the_runtime_is_blocked(trial: &Tr
         let renewed = renewed.expect("a keeper does not panic");
         let expected = [
             None,
-            Some(StoreError::Refused(Refusal::Ended)),
-            Some(StoreError::Refused(Refusal::Lost)),
+            Some(StoreError::Refused(TransitionError::Ended)),
+            Some(StoreError::Refused(TransitionError::Lost)),
             Some(StoreError::NotFound),
             None,
         ];
@@ -186,7 +186,7 @@ pub(super) async fn what_is_handed_over_goes_on_after_a_pause(trial: &Trial) {
     trial.store.hand_over(run, pause).await.expect("the run has the task");
     let nothing = trial.acquire(9).await;
     assert_eq!((nothing.tasks.len(), nothing.next), (0, Some(pause)));
-    trial.expect_refused(run, Refusal::Lost).await;
+    trial.expect_refused(run, TransitionError::Lost).await;
     trial.clock.pass(pause);
     let taken = trial.take().await;
     let found = (taken.record.lost_runs, taken.record.fence, taken.entries.len());

@@ -6,20 +6,20 @@ use futures_util::future::join;
 
 use super::trial::{LEASE, NOON, TTL, Trial, ann, answer, entry, is_refused, just_before, opening};
 use crate::End;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{Recorded, Run, StoreError};
 
 pub(super) async fn a_task_ends_once_by_cancel_or_by_finish(trial: &Trial) {
     let run = trial.running().await;
     trial.store.cancel(run.id, Some(&ann())).await.expect("it has not ended");
-    trial.expect_refused(run, Refusal::Ended).await;
+    trial.expect_refused(run, TransitionError::Ended).await;
     trial.expect_end(run.id, End::Cancelled, None).await;
     for end in [End::Completed { is_error: false }, End::Completed { is_error: true }, End::Failed] {
         let run = trial.running().await;
         trial.clock.pass(Duration::from_secs(1));
         trial.store.finish(run, end, b"result".to_vec()).await.expect("the run has the task");
         let late = trial.store.cancel(run.id, Some(&ann())).await;
-        assert!(is_refused(&late, Refusal::Ended), "a task that has ended is not cancelled, not {late:?}");
+        assert!(is_refused(&late, TransitionError::Ended), "a task that has ended is not cancelled, not {late:?}");
         trial.expect_end(run.id, end, Some(b"result")).await;
         let record = trial.get(run.id).await.record;
         assert_eq!(record.ended.map(|(_, moment)| moment), Some(record.updated), "its end is its last change");
@@ -44,10 +44,13 @@ pub(super) async fn of_cancel_here_and_finish_there_one_wins(here: &Trial, there
             (cancelled, finished)
         };
         if finished.is_ok() {
-            assert!(is_refused(&cancelled, Refusal::Ended), "one of the two wins, not both: {cancelled:?}");
+            assert!(is_refused(&cancelled, TransitionError::Ended), "one of the two wins, not both: {cancelled:?}");
             here.expect_end(run.id, end, Some(b"result")).await;
         } else {
-            assert!(is_refused(&finished, Refusal::Ended) && cancelled.is_ok(), "one of the two wins: {finished:?}");
+            assert!(
+                is_refused(&finished, TransitionError::Ended) && cancelled.is_ok(),
+                "one of the two wins: {finished:?}"
+            );
             there.expect_end(run.id, End::Cancelled, None).await;
         }
     }
@@ -98,7 +101,7 @@ pub(super) async fn a_task_whose_time_is_over_does_nothing_more(trial: &Trial) {
 }
 
 async fn expect_ended(trial: &Trial, run: Run) {
-    trial.expect_refused(run, Refusal::Ended).await;
+    trial.expect_refused(run, TransitionError::Ended).await;
     let before = trial.get(run.id).await;
     let answered = trial.store.answer(run.id, &ann(), vec![answer("name", "Ann")]).await.map(drop);
     let outcomes: [(&str, Result<(), StoreError>); 4] = [
@@ -108,7 +111,7 @@ async fn expect_ended(trial: &Trial, run: Run) {
         ("retry", trial.store.retry(run.id).await),
     ];
     for (verb, outcome) in outcomes {
-        assert!(is_refused(&outcome, Refusal::Ended), "{verb} does not happen to it, not {outcome:?}");
+        assert!(is_refused(&outcome, TransitionError::Ended), "{verb} does not happen to it, not {outcome:?}");
     }
     trial.clock.pass(LEASE);
     trial.expect_nothing_due().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::trial::{LEASE, NOON, TTL, Trial, ann, answer, entry, new_task, opening, run_of};
 use crate::End;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{NewTask, Recorded, Run, StoreError};
 
 pub(super) async fn a_run_that_was_replaced_changes_nothing(trial: &Trial) {
@@ -12,9 +12,12 @@ pub(super) async fn a_run_that_was_replaced_changes_nothing(trial: &Trial) {
     trial.store.record(slow, Recorded { opened: opening(&["name"]).opened, ..entry("one") }).await.expect("it runs");
     trial.clock.pass(LEASE);
     let quick = run_of(&trial.take().await);
-    trial.expect_refused(slow, Refusal::Lost).await;
+    trial.expect_refused(slow, TransitionError::Lost).await;
     let used = trial.store.record(slow, opening(&["name"])).await;
-    assert!(matches!(used, Err(StoreError::Refused(Refusal::Lost))), "it is lost before all else, not {used:?}");
+    assert!(
+        matches!(used, Err(StoreError::Refused(TransitionError::Lost))),
+        "it is lost before all else, not {used:?}"
+    );
     trial.store.record(quick, entry("two")).await.expect("the run that replaced it has the task");
     trial.store.hand_over(quick, Duration::ZERO).await.expect("the run has the task");
     let taken = trial.take().await;
@@ -38,7 +41,7 @@ pub(super) async fn entries_that_say_no_more_than_others_make_room_for_them(tria
     compacted.expect("the run has the task");
     trial.store.compact(run_of(&taken), 0, b"none".to_vec()).await.expect("the run has the task");
     let stale = trial.store.compact(run, 1, b"lost".to_vec()).await;
-    assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "a run that was replaced, not {stale:?}");
+    assert!(matches!(stale, Err(StoreError::Refused(TransitionError::Lost))), "a run that was replaced, not {stale:?}");
     assert_eq!(trial.get(id).await, before, "nothing of it is seen from outside");
     trial.store.record(run_of(&taken), entry("three")).await.expect("the run has the task");
     trial.store.hand_over(run_of(&taken), Duration::ZERO).await.expect("the run has the task");
@@ -49,10 +52,10 @@ pub(super) async fn entries_that_say_no_more_than_others_make_room_for_them(tria
 pub(super) async fn a_run_that_gave_its_task_up_changes_nothing(trial: &Trial) {
     let run = trial.running().await;
     trial.store.park(run, opening(&["name"]), None).await.expect("the run has the task");
-    trial.expect_refused(run, Refusal::Lost).await;
+    trial.expect_refused(run, TransitionError::Lost).await;
     trial.expect_nothing_due().await;
     let unknown = Run { fence: run.fence + 1, ..run };
-    trial.expect_refused(unknown, Refusal::Lost).await;
+    trial.expect_refused(unknown, TransitionError::Lost).await;
 }
 
 /// Losing what it did would leave an effect in doubt for nothing.
@@ -161,7 +164,7 @@ pub(super) async fn what_was_done_elsewhere_is_known_here(here: &Trial, there: &
     let taken = here.take().await;
     assert_eq!(taken.record.fence, run.fence + 1, "fences go on");
     assert_eq!(taken.entries, [b"one".to_vec(), b"Ann".to_vec()], "and so does the journal");
-    there.expect_refused(run, Refusal::Lost).await;
+    there.expect_refused(run, TransitionError::Lost).await;
     there.store.cancel(run.id, None).await.expect("it has not ended");
-    here.expect_refused(run_of(&taken), Refusal::Ended).await;
+    here.expect_refused(run_of(&taken), TransitionError::Ended).await;
 }

@@ -11,7 +11,7 @@ use mrtr_server::transport::CallerKey;
 use mrtr_state::{FlowId, ProcessRandom, Timestamp};
 use tokio::sync::watch;
 
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{
     Acquired, AcquiredTask, Answer, KeptQuestion, KeptTask, Limits, NewTask, Recorded, Run, StoreError, TaskStore,
     Trials, Turns, Wanted,
@@ -138,7 +138,7 @@ impl Trial {
     }
 
     /// Every verb of the run is refused, and nothing of the task has changed after it.
-    pub(super) async fn expect_refused(&self, run: Run, refusal: Refusal) {
+    pub(super) async fn expect_refused(&self, run: Run, refusal: TransitionError) {
         let before = self.get(run.id).await;
         for (verb, outcome) in self.every_verb_of(run).await {
             let refused = matches!(&outcome, Err(StoreError::Refused(found)) if *found == refusal);
@@ -205,7 +205,7 @@ pub(super) fn answer(key: &str, entry: &str) -> Answer {
     Answer { key: key.to_owned(), entry: entry.into() }
 }
 
-pub(super) fn is_refused(outcome: &Result<(), StoreError>, refusal: Refusal) -> bool {
+pub(super) fn is_refused(outcome: &Result<(), StoreError>, refusal: TransitionError) -> bool {
     matches!(outcome, Err(StoreError::Refused(found)) if *found == refusal)
 }
 

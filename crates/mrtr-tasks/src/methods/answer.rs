@@ -10,7 +10,7 @@ use mrtr_server::extend::ExtensionRequest;
 
 use super::{invalid, not_found, read_params, related_meta, unreadable};
 use crate::body::{QuestionBody, internal_error};
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::run::fresh_key;
 use crate::store::{Answer, KeptQuestion, KeptTask, StoreError};
 use crate::tasks::Tasks;
@@ -84,7 +84,7 @@ impl Tasks {
                 inner.work.notify_one();
                 Ok(true)
             }
-            Err(StoreError::Refused(Refusal::Ended)) => Ok(false),
+            Err(StoreError::Refused(TransitionError::Ended)) => Ok(false),
             Err(error) => Err(not_found(&error)),
         }
     }

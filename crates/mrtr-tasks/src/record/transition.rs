@@ -145,13 +145,13 @@ pub struct Change<'a> {
 /// Why an event does not happen.
 ///
 /// ```
-/// use mrtr_tasks::record::Refusal;
+/// use mrtr_tasks::record::TransitionError;
 ///
-/// assert_eq!(Refusal::Ended.to_string(), "the task has ended");
+/// assert_eq!(TransitionError::Ended.to_string(), "the task has ended");
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 #[expect(clippy::exhaustive_enums, reason = "this is the whole state machine")]
-pub enum Refusal {
+pub enum TransitionError {
     /// It has ended, and that is final.
     #[error("the task has ended")]
     Ended,
@@ -183,7 +183,7 @@ impl TaskRecord {
     /// # use mrtr_schema::Revision;
     /// # use mrtr_state::{FlowId, ProcessRandom, Timestamp};
     /// # use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
-    /// use mrtr_tasks::record::{Company, Event, Refusal};
+    /// use mrtr_tasks::record::{Company, Event, TransitionError};
     ///
     /// # let noon = Timestamp::from_millis(1_785_240_000_000);
     /// # let (id, flow) = (TaskId::random(&ProcessRandom::new()), FlowId::from_bytes([7; 16]));
@@ -192,17 +192,17 @@ impl TaskRecord {
     /// record.apply(Event::Acquire { lease: Duration::from_secs(30), company: Company::Runs }, noon)?;
     /// let finish = Event::Finish { fence: record.fence, end: End::Completed { is_error: false } };
     /// record.apply(Event::Cancel, noon)?;
-    /// assert_eq!(record.apply(finish, noon), Err(Refusal::Ended), "whichever comes first");
-    /// # Ok::<(), Refusal>(())
+    /// assert_eq!(record.apply(finish, noon), Err(TransitionError::Ended), "whichever comes first");
+    /// # Ok::<(), TransitionError>(())
     /// ```
-    pub fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+    pub fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), TransitionError> {
         if self.ended.is_some() {
-            return Err(Refusal::Ended);
+            return Err(TransitionError::Ended);
         }
         // Whether or not a store has noticed: nothing but the end that it met happens to it from then on.
         if self.end(now).is_some() {
             if event != Event::Expire {
-                return Err(Refusal::Ended);
+                return Err(TransitionError::Ended);
             }
             self.finish(End::Expired, now);
             return Ok(());
@@ -258,14 +258,14 @@ impl TaskRecord {
             }
             Event::Wake => self.wake(now),
             Event::Cancel => self.finish(End::Cancelled, now),
-            Event::Expire => return Err(Refusal::NotDue),
+            Event::Expire => return Err(TransitionError::NotDue),
             Event::Retry => self.retry(now),
         }
         self.updated = self.updated.max(now);
         Ok(())
     }
 
-    fn acquire(&mut self, lease: Duration, company: Company, now: Timestamp) -> Result<(), Refusal> {
+    fn acquire(&mut self, lease: Duration, company: Company, now: Timestamp) -> Result<(), TransitionError> {
         if self.leased_until.is_some() {
             self.lapse(now)?;
             if self.due.is_none_or(|due| due > now) {
@@ -274,7 +274,7 @@ impl TaskRecord {
             }
         }
         if self.due.is_none_or(|due| due > now) {
-            return Err(Refusal::NotDue);
+            return Err(TransitionError::NotDue);
         }
         if self.is_on_trial() && company == Company::Runs {
             // It waits for a runner that has no other run, and is due until then.
@@ -287,8 +287,8 @@ impl TaskRecord {
     }
 
     /// The run that had it was lost, if its lease is over and it has recorded nothing new.
-    fn lapse(&mut self, now: Timestamp) -> Result<(), Refusal> {
-        let Some(until) = self.leased_until.filter(|until| *until <= now) else { return Err(Refusal::NotDue) };
+    fn lapse(&mut self, now: Timestamp) -> Result<(), TransitionError> {
+        let Some(until) = self.leased_until.filter(|until| *until <= now) else { return Err(TransitionError::NotDue) };
         let (was_alone, has_progressed) = (self.alone, self.progressed);
         // Another run follows, so what came while this one had it needs no note.
         (self.leased_until, self.run_again, self.progressed, self.alone) = (None, false, false, false);
@@ -317,9 +317,9 @@ impl TaskRecord {
         self.due = self.due.map(|due| due.min(now + pause(due)));
     }
 
-    fn reserve(&mut self, lease: Duration, now: Timestamp) -> Result<(), Refusal> {
+    fn reserve(&mut self, lease: Duration, now: Timestamp) -> Result<(), TransitionError> {
         if !self.is_on_trial() || self.due.is_none_or(|due| due > now) {
-            return Err(Refusal::NotDue);
+            return Err(TransitionError::NotDue);
         }
         self.reserved_until = Some(now + lease);
         Ok(())
@@ -342,8 +342,8 @@ impl TaskRecord {
     }
 
     /// Whether this run has it. One whose lease is over has it until another takes it.
-    fn check(&self, fence: u64) -> Result<(), Refusal> {
-        if self.fence == fence && self.leased_until.is_some() { Ok(()) } else { Err(Refusal::Lost) }
+    fn check(&self, fence: u64) -> Result<(), TransitionError> {
+        if self.fence == fence && self.leased_until.is_some() { Ok(()) } else { Err(TransitionError::Lost) }
     }
 
     fn change(&mut self, change: Change<'_>, now: Timestamp) {

@@ -12,7 +12,7 @@ use super::sink::{Broken, PAUSE_AFTER_FAILURE, Sink};
 use crate::End;
 use crate::body::{QuestionBody, ResultBody, internal_error};
 use crate::count;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{Recorded, Run, StoreError};
 use crate::tasks::Inner;
 use crate::vault::Kind;
@@ -152,7 +152,7 @@ async fn persist<F: Future<Output = Result<(), StoreError>>>(inner: &Inner, verb
         match verb().await {
             Ok(()) => return true,
             // It was kept the time before, though the store could not say so.
-            Err(StoreError::Refused(Refusal::Ended | Refusal::Lost)) if was_unsure => return true,
+            Err(StoreError::Refused(TransitionError::Ended | TransitionError::Lost)) if was_unsure => return true,
             Err(StoreError::Refused(_) | StoreError::NotFound | StoreError::KeyUsed(_)) => return false,
             // Once is enough for the log: an outage may be long, and there may be many runs.
             Err(error) if !was_unsure => {

@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::progress::Progress;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{Run, StoreError};
 use crate::tasks::{Inner, Phase};
 use crate::vault::Kind;
@@ -117,7 +117,7 @@ async fn renew(inner: &Inner, run: Run, message: Option<Vec<u8>>, deadline: Inst
         let renewing = inner.store.renew(run, inner.options.lease, message.clone());
         match tokio::time::timeout_at(deadline, renewing).await {
             Ok(Ok(())) => return Ok(()),
-            Ok(Err(StoreError::Refused(Refusal::Ended))) => return Err(StopReason::Cancelled),
+            Ok(Err(StoreError::Refused(TransitionError::Ended))) => return Err(StopReason::Cancelled),
             // Another run has it; or two thirds of the lease are over, and another may soon take it.
             Ok(Err(StoreError::Refused(_) | StoreError::NotFound)) | Err(_) => return Err(StopReason::LeaseLost),
             Ok(Err(error)) => {

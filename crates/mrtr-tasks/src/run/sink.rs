@@ -19,7 +19,7 @@ use super::keys::{Asked, Keys};
 use super::progress::Progress;
 use super::trial::Acquitted;
 use crate::body::QuestionBody;
-use crate::record::Refusal;
+use crate::record::TransitionError;
 use crate::store::{KeptQuestion, Recorded, Run, StoreError};
 use crate::tasks::Inner;
 use crate::vault::Kind;
@@ -100,7 +100,7 @@ impl Sink {
     /// What is to be kept when the run ends with these questions open, those by hand included: what it does not ask any
     /// more is retired.
     pub(super) fn park(&self, questions: &[Question], shown: &[(String, QuestionBody)]) -> Result<Recorded, Broken> {
-        let mut entries = Prepared::default();
+        let mut entries = StoredEntries::default();
         let unknown = questions.iter().filter(|question| !self.state().asked.contains(&question.key)).cloned();
         let unknown: Vec<_> = unknown.collect();
         self.open(&unknown, &mut entries)?;
@@ -125,8 +125,8 @@ impl Sink {
     }
 
     /// Makes of entries what a store keeps; `None` if there is nothing new in them.
-    fn prepare(&self, entries: &Entries) -> Result<Option<Prepared>, Broken> {
-        let mut prepared = Prepared::default();
+    fn prepare(&self, entries: &Entries) -> Result<Option<StoredEntries>, Broken> {
+        let mut prepared = StoredEntries::default();
         self.open(entries.questions(), &mut prepared)?;
         let mut is_news = false;
         for entry in entries.iter() {
@@ -170,7 +170,7 @@ impl Sink {
     }
 
     /// Gives questions their keys.
-    fn open(&self, questions: &[Question], prepared: &mut Prepared) -> Result<(), Broken> {
+    fn open(&self, questions: &[Question], prepared: &mut StoredEntries) -> Result<(), Broken> {
         let requests = questions.iter().map(|question| &question.request);
         check_capabilities(requests, &self.capabilities, self.revision).map_err(Broken::Ends)?;
         let vault = &self.inner.attached().ok_or(Broken::Store)?.vault;
@@ -215,12 +215,12 @@ impl Sink {
     }
 
     /// Whether the questions of entries are shown, as this run would have them.
-    async fn is_shown(&self, prepared: &Prepared) -> bool {
+    async fn is_shown(&self, prepared: &StoredEntries) -> bool {
         let shown = self.inner.store.get(self.run.id, None).await;
         shown.is_ok_and(|task| prepared.recorded.opened.iter().all(|question| task.open.contains(question)))
     }
 
-    fn kept(&self, entries: &Entries, prepared: Prepared) {
+    fn kept(&self, entries: &Entries, prepared: StoredEntries) {
         // The store has cleared it with this entry: a run that recorded something new is not lost.
         if let Some(acquitted) = self.acquitted.as_ref().filter(|_| prepared.recorded.progressed) {
             acquitted.tell();
@@ -255,7 +255,7 @@ impl Sink {
 
 /// Entries as a store keeps them, and what that means for the run.
 #[derive(Default)]
-struct Prepared {
+struct StoredEntries {
     recorded: Recorded,
     opened: Vec<(String, QuestionBody)>,
     /// The names of all questions in them.
@@ -269,7 +269,7 @@ impl JournalSink for Sink {
         self.look_for_answers(entries.questions()).await;
         let deadline = Instant::now() + self.inner.options.lease * 2 / 3;
         // What the store may have kept though it said that it failed.
-        let mut unsure: Option<Prepared> = None;
+        let mut unsure: Option<StoredEntries> = None;
         loop {
             let was_unsure = unsure.is_some();
             let prepared = match unsure.take() {
@@ -288,7 +288,7 @@ impl JournalSink for Sink {
                 }
                 // An answer that would not do was asked for anew meanwhile, on another instance.
                 Err(StoreError::KeyUsed(key)) => self.state().keys.note_used(key),
-                Err(StoreError::Refused(Refusal::Ended)) => {
+                Err(StoreError::Refused(TransitionError::Ended)) => {
                     let steps: Vec<_> = entries.iter().map(|entry| entry.name().to_owned()).collect();
                     tracing::info!(id = %self.run.id, ?steps, "something was done for a task after its end");
                     return Err(self.fail(Broken::Lost));

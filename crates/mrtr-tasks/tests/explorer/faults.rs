@@ -1,11 +1,15 @@
 //! Transitions with a fault put in on purpose, which the explorer must find.
 
 use mrtr_state::Timestamp;
-use mrtr_tasks::record::{Event, Refusal};
+use mrtr_tasks::record::{Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 
 /// Whichever run records or finishes is taken for the one that has the task.
-pub(crate) fn ignores_the_fence(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+pub(crate) fn ignores_the_fence(
+    record: &mut TaskRecord,
+    event: Event<'_>,
+    now: Timestamp,
+) -> Result<(), TransitionError> {
     let newest = record.fence;
     let event = match event {
         Event::Record { change, .. } => Event::Record { fence: newest, change },
@@ -16,7 +20,11 @@ pub(crate) fn ignores_the_fence(record: &mut TaskRecord, event: Event<'_>, now: 
 }
 
 /// A run that ends forgets what came while it had the task.
-pub(crate) fn forgets_the_answer(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+pub(crate) fn forgets_the_answer(
+    record: &mut TaskRecord,
+    event: Event<'_>,
+    now: Timestamp,
+) -> Result<(), TransitionError> {
     let mut next = record.clone();
     next.run_again &= !matches!(event, Event::Park { .. });
     next.apply(event, now)?;
@@ -29,7 +37,7 @@ pub(crate) fn finishes_what_is_cancelled(
     record: &mut TaskRecord,
     event: Event<'_>,
     now: Timestamp,
-) -> Result<(), Refusal> {
+) -> Result<(), TransitionError> {
     match (event, record.ended) {
         (Event::Finish { fence, end }, Some((End::Cancelled, _))) if fence == record.fence => {
             record.updated = record.updated.max(now);
@@ -41,7 +49,7 @@ pub(crate) fn finishes_what_is_cancelled(
 }
 
 /// A run that is lost counts, whatever ran beside it.
-pub(crate) fn counts_company(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+pub(crate) fn counts_company(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), TransitionError> {
     let lost = record.lost_runs;
     record.apply(event, now)?;
     record.counted_losses += u32::from(record.lost_runs > lost && record.counted_losses == 0);
@@ -49,7 +57,11 @@ pub(crate) fn counts_company(record: &mut TaskRecord, event: Event<'_>, now: Tim
 }
 
 /// One lost run puts a task on trial.
-pub(crate) fn tries_after_one_loss(record: &mut TaskRecord, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+pub(crate) fn tries_after_one_loss(
+    record: &mut TaskRecord,
+    event: Event<'_>,
+    now: Timestamp,
+) -> Result<(), TransitionError> {
     record.apply(event, now)?;
     record.lost_runs += u32::from(record.lost_runs == 1);
     Ok(())

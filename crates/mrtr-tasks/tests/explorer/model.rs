@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
-use mrtr_tasks::record::{Change, Company, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, TransitionError};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
 use crate::canonical::canonical;
@@ -20,7 +20,7 @@ pub(crate) const TICK: Duration = Duration::from_mins(10);
 pub(crate) struct Tasks {
     pub(crate) runners: usize,
     /// What a store applies.
-    pub(crate) transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
+    pub(crate) transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
     pub(crate) ttl_ticks: Option<u32>,
     /// Whether the handler may refuse the first answer, and ask again.
     pub(crate) refused_answers: bool,
@@ -33,7 +33,7 @@ pub(crate) struct Tasks {
 impl Tasks {
     pub(crate) fn new(
         runners: usize,
-        transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
+        transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
     ) -> Self {
         Self { runners, transition, ttl_ticks: None, refused_answers: false, lossy: true, resends: false }
     }
@@ -46,7 +46,7 @@ pub(crate) struct Action {
     deed: Deed,
     /// Whether the actor hears what became of it.
     is_heard: bool,
-    refusal: Option<Refusal>,
+    refusal: Option<TransitionError>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -168,7 +168,7 @@ impl Tasks {
         Step { action: Action { now: before.now, deed, is_heard, refusal: result.err() }, next, broken }
     }
 
-    fn acquire(&self, world: &mut World, runner: usize, is_heard: bool) -> Result<(), Refusal> {
+    fn acquire(&self, world: &mut World, runner: usize, is_heard: bool) -> Result<(), TransitionError> {
         (self.transition)(&mut world.record, Event::Acquire { lease: TICK, company: Company::Nothing }, world.now)?;
         if is_heard && world.record.leased_until.is_some() {
             world.runners[runner] = Runner::Running { fence: world.record.fence, view: world.journal, begun: None };
@@ -176,7 +176,14 @@ impl Tasks {
         Ok(())
     }
 
-    fn write(&self, world: &mut World, runner: usize, fence: u64, write: Write, is_heard: bool) -> Result<(), Refusal> {
+    fn write(
+        &self,
+        world: &mut World,
+        runner: usize,
+        fence: u64,
+        write: Write,
+        is_heard: bool,
+    ) -> Result<(), TransitionError> {
         let result = self.store(world, fence, write);
         let after = match world.runners[runner] {
             running @ Runner::Running { .. } if !is_heard && self.resends => running,
@@ -193,7 +200,7 @@ impl Tasks {
     }
 
     /// What a store does with what a run writes: the record and the entries, or neither.
-    fn store(&self, world: &mut World, fence: u64, write: Write) -> Result<(), Refusal> {
+    fn store(&self, world: &mut World, fence: u64, write: Write) -> Result<(), TransitionError> {
         let opened: Vec<_> = write.asks().map(|key| KEYS[key].to_owned()).into_iter().collect();
         let is_known = matches!(write, Write::Begin(step) if world.journal.started[step]);
         let progressed = !is_known && !matches!(write, Write::Park);
@@ -210,7 +217,7 @@ impl Tasks {
         Ok(())
     }
 
-    fn answer(&self, world: &mut World, key: usize, is_refused: bool, is_heard: bool) -> Result<(), Refusal> {
+    fn answer(&self, world: &mut World, key: usize, is_refused: bool, is_heard: bool) -> Result<(), TransitionError> {
         let is_open = world.record.open.iter().any(|open| open == KEYS[key]);
         let result = (self.transition)(&mut world.record, Event::Answer { keys: &[KEYS[key].to_owned()] }, world.now);
         if result.is_ok() && is_open {
@@ -223,7 +230,7 @@ impl Tasks {
         result
     }
 
-    fn cancel(&self, world: &mut World, is_heard: bool) -> Result<(), Refusal> {
+    fn cancel(&self, world: &mut World, is_heard: bool) -> Result<(), TransitionError> {
         (self.transition)(&mut world.record, Event::Cancel, world.now)?;
         world.client.cancel = if is_heard { Sent::Acknowledged } else { Sent::Unacknowledged { is_refused: false } };
         Ok(())

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, Timestamp};
-use mrtr_tasks::record::{Event, Refusal};
+use mrtr_tasks::record::{Event, TransitionError};
 use mrtr_tasks::store::{Choice, Trials, Turns, Wanted};
 use mrtr_tasks::{End, Owner, TaskId, TaskRecord};
 
@@ -19,7 +19,7 @@ pub(crate) struct Processes {
     count: usize,
     /// How many do nothing wrong. The task behind them ends its process.
     innocent: usize,
-    transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
+    transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
     habit: Habit,
 }
 
@@ -38,7 +38,7 @@ impl Processes {
     pub(crate) fn new(
         count: usize,
         innocent: usize,
-        transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), Refusal>,
+        transition: fn(&mut TaskRecord, Event<'_>, Timestamp) -> Result<(), TransitionError>,
         habit: Habit,
     ) -> Self {
         Self { count, innocent, transition, habit }
@@ -204,7 +204,7 @@ impl Processes {
         Step { action: Action { now: before.now, deed }, broken: broken.collect(), next }
     }
 
-    fn carry_out(&self, world: &mut World, deed: Deed) -> Result<(), Refusal> {
+    fn carry_out(&self, world: &mut World, deed: Deed) -> Result<(), TransitionError> {
         let now = world.now;
         match deed {
             Deed::Tick => self.tick(world),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mrtr_schema::Revision;
 use mrtr_state::{FlowId, ProcessRandom};
-use mrtr_tasks::record::Refusal;
+use mrtr_tasks::record::TransitionError;
 use mrtr_tasks::store::{
     Answer, KeptQuestion, Limits, NewTask, Recorded, Run, StoreError, TaskStore, Trials, Turns, Wanted,
 };
@@ -47,7 +47,7 @@ pub(crate) async fn many_tasks(store: Arc<dyn TaskStore>) {
             };
             let run = Run { id, fence: store.acquire(&wanted).await.unwrap().tasks[0].record.fence };
             let stale = store.record(Run { fence: 9, ..run }, recorded("stale", &["name"])).await;
-            assert!(matches!(stale, Err(StoreError::Refused(Refusal::Lost))), "{stale:?}");
+            assert!(matches!(stale, Err(StoreError::Refused(TransitionError::Lost))), "{stale:?}");
             store.record(run, recorded("kept", &["name"])).await.unwrap();
             let used = store.record(run, recorded("used", &["name"])).await;
             assert!(matches!(used, Err(StoreError::KeyUsed(_))), "{used:?}");
@@ -118,7 +118,7 @@ async fn end(store: &dyn TaskStore, id: TaskId, worker: usize) -> Option<(End, O
     };
     match ended {
         Ok(()) => Some((end, result)),
-        Err(StoreError::Refused(Refusal::Ended)) => None,
+        Err(StoreError::Refused(TransitionError::Ended)) => None,
         Err(other) => panic!("{other:?}"),
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use mrtr_flow::StopReason;
 use mrtr_schema::{ErrorCode, Revision};
 use mrtr_server::{ProtocolError, ToolError};
-use mrtr_tasks::record::{Event, Refusal};
+use mrtr_tasks::record::{Event, TransitionError};
 use mrtr_tasks::store::{StoreError, Trials, Turns, Wanted};
 use mrtr_tasks::{End, TaskOptions};
 use serde_json::{Value, json};
@@ -170,7 +170,7 @@ async fn of_cancel_and_finish_the_first_counts() {
     let run = mrtr_tasks::store::Run { id: task.task_id(), fence: acquired.record.fence };
     task.cancel().await;
     let finished = store.finish(run, End::Completed { is_error: false }, Vec::new()).await;
-    assert!(matches!(finished, Err(StoreError::Refused(Refusal::Ended))), "{finished:?}");
+    assert!(matches!(finished, Err(StoreError::Refused(TransitionError::Ended))), "{finished:?}");
     assert_eq!(task.status().await, "cancelled");
     let mut record = acquired.record;
     record.apply(Event::Cancel, record.updated).unwrap();

@@ -370,7 +370,7 @@ async fn the_writes_of_an_old_run_are_refused() {
             store.finish(run, mrtr_tasks::End::Failed, Vec::new()).await,
         ];
         for said in refused {
-            assert!(matches!(said, Err(StoreError::Refused(mrtr_tasks::record::Refusal::Lost))), "{said:?}");
+            assert!(matches!(said, Err(StoreError::Refused(mrtr_tasks::record::TransitionError::Lost))), "{said:?}");
         }
     }
     assert_eq!(task.status().await, "input_required");

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_schema::tasks::TaskStatus;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Event, TransitionError};
 
 use crate::task::{ACQUIRE, LEASE, NOON, after, asking, leased, texts};
 
@@ -30,7 +30,7 @@ fn a_question_is_shown_as_soon_as_it_is_recorded_though_the_run_goes_on() {
 #[test]
 fn an_answer_starts_a_run_at_once_if_none_has_it() {
     let mut record = asking(&["name"]);
-    assert_eq!(record.apply(ACQUIRE, after(5)), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, after(5)), Err(TransitionError::NotDue));
     record.apply(Event::Answer { keys: &texts(&["name"]) }, after(5)).unwrap();
     assert_eq!(record.status(after(5)), TaskStatus::Working);
     assert_eq!((record.due, record.updated), (Some(after(5)), after(5)));
@@ -79,7 +79,7 @@ fn a_run_that_looks_again_is_due_then_and_an_answer_brings_it_forward() {
     let look_again = Some(Duration::from_mins(1));
     record.apply(Event::Park { fence: 1, change, look_again }, after(2)).unwrap();
     assert_eq!(record.attention(), Some(after(62)));
-    assert_eq!(record.apply(ACQUIRE, after(61)), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, after(61)), Err(TransitionError::NotDue));
     record.apply(Event::Answer { keys: &opened }, after(10)).unwrap();
     assert_eq!(record.attention(), Some(after(10)));
     record.apply(Event::Wake, after(20)).unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_tasks::End;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Event, TransitionError};
 
 use crate::task::{ACQUIRE, DONE, LEASE, NOON, after, asking, leased, task, texts};
 
@@ -35,7 +35,7 @@ fn whatever_happens_to_a_task_that_has_ended_is_refused() {
         for event in every_event(1, &keys) {
             for now in [NOON, after(1), after(1_000_000)] {
                 let mut next = record.clone();
-                assert_eq!(next.apply(event, now), Err(Refusal::Ended), "{event:?}");
+                assert_eq!(next.apply(event, now), Err(TransitionError::Ended), "{event:?}");
                 assert_eq!(next, record, "{event:?}");
             }
         }
@@ -60,7 +60,7 @@ fn of_cancel_and_finish_the_first_wins() {
     for (first, second, end) in [(Event::Cancel, finish, End::Cancelled), (finish, Event::Cancel, DONE)] {
         let mut record = leased();
         record.apply(first, after(1)).unwrap();
-        assert_eq!(record.apply(second, after(2)), Err(Refusal::Ended));
+        assert_eq!(record.apply(second, after(2)), Err(TransitionError::Ended));
         assert_eq!(record.ended, Some((end, after(1))));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 
 use crate::task::{ACQUIRE, DONE, LEASE, NOON, after, leased, task, texts};
@@ -24,7 +24,7 @@ fn writes(fence: u64, keys: &[String]) -> [Event<'_>; 5] {
 fn assert_lost(record: &TaskRecord, fence: u64) {
     for event in writes(fence, &texts(&["name"])) {
         let mut next = record.clone();
-        assert_eq!(next.apply(event, after(31)), Err(Refusal::Lost), "{event:?}");
+        assert_eq!(next.apply(event, after(31)), Err(TransitionError::Lost), "{event:?}");
         assert_eq!(next, *record, "{event:?}");
     }
 }
@@ -36,7 +36,7 @@ fn a_new_task_is_due_and_one_run_gets_it() {
     record.apply(ACQUIRE, after(1)).unwrap();
     assert_eq!((record.fence, record.leased_until, record.due), (1, Some(after(31)), None));
     assert_eq!(record.attention(), Some(after(31)), "when the lease ends");
-    assert_eq!(record.apply(ACQUIRE, after(30)), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, after(30)), Err(TransitionError::NotDue));
     assert_eq!(record.updated, NOON, "the client sees nothing of it");
 }
 
@@ -45,10 +45,10 @@ fn a_lease_can_be_renewed_after_its_end_until_another_run_takes_the_task() {
     let mut record = leased();
     record.apply(RENEW, after(100)).unwrap();
     assert_eq!((record.leased_until, record.lost_runs), (Some(after(130)), 0));
-    assert_eq!(record.apply(ACQUIRE, after(129)), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, after(129)), Err(TransitionError::NotDue));
     record.apply(ACQUIRE, after(131)).unwrap();
     assert_eq!((record.fence, record.leased_until), (2, Some(after(161))));
-    assert_eq!(record.apply(RENEW, after(131)), Err(Refusal::Lost));
+    assert_eq!(record.apply(RENEW, after(131)), Err(TransitionError::Lost));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_task_that_is_handed_over_is_due_after_the_pause() {
     let mut record = leased();
     record.apply(Event::HandOver { fence: 1, pause: Duration::from_secs(5) }, after(1)).unwrap();
     assert_eq!((record.leased_until, record.due), (None, Some(after(6))));
-    assert_eq!(record.apply(ACQUIRE, after(5)), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, after(5)), Err(TransitionError::NotDue));
     assert_eq!(record.apply(ACQUIRE, after(6)), Ok(()));
 }
 

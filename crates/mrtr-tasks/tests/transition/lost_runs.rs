@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mrtr_schema::tasks::TaskStatus;
 use mrtr_state::Timestamp;
-use mrtr_tasks::record::{Change, Company, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 
 use crate::task::{ACQUIRE, LEASE, NOON, after, leased, task, texts};
@@ -85,7 +85,7 @@ fn only_a_loss_that_was_alone_to_its_end_counts() {
     accompanied.apply(Event::Lapse, now).unwrap();
     assert_eq!((accompanied.lost_runs, accompanied.counted_losses), (3, 0));
     let mut lost = record;
-    assert_eq!(lost.apply(Event::Accompany { fence: lost.fence + 1 }, now), Err(Refusal::Lost));
+    assert_eq!(lost.apply(Event::Accompany { fence: lost.fence + 1 }, now), Err(TransitionError::Lost));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn the_fifth_loss_that_counts_sets_it_aside_and_it_has_not_ended() {
     assert_eq!((record.set_aside, record.leased_until, record.due, record.ended), (Some(now), None, None, None));
     assert_eq!((record.status(now), record.updated), (TaskStatus::Working, now), "its client is told");
     assert_eq!(record.attention().or(record.trial()), None);
-    assert_eq!(record.apply(ACQUIRE, now + LEASE * 100), Err(Refusal::NotDue));
+    assert_eq!(record.apply(ACQUIRE, now + LEASE * 100), Err(TransitionError::NotDue));
     record.apply(Event::Wake, now).unwrap();
     assert_eq!(record.due, None, "only the operator has it run");
     record.apply(Event::Retry, now).unwrap();
@@ -134,7 +134,7 @@ fn what_is_set_aside_ends_with_its_ttl_or_without_one_with_its_retention() {
     assert_eq!(retried.expires(), None, "it has no ttl again");
     let over = now + record.retention;
     assert_eq!((record.end(over), record.status(over)), (Some(End::Expired), TaskStatus::Failed));
-    assert_eq!(record.apply(Event::Retry, over), Err(Refusal::Ended));
+    assert_eq!(record.apply(Event::Retry, over), Err(TransitionError::Ended));
     record.apply(Event::Expire, over).unwrap();
     assert_eq!((record.ended, record.set_aside), (Some((End::Expired, over)), None));
     let with_ttl = TaskRecord { ttl: Some(Duration::from_hours(9)), set_aside: Some(now), ..task() };
@@ -145,10 +145,10 @@ fn what_is_set_aside_ends_with_its_ttl_or_without_one_with_its_retention() {
 fn room_is_made_for_one_on_trial_that_is_due() {
     let (mut record, now) = after_lost(2);
     let reserve = Event::Reserve { lease: LEASE };
-    assert_eq!(record.apply(reserve, now), Err(Refusal::NotDue), "a run has it");
-    assert_eq!(task().apply(reserve, now), Err(Refusal::NotDue), "it is not on trial");
+    assert_eq!(record.apply(reserve, now), Err(TransitionError::NotDue), "a run has it");
+    assert_eq!(task().apply(reserve, now), Err(TransitionError::NotDue), "it is not on trial");
     record.apply(Event::Lapse, now).unwrap();
-    assert_eq!(record.apply(reserve, now), Err(Refusal::NotDue), "it is put off");
+    assert_eq!(record.apply(reserve, now), Err(TransitionError::NotDue), "it is put off");
     let due = record.due.unwrap();
     record.apply(reserve, due).unwrap();
     assert_eq!((record.reserved_until, record.due), (Some(due + LEASE), Some(due)));
@@ -170,7 +170,7 @@ fn a_task_that_was_put_off_is_not_due_before_its_pause_is_over() {
     record.apply(ACQUIRE, after(30)).unwrap();
     assert_eq!((record.leased_until, record.attention()), (None, Some(after(31))));
     let before = record.clone();
-    assert_eq!(record.apply(ACQUIRE, after(30)), Err(Refusal::NotDue), "it is put off once");
+    assert_eq!(record.apply(ACQUIRE, after(30)), Err(TransitionError::NotDue), "it is put off once");
     assert_eq!(record, before);
     assert_eq!(record.updated, NOON, "the client sees nothing of it");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_state::Timestamp;
-use mrtr_tasks::record::{Change, Company, Event, Refusal};
+use mrtr_tasks::record::{Change, Company, Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -188,7 +188,7 @@ fn broken(
     before: &TaskRecord,
     event: Event<'_>,
     now: Timestamp,
-    result: Result<(), Refusal>,
+    result: Result<(), TransitionError>,
     after: &TaskRecord,
 ) -> Option<&'static str> {
     let has_it = |fence| fence == before.fence && before.leased_until.is_some();
@@ -196,7 +196,7 @@ fn broken(
     let rules = [
         (result.is_err() && before != after, "it was refused, and changed the record"),
         (fence_of(event).is_some_and(|fence| !has_it(fence)) && result.is_ok(), "a run wrote that does not have it"),
-        (is_over && event != Event::Expire && result != Err(Refusal::Ended), "its time was over"),
+        (is_over && event != Event::Expire && result != Err(TransitionError::Ended), "its time was over"),
         (before.end(now).is_some_and(|end| after.end(now) != Some(end)), "its end became another"),
         (
             event == SET_BACK && result.is_ok() && after.leased_until.is_some_and(|until| until > now + LONGEST_LEASE),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mrtr_schema::tasks::TaskStatus;
-use mrtr_tasks::record::{Change, Event, Refusal};
+use mrtr_tasks::record::{Change, Event, TransitionError};
 use mrtr_tasks::{End, TaskRecord};
 
 use crate::task::{ACQUIRE, DONE, LEASE, NOON, after, asking, leased, texts};
@@ -45,7 +45,7 @@ fn nothing_but_its_expiry_happens_to_a_task_whose_time_is_over() {
     for record in [for_a_minute(leased()), for_a_minute(asking(&["name"]))] {
         for event in events {
             let mut next = record.clone();
-            assert_eq!(next.apply(event, after(60)), Err(Refusal::Ended), "{event:?}");
+            assert_eq!(next.apply(event, after(60)), Err(TransitionError::Ended), "{event:?}");
             assert_eq!(next, record, "{event:?}");
         }
         let mut next = record;
@@ -59,7 +59,7 @@ fn nothing_but_its_expiry_happens_to_a_task_whose_time_is_over() {
 fn it_does_not_expire_before_its_time_nor_without_one() {
     for mut record in [leased(), for_a_minute(leased())] {
         let before = record.clone();
-        assert_eq!(record.apply(Event::Expire, after(59)), Err(Refusal::NotDue));
+        assert_eq!(record.apply(Event::Expire, after(59)), Err(TransitionError::NotDue));
         assert_eq!(record, before);
     }
     assert_eq!(leased().end(after(u64::MAX / 1_000)), None);

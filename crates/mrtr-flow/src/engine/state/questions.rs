@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mrtr_schema::Backoff;
+
 use super::held::HeldCalls;
 use super::settling::HeldQuestion;
 use super::{ActiveRun, Admission, State, Unsealed, cost};
@@ -199,7 +201,7 @@ impl State {
 
 /// Two seconds, and twice as long each time, up to a minute.
 pub(super) fn pause_before_look(count: u32) -> Duration {
-    FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(count.saturating_sub(1))).min(LONGEST_PAUSE)
+    Backoff::new(FIRST_PAUSE, LONGEST_PAUSE).pause(count.saturating_sub(1))
 }
 
 pub(crate) const FIRST_PAUSE: Duration = Duration::from_secs(2);

@@ -3,7 +3,7 @@
 use mrtr_state::Timestamp;
 
 use super::super::{AcquiredTask, Answer, KeptQuestion, NewTask, Recorded, StoreError, TASK_BYTES};
-use crate::record::{Change, Event, Refusal};
+use crate::record::{Change, Event, TransitionError};
 use crate::{Owner, TaskRecord};
 
 pub(super) struct Row {
@@ -41,7 +41,7 @@ impl Row {
         if owner.is_none_or(|owner| *owner == self.record.owner) { Ok(()) } else { Err(StoreError::NotFound) }
     }
 
-    pub(super) fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), Refusal> {
+    pub(super) fn apply(&mut self, event: Event<'_>, now: Timestamp) -> Result<(), TransitionError> {
         self.record.apply(event, now)?;
         if self.record.ended.is_some() {
             (self.call, self.entries, self.questions, self.held) = Default::default();
@@ -80,7 +80,7 @@ impl Row {
     }
 
     /// Says which keys were answered: a key that comes twice, by the first.
-    pub(super) fn answer(&mut self, answers: Vec<Answer>, now: Timestamp) -> Result<Vec<String>, Refusal> {
+    pub(super) fn answer(&mut self, answers: Vec<Answer>, now: Timestamp) -> Result<Vec<String>, TransitionError> {
         let mut accepted: Vec<Answer> = Vec::new();
         for answer in answers {
             let is_open = self.record.open.contains(&answer.key);

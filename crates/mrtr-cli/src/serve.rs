@@ -12,7 +12,7 @@ use axum::Router;
 use mrtr::http::{Endpoint, router_at};
 use mrtr::server::{Guard, Server};
 use mrtr::tasks::{MemoryTaskStore, Tasks};
-use mrtr::{SqliteSingleUse, SqliteTaskStore};
+use mrtr::{SqliteDatabase, SqliteSingleUse, SqliteTaskStore};
 use mrtr_state::{KeyError, MemorySingleUse, Sealer};
 use tokio::net::TcpListener;
 
@@ -118,12 +118,17 @@ fn stores(db: Option<&Path>) -> Result<(Tasks, Guard)> {
         Failure::new(format!("{} cannot be used: {error}{cause}", path.display()))
             .next("give --db a file that mrtr has made, or one that is not there yet")
     };
-    let tasks = SqliteTaskStore::open(path).map_err(|error| unusable(path, &error))?;
     let mut beside = path.as_os_str().to_owned();
     beside.push("-single-use");
     let beside = PathBuf::from(beside);
-    let single_use = SqliteSingleUse::open(&beside, now).map_err(|error| unusable(&beside, &error))?;
-    Ok((Tasks::new(tasks), Guard::new(Arc::new(single_use))))
+    // An earlier version kept a file for it, and what was used is known there alone.
+    if beside.exists() {
+        let tasks = SqliteTaskStore::open(path).map_err(|error| unusable(path, &error))?;
+        let single_use = SqliteSingleUse::open(&beside, now).map_err(|error| unusable(&beside, &error))?;
+        return Ok((Tasks::new(tasks), Guard::new(Arc::new(single_use))));
+    }
+    let database = SqliteDatabase::open(path).map_err(|error| unusable(path, &error))?;
+    Ok((Tasks::new(database.tasks()), Guard::new(Arc::new(database.single_use()))))
 }
 
 /// Says what is served, and what to try.

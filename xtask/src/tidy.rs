@@ -47,6 +47,7 @@ pub(crate) fn run() -> Result<Outcome> {
         layer_problems(&crates),
         cycles::problems(&crates),
         doors::problems(&members),
+        figures::indirect(&members),
         dependencies::edge_problems(&metadata),
         dependencies::problems(&packages),
         dependencies::not_shipped()?,

@@ -3,7 +3,7 @@
 use comfy_table::{CellAlignment, Table};
 use syn::Item;
 
-use super::{Crate, cycles, doors, first_line};
+use super::{Crate, cycles, doors, first_line, texts};
 use crate::source::{SourceFile, is_public, used_names};
 
 /// A row a crate, and one for all of them.
@@ -27,6 +27,7 @@ fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String>
     let short = functions.iter().filter(|length| **length <= SHORT).count();
     let introduced = files.iter().filter(|file| first_line::says_what_lives_there(&file.text)).count();
     let counts = files.iter().map(|file| Lines::of(&file.text)).fold(Lines::default(), Lines::and);
+    let (indirect, openings) = openings(files.iter().map(|file| file.text.as_str()));
     let figures = [
         files.len().to_string(),
         doors::per_thousand(files.len(), counts.code),
@@ -34,8 +35,25 @@ fn row(name: &str, files: &[&SourceFile], of_crate: &[String; 3]) -> Vec<String>
         functions.iter().max().copied().unwrap_or_default().to_string(),
         format!("{} %", rounded(introduced * 100, files.len())),
         format!("{}/{}", per_hundred(counts.inline, counts.code), per_hundred(counts.docs, counts.code)),
+        format!("{} %", per_hundred(indirect, openings)),
     ];
     [name.to_owned()].into_iter().chain(figures).chain(of_crate.iter().cloned()).collect()
+}
+
+/// How many doc comments open indirectly, of how many.
+fn openings<'a>(texts: impl Iterator<Item = &'a str>) -> (usize, usize) {
+    texts.map(texts::count_openings).fold((0, 0), |sum, found| (sum.0 + found.0, sum.1 + found.1))
+}
+
+/// Crates too many of whose doc comments open with a question word or a condition.
+pub(super) fn indirect(crates: &[Crate]) -> Vec<String> {
+    let most = |found: &&Crate| {
+        let (indirect, all) = openings(found.files.iter().map(|file| file.text.as_str()));
+        indirect * 100 > all * MOST_INDIRECT
+    };
+    let found = crates.iter().filter(most);
+    let words = texts::INDIRECT.join(", ");
+    found.map(|found| format!("{}: over {MOST_INDIRECT} % of its doc comments open with {words}", found.name)).collect()
 }
 
 /// Public items, modules at the root, and the largest cycle between those.
@@ -129,11 +147,13 @@ fn per_hundred(part: usize, whole: usize) -> String {
     format!("{}.{}", tenths / 10, tenths % 10)
 }
 
+/// The most doc comments, of a hundred, that may open with a question word or a condition.
+const MOST_INDIRECT: usize = 8;
 /// How many lines a function has that is read at a glance.
 const SHORT: usize = 20;
 /// Doors are files for each 1000 lines of code. The lengths of functions are in lines; comments are lines, for each 100
 /// of code.
-const HEADINGS: [&str; 10] = [
+const HEADINGS: [&str; 11] = [
     "crate",
     "files",
     "doors",
@@ -141,6 +161,7 @@ const HEADINGS: [&str; 10] = [
     "longest",
     "//!",
     "inline/doc comments",
+    "docs that open with What, If …",
     "public items",
     "modules",
     "largest cycle",

@@ -52,6 +52,25 @@ fn openings_of_file(file: &TextFile) -> Vec<String> {
     found
 }
 
+/// How many doc comments a text has, and how many of those open with one of [`INDIRECT`] instead of saying what the item is
+/// or does.
+pub(super) fn count_openings(text: &str) -> (usize, usize) {
+    let (mut all, mut indirect, mut is_below) = (0, 0, false);
+    for comment in text.lines().map(said) {
+        if let (Some(comment), false) = (comment, is_below) {
+            all += 1;
+            let first = comment.split(|letter: char| !letter.is_alphanumeric()).next();
+            indirect += usize::from(first.is_some_and(|first| INDIRECT.contains(&first)));
+        }
+        is_below = comment.is_some();
+    }
+    (indirect, all)
+}
+
+/// The words with which a sentence begins that is about something else first.
+pub(super) const INDIRECT: [&str; 12] =
+    ["What", "Whether", "How", "Which", "Who", "Whose", "Where", "When", "If", "Of", "As", "That"];
+
 /// What a line of a doc comment says.
 fn said(line: &str) -> Option<&str> {
     let line = line.trim_start();
@@ -111,6 +130,13 @@ mod tests {
         for text in ["/// Opens it.\n/// The same key does.\n", "/// Is it the same?\n", "// The same reason.\n"] {
             assert_eq!(openings_in(text), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn doc_comments_that_open_with_a_question_word_are_counted() {
+        let text = "//! What it is.\n\n/// Opens it.\n/// When it can.\nfn a() {}\n/// If so.\nfn b() {}\n// How.\n/// Asks.\n";
+        assert_eq!(count_openings(text), (2, 4));
+        assert_eq!(count_openings("/// Whatever it is.\n"), (0, 1), "another word");
     }
 
     fn paths_in(text: &str) -> Vec<String> {

@@ -1,5 +1,8 @@
 //! `mrtr tasks`: what an operator sees and does.
 
+use std::time::SystemTime;
+
+use mrtr::SqliteSingleUse;
 use serde_json::Value;
 
 use crate::demo::Demo;

@@ -31,7 +31,7 @@ pub struct Document<'a> {
     pub errata: Option<&'a Path>,
 }
 
-/// What was found about a document.
+/// The verdict on a document.
 #[derive(Debug)]
 pub struct DocumentVerdict {
     file: PathBuf,
@@ -57,12 +57,12 @@ impl Document<'_> {
 }
 
 impl DocumentVerdict {
-    /// Whether there is a mistake that is not known, or a known one that is not there.
+    /// Returns true if there is a mistake that is not known, or a known one that is not there.
     pub fn is_failure(&self) -> bool {
         !self.errata.stale.is_empty() || self.blocks.iter().any(|block| block.status() == Status::Failed)
     }
 
-    /// How many blocks of JSON there are.
+    /// Counts the blocks of JSON.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
     }

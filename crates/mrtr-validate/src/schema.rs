@@ -12,7 +12,7 @@ pub(crate) struct Fault {
     pub(crate) reason: String,
 }
 
-/// What a validator's errors come down to, each thing once.
+/// Reduces a validator's errors to faults, each once.
 pub(crate) fn faults<'a>(errors: impl Iterator<Item = ValidationError<'a>>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (pointer, reason) in errors.flat_map(|error| pinpointed(&error)) {
@@ -43,7 +43,7 @@ fn pinpointed(error: &ValidationError<'_>) -> Vec<(String, String)> {
     }
 }
 
-/// What is wrong with the choice of a union that was meant: its tag fits, and its own members do best.
+/// Finds the choice of a union that was meant and returns its faults: its tag fits, and its own members do best.
 fn nearest(at: &str, choices: &[Vec<ValidationError<'static>>]) -> Option<Vec<(String, String)>> {
     let tags = TAGS.map(|tag| member(at, tag));
     let is_tag = |(pointer, reason): &(String, String)| tags.contains(pointer) && reason != ABSENT && reason != UNKNOWN;
@@ -108,7 +108,7 @@ fn close_object(schema: &mut Map<String, Value>, is_meta: bool) {
 
 /// The members by which the types of a union are told apart.
 const TAGS: [&str; 6] = ["method", "mode", "resultType", "role", "status", "type"];
-/// As the parser says it.
+/// The parser's word for an absent member.
 const ABSENT: &str = "required, but absent";
 const UNKNOWN: &str = "no type names this member";
 const LONGEST_REASON: usize = 160;

@@ -3,7 +3,7 @@
 use syn::ext::IdentExt;
 use syn::{Attribute, Expr, Ident, Lit, LitStr, Meta, Path, Token};
 
-/// What is said on a struct or an enum.
+/// The `#[wire(…)]` attributes of a struct or an enum.
 #[derive(Default)]
 pub(crate) struct TypeAttributes {
     pub(crate) name: Option<LitStr>,
@@ -50,7 +50,7 @@ impl TypeAttributes {
     }
 }
 
-/// What is said on a field or a variant.
+/// The `#[wire(…)]` attributes of a field or a variant.
 #[derive(Default)]
 pub(crate) struct MemberAttributes {
     pub(crate) rename: Option<LitStr>,

@@ -29,9 +29,9 @@ pub(crate) fn expand(input: &DeriveInput, data: &DataEnum) -> syn::Result<TokenS
 struct Choice<'a> {
     ident: &'a Ident,
     ty: &'a Type,
-    /// What the tag says of it.
+    /// The value of the tag for this object.
     value: LitStr,
-    /// Whether `revision` has it.
+    /// An expression: true if `revision` has the object.
     exists: TokenStream,
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::recognise::Part;
 
-/// Who sent a request. Each side counts its ids for itself.
+/// The side that sent a request. Each side counts its own ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Client,
@@ -20,7 +20,7 @@ pub(crate) struct Asked {
     pub(crate) side: Side,
     pub(crate) id: Value,
     pub(crate) method: String,
-    /// Whether it asked to be run as a task.
+    /// True if the request asked to be run as a task.
     pub(crate) as_task: bool,
 }
 
@@ -54,8 +54,8 @@ impl Conversation {
     }
 }
 
-/// Which type the answer under a key has. An answer does not say it itself: an application's may have any members,
-/// and beside those a misspelt one looks right.
+/// The type of the answer under each key. An answer does not name its type: an application's answer may have any
+/// members, and a misspelt one would pass for it.
 #[derive(Default)]
 pub(crate) struct Inputs {
     answers: BTreeMap<String, &'static str>,

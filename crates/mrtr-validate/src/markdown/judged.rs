@@ -13,13 +13,13 @@ use super::relaxed::{Blanked, Kind, Places, Plain, plain};
 use crate::judge::Judge;
 use crate::schema::Fault;
 
-/// What was found about one block.
+/// The verdict on one block.
 #[derive(Debug, Clone)]
 pub(crate) struct Judged {
     /// Its number.
     pub(crate) block: usize,
     pub(crate) line: usize,
-    /// What it was taken for.
+    /// The type that the block was recognised as.
     pub(crate) type_name: String,
     /// Types that it should have been held against.
     pub(crate) not_defined: Vec<&'static str>,
@@ -91,9 +91,9 @@ impl Judged {
 /// A block's text as JSON.
 struct Text {
     plain: Plain,
-    /// What stood there before comments were blanked.
+    /// The text before comments were blanked.
     written: String,
-    /// Whether the braces around it were added.
+    /// True if we added the braces around the text.
     is_fragment: bool,
 }
 
@@ -124,7 +124,7 @@ impl Text {
         self.written[..blanked.range.start].matches('\n').count()
     }
 
-    /// What a block that says it is JSON may not hold.
+    /// Describes a comment or a trailing comma in a block that says it is JSON.
     fn foreign(&self, blanked: &Blanked, places: &Places<'_>) -> Fault {
         match blanked.kind {
             Kind::Comment => {
@@ -157,9 +157,9 @@ impl Part {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Erratum {
-    /// Of a block: the findings at a path, or those that say something, or both.
+    /// A mistake of a block: the findings at a path, or those that say something, or both.
     Json { block: usize, path: Option<String>, says: Option<String>, reason: String },
-    /// Of the text, quoted word for word; it stands as long as the text does.
+    /// A mistake of the text, quoted word for word; the erratum stands as long as the text does.
     Prose { text: String, reason: String },
 }
 
@@ -171,7 +171,7 @@ pub(crate) struct ProseErratum {
     pub(crate) reason: String,
 }
 
-/// What became of the errata of a document.
+/// The errata of a document, applied to its findings.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
     pub(crate) prose: Vec<ProseErratum>,

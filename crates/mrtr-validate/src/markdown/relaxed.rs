@@ -39,7 +39,7 @@ pub(crate) fn plain(text: &str) -> Plain {
     Plain { text: plain, blanked }
 }
 
-/// Where the object ends that a text begins with, if it does.
+/// Returns the end of the object that a text begins with, if it begins with one.
 pub(crate) fn object_end(text: &str) -> Option<usize> {
     let mut depth = 0_usize;
     for (token, range) in (Tokens { text, at: 0 }) {
@@ -128,7 +128,7 @@ pub(crate) struct Places<'a> {
 struct Place {
     /// The line of its key, or of itself where it has none; the first line is 0.
     line: usize,
-    /// Where it ends in the text.
+    /// The end of the value in the text.
     end: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong: each error says why, and its docs say who is to blame.
+//! The errors of this crate: each says why, and its docs say who is to blame.
 //!
 //! Two stand elsewhere: `EnvelopeError` beside the envelope, because it knows ids and codes, and nothing here imports
 //! types; `UnknownRevision` in `revision.rs`, which alone knows the names of revisions.
@@ -77,7 +77,7 @@ pub enum FormError {
     Type {
         /// The Rust type.
         type_name: &'static str,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: String,
     },
     /// One of its fields is of a kind that forms do not have.
@@ -87,7 +87,7 @@ pub enum FormError {
         type_name: &'static str,
         /// The field, as it is called on the wire.
         field: String,
-        /// What is wrong with it.
+        /// The reason for the refusal.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! How much memory a value takes beside its own: for what a server keeps, and has to bound.
+//! Measures the memory that a value takes beside its own: for values that a server keeps, and has to bound.
 
 use indexmap::IndexMap;
 
@@ -25,7 +25,7 @@ pub trait HeapSize {
     fn heap_bytes(&self) -> usize;
 }
 
-/// What an allocator takes for a block of so many bytes: some more, in steps, and never little.
+/// Returns the memory that an allocator takes for a block of so many bytes: some more, in steps, and never little.
 ///
 /// ```
 /// use mrtr_schema::allocated;

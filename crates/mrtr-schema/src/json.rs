@@ -304,7 +304,7 @@ impl Members {
         self.0.iter().flat_map(|members| members.iter()).map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_none()
     }
@@ -333,7 +333,8 @@ impl fmt::Debug for Members {
     }
 }
 
-/// Whether two texts mean the same. Spacing, the order of keys, and the spelling of strings and numbers do not matter.
+/// Returns true if two texts mean the same. Spacing, the order of keys, and the spelling of strings and numbers do not
+/// matter.
 ///
 /// Recurses as deep as the values are nested: what was read is bounded, and what was built was built by recursion.
 pub(super) fn same(left: &RawValue, right: &RawValue) -> bool {

@@ -1,4 +1,4 @@
-//! How many members may stand in an object of the protocol.
+//! Limits the members of an object of the protocol.
 
 /// The members that an object of the protocol may have whose keys are its sender's to choose: metadata, capabilities,
 /// parameters, answers. Each takes a hundred bytes and more, however short its text is.

@@ -129,7 +129,7 @@ impl Revision {
         Self::ALL.into_iter().find(|revision| revision.number() == number)
     }
 
-    /// Whether it has a feature.
+    /// Returns true if the revision has a feature.
     #[inline]
     pub const fn has(self, feature: Feature) -> bool {
         feature.revisions() & self.bit() != 0
@@ -140,7 +140,7 @@ impl Revision {
         1 << self as u8
     }
 
-    /// What this revision calls a type that the published one calls `name`.
+    /// Returns this revision's name for a type that the published one calls `name`.
     ///
     /// ```
     /// use mrtr_schema::Revision;
@@ -198,7 +198,7 @@ impl FromStr for Revision {
 #[error("unknown revision `{0}`; there are 2025-06-18, 2025-11-25, draft-2026-02, sep-2322 and 2026-07-28")]
 pub struct UnknownRevision(String);
 
-/// How a client and a server know each other, and how a server asks.
+/// The way in which a client and a server know each other, and in which a server asks.
 ///
 /// ```
 /// use mrtr_schema::{Era, Feature, Revision};
@@ -226,9 +226,9 @@ pub enum Era {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Dialect {
-    /// Whose messages.
+    /// The revision of the messages.
     pub revision: Revision,
-    /// Whether an absent `resultType`, or an absent caching hint, is refused.
+    /// True if an absent `resultType`, or an absent caching hint, is refused.
     pub strict: bool,
 }
 
@@ -333,7 +333,7 @@ pub enum Feature {
     Tasks,
     /// Tasks of the core protocol: `params.task`, `tasks/result`, `tasks/input_response`.
     CoreTasks,
-    /// What a core task asks may come with a `requestState`, which the client brings back with its answers.
+    /// Questions of a core task may come with a `requestState`, which the client brings back with its answers.
     TaskRequestState,
     /// Tasks as an extension: `resultType: "task"`, `tasks/update`, `notifications/tasks`.
     TasksExtension,

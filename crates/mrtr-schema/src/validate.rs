@@ -132,9 +132,9 @@ pub struct Violations(Vec<Violation>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// Where, such as `$.content[0].type`.
+    /// The path of the value, such as `$.content[0].type`.
     pub path: JsonPath,
-    /// What.
+    /// The fault of the value, in words.
     pub reason: String,
 }
 
@@ -161,7 +161,7 @@ impl fmt::Display for Violations {
 
 impl std::error::Error for Violations {}
 
-/// What is wrong with a schema. The compiler of patterns does not tell which of two things it is.
+/// Says what is wrong with a schema. The compiler of patterns does not tell which of two things it is.
 fn refusal(error: &ValidationError<'_>) -> String {
     let reason = shortened(&error.to_string(), LONGEST_REASON);
     match error.kind() {

@@ -37,11 +37,11 @@ pub trait Wire: Sized + fmt::Debug + Clone + PartialEq + 'static {
     const NAME: Option<&'static str>;
     /// The feature without which a revision has no such type.
     const WHEN: Option<Feature> = None;
-    /// Whether such values are whatever their sender likes, so that a map of them has at most
-    /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of who reads it.
+    /// True if senders choose such values freely, so that a map of them has at most
+    /// [`MOST_MEMBERS`](crate::MOST_MEMBERS): servers keep those. A map of a known type has the limits of its reader.
     const IS_FREE_FORM: bool = false;
 
-    /// What a revision calls it, if it has a type of that name.
+    /// Returns a revision's name for it, if the revision has such a type.
     ///
     /// ```
     /// use mrtr_schema::{InputRequiredResult, Revision, Wire};
@@ -101,7 +101,7 @@ pub trait WireObject: Wire {
 
 /// Members that several objects share.
 pub(crate) trait Part: Sized {
-    /// Whether `key` is one of its members.
+    /// Returns true if `key` is one of its members.
     fn names(key: &str, revision: Revision) -> bool;
 
     /// Takes its members out, and leaves the others.
@@ -175,7 +175,7 @@ macro_rules! serde_at_published_revision {
 }
 pub(crate) use serde_at_published_revision;
 
-/// How a text that keeps some rule goes over the wire: read through its one door, written as it is.
+/// Defines how a text that keeps some rule goes over the wire: read through its one door, written as it is.
 macro_rules! wire_text {
     ($name:ident, $read:expr, $schema:expr, $any_value:expr) => {
         impl crate::wire::Wire for $name {

@@ -343,7 +343,7 @@ mod answers {
         assert!(plain > 40, "only {plain} answers were taken at a glance");
     }
 
-    /// Whether an answer is read at a glance. If so, it is one that the long way reads alike.
+    /// Returns true if an answer is read at a glance, and checks that the long way then reads it alike.
     fn is_plain(form: &Form, answer: &JsonObject) -> bool {
         let content = answer.as_str();
         let said = [

@@ -26,7 +26,7 @@ pub struct ReadError {
     problem: Problem,
 }
 
-/// What is wrong at a path.
+/// The problem at a path.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -48,9 +48,9 @@ pub enum Problem {
     Duplicate,
     /// Another kind of JSON value was expected.
     Mismatch {
-        /// What the type needs here, in words.
+        /// The kind of value that the type needs here, in words.
         expected: &'static str,
-        /// What stands here, in words.
+        /// The kind of value that stands here, in words.
         found: &'static str,
     },
     /// The value is of the right kind but not an allowed one.
@@ -120,12 +120,12 @@ impl ReadError {
         self
     }
 
-    /// Where in the message.
+    /// The path in the message.
     pub fn path(&self) -> &JsonPath {
         &self.path
     }
 
-    /// What is wrong there.
+    /// The problem at that path.
     pub fn problem(&self) -> &Problem {
         &self.problem
     }

@@ -26,7 +26,7 @@ impl<T: AsRef<[u8]> + Copy> Cursor<T> {
         Self { text, at }
     }
 
-    /// Where in the text it is.
+    /// The place in the text.
     pub(super) fn place(&self) -> usize {
         self.at
     }
@@ -157,7 +157,7 @@ impl<'a> Cursor<&'a str> {
         self.text.get(start..self.at)
     }
 
-    /// What stands between the quotes of the string that began at a place and ends here.
+    /// Returns the text between the quotes of the string that began at a place and ends here.
     pub(super) fn inside(&self, start: usize) -> Option<&'a str> {
         self.text.get(start + 1..self.at - 1)
     }

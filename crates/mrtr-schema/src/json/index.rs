@@ -10,7 +10,7 @@ use super::cursor::{Cursor, known};
 use super::split::{no_json, unquoted};
 use crate::error::ReadError;
 
-/// Where the members of an object begin in its text, to be found by key.
+/// The places of an object's members in its text, to be found by key.
 ///
 /// It stands for the members of an object whose text is kept: it takes four bytes a member, and nothing for a few, while
 /// a list of them would take more than the text itself where they are short.
@@ -38,7 +38,7 @@ enum Order {
     Many(Arc<ByHash>),
 }
 
-/// Where a member stands in the text.
+/// The place of a member in the text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Span {
     start: u32,
@@ -105,7 +105,7 @@ impl MemberIndex {
         }
     }
 
-    /// How many members there are.
+    /// Counts the members.
     pub fn len(&self) -> usize {
         match &self.0 {
             Order::Few(_, count) => *count,
@@ -113,7 +113,7 @@ impl MemberIndex {
         }
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -130,7 +130,7 @@ pub(crate) fn integer<T: FromStr>(text: &str) -> Option<T> {
     format!("{sign}{digits}{}", "0".repeat(zeros)).parse().ok()
 }
 
-/// Whether two spellings mean the same number.
+/// Returns true if two spellings mean the same number.
 pub(super) fn same_number(left: &str, right: &str) -> bool {
     left == right || Decimal::of(left).is_some_and(|left| Decimal::of(right) == Some(left))
 }

@@ -9,7 +9,7 @@ use super::cursor::{Cursor, known};
 pub(crate) struct PlainScanner<'a>(Cursor<&'a str>);
 
 impl<'a> PlainScanner<'a> {
-    /// Of text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
+    /// Scans text without escapes, line breaks and tabs: a string then ends at the next quote, and all space is spaces.
     pub(crate) fn new(text: &'a str) -> Option<Self> {
         #[expect(clippy::needless_bitwise_bool, reason = "without branches, many bytes are looked at together")]
         let is_odd = text.bytes().fold(false, |is_odd, byte| is_odd | (byte < b' ') | (byte == b'\\'));
@@ -167,5 +167,5 @@ impl<'a> PlainScanner<'a> {
     }
 }
 
-/// As many containers within each other as there are bits.
+/// The most containers within each other: as many as there are bits.
 const DEEPEST: u32 = 64;

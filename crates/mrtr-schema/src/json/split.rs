@@ -106,12 +106,12 @@ impl<'a> RawMembers<'a> {
         self.members.iter().filter_map(|member| Some((&member.key, member.value?)))
     }
 
-    /// How many there are.
+    /// Counts the members.
     pub fn len(&self) -> usize {
         self.iter().count()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -169,7 +169,7 @@ impl<'a> RawMembers<'a> {
         text(value).map_err(|error| error.in_member(key))
     }
 
-    /// What is left once all known members are taken.
+    /// Returns the members that are left once all known ones are taken.
     pub(crate) fn rest(self) -> Result<Members, ReadError> {
         self.check_count()?;
         let mut kept = Vec::new();
@@ -292,7 +292,7 @@ pub(super) fn unquoted(quoted: &str) -> Result<Cow<'_, str>, ReadError> {
 /// Most objects of the protocol have no more members than this.
 const USUAL: usize = 8;
 
-/// Where the members of an object stand in a text.
+/// The places of an object's members in a text.
 #[derive(Debug, Clone)]
 pub(crate) struct MemberSpans(Vec<(KeyPlace, Range<usize>)>);
 
@@ -304,7 +304,7 @@ enum KeyPlace {
 }
 
 impl MemberSpans {
-    /// Where these stand in the text that they borrow from; `None` if they borrow from another.
+    /// Finds the places of these members in the text that they borrow from; `None` if they borrow from another.
     pub(crate) fn of(members: &RawMembers<'_>, text: &str) -> Option<Self> {
         let spans = members.keys_and_values().map(|(key, value)| {
             let key = match key {
@@ -328,7 +328,7 @@ impl MemberSpans {
     }
 }
 
-/// Where a part stands in the text that it borrows from.
+/// Finds the place of a part in the text that it borrows from.
 fn span(part: &str, text: &str) -> Option<Range<usize>> {
     let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
     let end = start.checked_add(part.len())?;

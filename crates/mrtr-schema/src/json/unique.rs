@@ -116,7 +116,7 @@ fn check_any(text: &str) -> Result<(), ReadError> {
 /// An object or an array that is open.
 enum Container {
     Object {
-        /// Where its keys begin among those of all.
+        /// The place of its first key among the keys of all.
         first: usize,
         at_key: bool,
     },
@@ -159,7 +159,7 @@ fn leading_to(error: ReadError, open: &[Container], keys: &[Cow<'_, str>]) -> Re
 /// So many keys are sooner compared with each other than sorted.
 const FEW: usize = 8;
 
-/// As deep as the JSON parser itself goes when it builds a tree.
+/// The depth to which the JSON parser itself goes when it builds a tree.
 const DEEPEST: usize = 127;
 
 #[cfg(test)]

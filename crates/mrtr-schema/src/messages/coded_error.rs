@@ -39,7 +39,7 @@ pub trait ErrorKind: fmt::Debug + Clone + PartialEq + 'static {
     const WHEN: Option<Feature>;
     /// The data that it carries.
     type Data: Wire;
-    /// Whether it must carry them.
+    /// True if the error must carry data.
     const NEEDS_DATA: bool;
 }
 

@@ -33,16 +33,16 @@ use crate::wire::{Wire, WireObject};
 pub enum Envelope<'a> {
     /// The peer wants something done, and a response.
     Request {
-        /// What the response will carry.
+        /// The id that the response will carry.
         id: RequestId,
-        /// What is to be done.
+        /// The name of the request's method.
         method: Cow<'a, str>,
         /// With what.
         params: RawParams<'a>,
     },
     /// The peer says something, and wants no response.
     Notification {
-        /// What is said.
+        /// The name of the notification's method.
         method: Cow<'a, str>,
         /// About what.
         params: RawParams<'a>,
@@ -189,7 +189,7 @@ pub enum EnvelopeError {
     NotAMessage {
         /// The id, where it could be read: the error is to carry it.
         id: Option<RequestId>,
-        /// What is wrong.
+        /// The reason for the refusal.
         reason: String,
     },
 }
@@ -247,7 +247,7 @@ struct Outline<'a> {
 }
 
 impl<'a> Outline<'a> {
-    /// That of a request or notification that is plainly spelt, as nearly all are; `None` leaves it to the parser.
+    /// Reads a request or notification that is plainly spelt, as nearly all are; `None` leaves it to the parser.
     fn plain(text: &'a str) -> Option<Self> {
         let (mut scanner, mut outline) = (PlainScanner::new(text)?, Self::default());
         scanner.members(|key, scanner| match key {

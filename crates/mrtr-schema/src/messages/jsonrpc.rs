@@ -347,5 +347,5 @@ pub struct AnyNotification {
 }
 
 const VERSION: &str = "2.0";
-/// What says what a message is: never to be repeated, nor smuggled in beside it.
+/// The members that tell the kind of a message: no message repeats them or has them smuggled in beside its own.
 pub(crate) const MESSAGE_MEMBERS: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];

@@ -31,9 +31,9 @@ pub trait RequestMethod: fmt::Debug + Clone + PartialEq + 'static {
     const RESPONSE: &'static str;
     /// The feature without which a revision has no such method.
     const WHEN: Option<Feature>;
-    /// What it is called with.
+    /// The parameters of the request.
     type Params: Params;
-    /// What it is answered with.
+    /// The result of the request.
     type Result: Wire;
 }
 
@@ -51,7 +51,7 @@ pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     const NAME: &'static str;
     /// The feature without which a revision has no such method.
     const WHEN: Option<Feature>;
-    /// What is said.
+    /// The parameters of the notification.
     type Params: Params;
 }
 

@@ -1,4 +1,4 @@
-//! What a client and a server can do.
+//! The capabilities of a client and of a server.
 
 use indexmap::IndexMap;
 use mrtr_macros::Wire;
@@ -7,7 +7,7 @@ use crate::json::{JsonObject, Members};
 use crate::revision::Feature;
 use crate::types::namespaced::Method;
 
-/// What a client can do: which inputs a server may ask it for (SV-8).
+/// The capabilities of a client: the inputs that a server may ask it for (SV-8).
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -42,37 +42,38 @@ pub struct ClientCapabilities {
 }
 
 impl ClientCapabilities {
-    /// Whether it shows forms: declared as such, or by an elicitation capability that says nothing further.
+    /// Returns true if the client shows forms: declared as such, or by an elicitation capability that says nothing
+    /// further.
     pub fn elicits_forms(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
     }
 
-    /// Whether it opens URLs.
+    /// Returns true if the client opens URLs.
     pub fn elicits_urls(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|elicitation| elicitation.url.is_some())
     }
 
-    /// Whether it samples.
+    /// Returns true if the client samples.
     pub fn samples(&self) -> bool {
         self.sampling.is_some()
     }
 
-    /// Whether it lets a model use tools while sampling.
+    /// Returns true if the client lets a model use tools while sampling.
     pub fn samples_with_tools(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.tools.is_some())
     }
 
-    /// Whether it adds context of this or other servers to a sampling request.
+    /// Returns true if the client adds context of this or other servers to a sampling request.
     pub fn samples_with_context(&self) -> bool {
         self.sampling.as_ref().is_some_and(|sampling| sampling.context.is_some())
     }
 
-    /// Whether it lists its roots.
+    /// Returns true if the client lists its roots.
     pub fn lists_roots(&self) -> bool {
         self.roots.is_some()
     }
 
-    /// Whether it declared an application's own kind of input.
+    /// Returns true if the client declared this application's kind of input.
     ///
     /// ```
     /// use mrtr_schema::{ClientCapabilities, Method};
@@ -87,7 +88,7 @@ impl ClientCapabilities {
     }
 }
 
-/// How a client can put questions to a person.
+/// The ways in which a client can put questions to a person.
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -111,7 +112,7 @@ pub struct ElicitationCapability {
     pub extra: Members,
 }
 
-/// How a client can ask a model.
+/// The ways in which a client can ask a model.
 ///
 /// ```
 /// use mrtr_schema::ClientCapabilities;
@@ -135,7 +136,7 @@ pub struct SamplingCapability {
     pub extra: Members,
 }
 
-/// How a client lists its roots.
+/// The way in which a client lists its roots.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -158,7 +159,7 @@ pub struct RootsCapability {
     pub extra: Members,
 }
 
-/// What a server offers.
+/// The capabilities of a server.
 ///
 /// ```
 /// use mrtr_schema::ServerCapabilities;
@@ -241,7 +242,7 @@ pub struct ResourcesCapability {
     pub extra: Members,
 }
 
-/// How a server runs requests as tasks.
+/// The support of a server for requests as tasks.
 ///
 /// ```
 /// use mrtr_schema::{Revision, ServerCapabilities, Wire};
@@ -258,14 +259,14 @@ pub struct ServerTasksCapability {
     pub list: Option<JsonObject>,
     /// It cancels them.
     pub cancel: Option<JsonObject>,
-    /// Which requests.
+    /// The requests that may run as tasks.
     pub requests: Option<ServerTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests a server runs as tasks.
+/// The requests that a server runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::capabilities::{ServerTaskRequests, ToolTaskRequests};
@@ -285,7 +286,7 @@ pub struct ServerTaskRequests {
     pub extra: Members,
 }
 
-/// Which requests about tools a server runs as tasks.
+/// The requests about tools that a server runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;
@@ -306,7 +307,7 @@ pub struct ToolTaskRequests {
     pub extra: Members,
 }
 
-/// How a client runs requests as tasks.
+/// The support of a client for requests as tasks.
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, Revision, Wire};
@@ -323,14 +324,14 @@ pub struct ClientTasksCapability {
     pub list: Option<JsonObject>,
     /// It cancels them.
     pub cancel: Option<JsonObject>,
-    /// Which requests.
+    /// The requests that may run as tasks.
     pub requests: Option<ClientTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// Which requests a client runs as tasks.
+/// The requests that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::capabilities::{ClientTaskRequests, ElicitationTaskRequests};
@@ -352,7 +353,7 @@ pub struct ClientTaskRequests {
     pub extra: Members,
 }
 
-/// Which requests about elicitation a client runs as tasks.
+/// The requests about elicitation that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;
@@ -373,7 +374,7 @@ pub struct ElicitationTaskRequests {
     pub extra: Members,
 }
 
-/// Which requests about sampling a client runs as tasks.
+/// The requests about sampling that a client runs as tasks.
 ///
 /// ```
 /// use mrtr_schema::JsonObject;

@@ -42,7 +42,7 @@ pub use primitive::{
 #[wire(name = "ElicitRequest", when = Feature::InterimResults, tag(method = "elicitation/create"))]
 #[non_exhaustive]
 pub struct ElicitRequest {
-    /// What is asked, and how.
+    /// The question, as a form or as a URL.
     pub params: ElicitParams,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -70,7 +70,7 @@ pub enum ElicitParams {
 }
 
 impl ElicitParams {
-    /// What the person is told, to be changed.
+    /// Returns the message to the person, to be changed.
     pub fn message_mut(&mut self) -> &mut String {
         match self {
             Self::Form(params) => &mut params.message,
@@ -78,7 +78,7 @@ impl ElicitParams {
         }
     }
 
-    /// What the person is told.
+    /// Returns the message to the person.
     pub fn message(&self) -> &str {
         match self {
             Self::Form(params) => &params.message,
@@ -173,7 +173,7 @@ pub struct ElicitFormParams {
     /// `form`, if said at all.
     #[wire(when = Feature::ElicitationModes)]
     pub mode: Option<FormMode>,
-    /// What the person is told.
+    /// The message to the person.
     pub message: String,
     /// The fields of the form.
     pub requested_schema: Form,
@@ -223,9 +223,9 @@ pub enum FormMode {
 #[wire(name = "ElicitRequestURLParams", when = Feature::ElicitationModes, tag(mode = "url"))]
 #[non_exhaustive]
 pub struct ElicitUrlParams {
-    /// What the person is told.
+    /// The message to the person.
     pub message: String,
-    /// Where they are to go.
+    /// The URL that the person is to open.
     pub url: Url,
     /// A name for this elicitation, unique on the server.
     #[wire(when = Feature::ElicitationId, required = Feature::ElicitationId)]
@@ -305,7 +305,7 @@ wire_text!(
 #[wire(name = "ElicitResult")]
 #[non_exhaustive]
 pub struct ElicitResult {
-    /// What the person did.
+    /// The person's choice: to accept, to decline or to cancel.
     pub action: ElicitAction,
     /// The form as filled in; absent for a URL, and where nothing was accepted.
     #[wire(lenient)]
@@ -343,7 +343,7 @@ impl ElicitResult {
     }
 }
 
-/// What the person did with the question.
+/// The person's choice: to accept, to decline or to cancel.
 ///
 /// ```
 /// use mrtr_schema::elicitation::{ElicitAction, ElicitResult};

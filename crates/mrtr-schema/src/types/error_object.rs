@@ -55,7 +55,7 @@ pub struct ErrorResponse {
 #[wire(name = "Error")]
 #[non_exhaustive]
 pub struct ErrorObject {
-    /// What kind of error.
+    /// The kind of the error.
     pub code: ErrorCode,
     /// One sentence about it.
     pub message: String,
@@ -106,7 +106,7 @@ pub trait ErrorData: Wire {
     const CODE: ErrorCode;
 }
 
-/// What kind of error.
+/// The kind of an error, as a number.
 ///
 /// ```
 /// use mrtr_schema::ErrorCode;

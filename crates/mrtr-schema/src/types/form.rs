@@ -101,7 +101,7 @@ impl Form {
         Self::from_json(text, Revision::default().strict())
     }
 
-    /// What a field holds.
+    /// Returns the schema of a field.
     fn schema_of(&self, name: &str) -> Option<&PrimitiveSchema> {
         self.0.fields.properties.get(name)
     }
@@ -119,8 +119,8 @@ impl Form {
         self.0.fields.required.iter().flatten().map(String::as_str)
     }
 
-    /// Whether a field must be filled in. It looks through [`required`](Self::required): who asks for every field had
-    /// better collect that once.
+    /// Returns true if a field must be filled in. It looks through [`required`](Self::required): a caller that asks for
+    /// every field had better collect that once.
     pub fn is_required(&self, name: &str) -> bool {
         self.required().any(|required| required == name)
     }
@@ -214,12 +214,12 @@ impl Form {
     }
 }
 
-/// Whether a value is spelt as it is read: a whole number, in few digits.
+/// Returns true if a value is spelt as it is read: a whole number, in few digits.
 fn is_spelt_so(field: &PrimitiveSchema, value: &RawValue) -> bool {
     !is_integer(field) || is_plain_number(value.get())
 }
 
-/// Whether a number is a whole one of few digits, which every reader reads alike.
+/// Returns true if a number is a whole one of few digits, which every reader reads alike.
 fn is_plain_number(json: &str) -> bool {
     json.len() < 16 && json.bytes().all(|byte| byte.is_ascii_digit())
 }

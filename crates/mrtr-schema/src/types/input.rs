@@ -310,12 +310,12 @@ macro_rules! keyed_map {
                 self.0.iter().map(|(key, value)| (key.as_str(), value))
             }
 
-            /// How many there are.
+            /// Returns the number of entries.
             pub fn len(&self) -> usize {
                 self.0.len()
             }
 
-            /// Whether there are none.
+            /// Returns true if there are no entries.
             pub fn is_empty(&self) -> bool {
                 self.0.is_empty()
             }
@@ -536,7 +536,7 @@ pub struct NamespacedInputResponse {
 pub struct RetryParams {
     /// The answers.
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     pub request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta", required = Feature::RequestMetadata)]

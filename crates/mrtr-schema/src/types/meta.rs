@@ -103,7 +103,7 @@ pub struct RequestMeta {
     /// The client's name and version.
     #[wire(rename = "io.modelcontextprotocol/clientInfo", when = Feature::RequestMetadata)]
     pub client_info: Option<Implementation>,
-    /// What the client can do for this request.
+    /// The capabilities of the client for this request.
     #[wire(rename = "io.modelcontextprotocol/clientCapabilities", when = Feature::RequestMetadata, required = Feature::RequestMetadata)]
     pub client_capabilities: Option<ClientCapabilities>,
     /// The least severe log messages that the client wants; without it, none are sent.
@@ -129,7 +129,7 @@ pub struct RequestMeta {
 }
 
 impl RequestMeta {
-    /// What a request of the published revision must say.
+    /// Declares the two things that a request of the published revision must say.
     pub fn declaring(version: Revision, capabilities: ClientCapabilities) -> Self {
         Self { protocol_version: Some(version.to_string()), client_capabilities: Some(capabilities), ..Self::default() }
     }
@@ -186,7 +186,7 @@ pub struct NotificationMeta {
     pub extra: Members,
 }
 
-/// How severe a log message is, as syslog grades it.
+/// The severity of a log message, as syslog grades it.
 ///
 /// ```
 /// use mrtr_schema::LoggingLevel;
@@ -309,7 +309,7 @@ pub(crate) fn is_prefix(prefix: &str) -> bool {
     prefix.split('.').all(is_label)
 }
 
-/// Whether the protocol keeps a prefix for itself.
+/// Returns true if the protocol keeps a prefix for itself.
 pub(crate) fn is_reserved(prefix: &str) -> bool {
     let second = prefix.split('.').nth(1).unwrap_or_default();
     second.eq_ignore_ascii_case("modelcontextprotocol") || second.eq_ignore_ascii_case("mcp")

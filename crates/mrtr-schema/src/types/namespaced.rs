@@ -43,9 +43,9 @@ use crate::wire::wire_text;
 pub trait NamespacedInput {
     /// The method, which is also the name of the extension that a client declares.
     const METHOD: Method;
-    /// What is asked.
+    /// The parameters of the request.
     type Params: Serialize + DeserializeOwned + JsonSchema;
-    /// What is answered.
+    /// The answer to the request.
     type Response: Serialize + DeserializeOwned + JsonSchema;
 }
 
@@ -132,7 +132,7 @@ wire_text!(
 pub struct NamespacedInputRequest {
     /// The method; its owner defines the rest.
     pub method: Method,
-    /// What is asked; the owner of the method says whether anything is.
+    /// The parameters; the owner of the method says whether there are any.
     pub params: Option<JsonObject>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -215,7 +215,7 @@ const fn is_label(text: &[u8], start: usize, end: usize) -> bool {
     true
 }
 
-/// Whether a label is one that the protocol keeps for itself.
+/// Returns true if a label is one that the protocol keeps for itself.
 const fn is_own(text: &[u8], start: usize, end: usize) -> bool {
     let (_, from) = text.split_at(start);
     let (label, _) = from.split_at(end - start);

@@ -44,7 +44,7 @@ impl RequestId {
     /// ```
     pub const MAX_BYTES: usize = 256;
 
-    /// Whether it is longer than an id in a message may be.
+    /// Returns true if it is longer than an id in a message may be.
     ///
     /// ```
     /// use mrtr_schema::RequestId;

@@ -15,7 +15,7 @@ use crate::types::request_state::RequestState;
 use crate::wire::schema::Definitions;
 use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 
-/// What a result is. Open: an extension may define further kinds.
+/// The kind of a result. Open: an extension may define further kinds.
 ///
 /// ```
 /// use mrtr_schema::result::ResultType;
@@ -32,12 +32,12 @@ pub enum ResultType {
     Complete,
     /// More input is needed.
     InputRequired,
-    /// What an extension that both sides declared defines.
+    /// A kind of result that an extension defines which both sides declared.
     Extension(ExtensionType),
 }
 
 impl ResultType {
-    /// What a result is, by its members: nothing else of it is read.
+    /// Returns the kind of a result, by its members: nothing else of it is read.
     ///
     /// ```
     /// use mrtr_schema::{RawMembers, Revision};
@@ -196,12 +196,12 @@ impl InputRequiredResult {
         self
     }
 
-    /// What is asked, by key.
+    /// Returns the inputs that the server asks for, by key.
     pub fn input_requests(&self) -> impl Iterator<Item = (&str, &InputRequest)> {
         self.0.input_requests.iter().flat_map(InputRequests::iter)
     }
 
-    /// What is to be echoed.
+    /// Returns the state that the client is to echo.
     pub fn request_state(&self) -> Option<&RequestState> {
         self.0.request_state.as_ref()
     }
@@ -229,9 +229,9 @@ struct Interim {
     /// Says that it is one.
     #[wire(when = Feature::ResultType)]
     result_type: InputRequiredType,
-    /// What the client must answer before it retries.
+    /// The inputs that the client must answer before it retries.
     input_requests: Option<InputRequests>,
-    /// What the client must echo when it retries: opaque.
+    /// The state that the client must echo when it retries: opaque.
     request_state: Option<RequestState>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -402,7 +402,7 @@ pub struct ExtensionResult {
     /// Metadata.
     #[wire(rename = "_meta")]
     pub meta: Option<ResultMeta>,
-    /// What the extension defines.
+    /// The members that the extension defines.
     #[wire(extra)]
     pub extra: Members,
 }
@@ -456,7 +456,7 @@ wire_text!(
 #[wire(name = "Result", open)]
 #[non_exhaustive]
 pub struct AnyResult {
-    /// What it is.
+    /// The kind of the result.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: ResultType,
     /// Metadata.

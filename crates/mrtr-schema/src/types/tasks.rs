@@ -20,7 +20,7 @@ use crate::types::result::CompleteType;
 use crate::wire::schema::Definitions;
 use crate::wire::{LARGEST_COUNT, Wire};
 
-/// Where a task stands. `completed`, `failed` and `cancelled` are final.
+/// The status of a task. `completed`, `failed` and `cancelled` are final.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskStatus;
@@ -48,7 +48,7 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// Whether it will never change again.
+    /// Returns true if the status will never change again.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
@@ -100,7 +100,7 @@ pub struct RelatedTask {
     pub extra: Members,
 }
 
-/// What is known of a task.
+/// The facts about a task.
 ///
 /// ```
 /// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus};
@@ -116,17 +116,17 @@ pub struct RelatedTask {
 pub struct TaskState {
     /// Its id.
     pub task_id: String,
-    /// Where it stands.
+    /// The status.
     pub status: TaskStatus,
     /// One sentence about that.
     pub status_message: Option<String>,
-    /// When it was created, in ISO 8601.
+    /// The time at which it was created, in ISO 8601.
     pub created_at: String,
-    /// When it last changed, in ISO 8601.
+    /// The time of its last change, in ISO 8601.
     pub last_updated_at: String,
     /// For how many milliseconds after its creation it is kept.
     pub ttl: Lifetime,
-    /// How many milliseconds to wait between two looks at it.
+    /// The milliseconds to wait between two looks at it.
     pub poll_interval: Option<u64>,
 }
 
@@ -144,7 +144,7 @@ pub struct TaskState {
 #[wire(name = "Task", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct Task {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Members that this type does not name.
@@ -167,7 +167,7 @@ pub struct Task {
 pub enum Lifetime {
     /// So many milliseconds after its creation.
     Milliseconds(u64),
-    /// As long as the server likes.
+    /// The task is kept as long as the server likes.
     Unlimited,
 }
 
@@ -199,7 +199,7 @@ impl Wire for Lifetime {
     }
 }
 
-/// Whether a tool runs as a task.
+/// A tool's support for tasks: tells if it runs as one.
 ///
 /// ```
 /// use mrtr_schema::tasks::{TaskSupport, ToolExecution};
@@ -220,7 +220,7 @@ pub struct ToolExecution {
     pub extra: Members,
 }
 
-/// Whether a tool runs as a task.
+/// A tool's support for tasks: tells if it runs as one.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskSupport;
@@ -299,7 +299,7 @@ pub struct TaskParams {
     pub extra: Members,
 }
 
-/// Where a task stands.
+/// The answer to a look at a task: its status and facts.
 ///
 /// ```
 /// use mrtr_schema::tasks::{GetTaskResult, Lifetime, TaskState, TaskStatus};
@@ -318,7 +318,7 @@ pub struct GetTaskResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.
@@ -329,7 +329,7 @@ pub struct GetTaskResult {
     pub extra: Members,
 }
 
-/// Where a task stands once it was cancelled.
+/// The answer to a cancellation: the task's status and facts.
 ///
 /// ```
 /// use mrtr_schema::tasks::CancelTaskResult;
@@ -348,7 +348,7 @@ pub struct CancelTaskResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.
@@ -359,7 +359,8 @@ pub struct CancelTaskResult {
     pub extra: Members,
 }
 
-/// What the request that became a task would have returned; `tasks/result` answers with it, or with an interim result.
+/// The result that the request would have had if it had not become a task; `tasks/result` answers with it, or with an
+/// interim result.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskPayload;
@@ -406,7 +407,7 @@ pub struct ListTasksResult {
     pub result_type: CompleteType,
     /// The tasks.
     pub tasks: Vec<Task>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -438,7 +439,7 @@ pub struct ListTasksResult {
 pub struct TaskInputResponseParams {
     /// The answers.
     pub input_responses: InputResponses,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     pub request_state: Option<RequestState>,
     /// The task, where `_meta` does not say it.
     pub task_id: Option<String>,
@@ -482,7 +483,7 @@ impl TaskInputResponseParams {
 #[wire(name = "TaskStatusNotificationParams", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct TaskStatusParams {
-    /// What is known of the task.
+    /// The facts about the task.
     #[wire(flatten)]
     pub state: TaskState,
     /// Metadata.

@@ -39,13 +39,13 @@ pub struct Tool {
     pub name: String,
     /// A name for people.
     pub title: Option<String>,
-    /// What it does: for the model.
+    /// A description of what it does: for the model.
     pub description: Option<String>,
     /// The arguments it takes.
     pub input_schema: InputSchema,
     /// The structured content it returns.
     pub output_schema: Option<OutputSchema>,
-    /// Whether it runs as a task.
+    /// Tells if the tool runs as a task.
     #[wire(when = Feature::CoreTasks)]
     pub execution: Option<ToolExecution>,
     /// Hints on how it behaves, not to be trusted.
@@ -263,7 +263,7 @@ pub struct CallToolParams {
     /// Answers to what the server asked.
     #[wire(when = Feature::InterimResults)]
     pub input_responses: Option<InputResponses>,
-    /// What the server gave the client to carry, byte for byte.
+    /// The server's state for the client to carry, byte for byte.
     #[wire(when = Feature::InterimResults)]
     pub request_state: Option<RequestState>,
     /// Metadata.
@@ -276,7 +276,7 @@ pub struct CallToolParams {
 
 required_params!(CallToolParams);
 
-/// What a tool returned.
+/// The result of a tool.
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, ContentBlock};
@@ -295,11 +295,11 @@ pub struct CallToolResult {
     /// Says that it is complete.
     #[wire(when = Feature::ResultType, lenient)]
     pub result_type: CompleteType,
-    /// What the tool returned: for the model.
+    /// The content that the tool returned: for the model.
     pub content: Vec<ContentBlock>,
     /// The result for programs.
     pub structured_content: Option<StructuredContent>,
-    /// Whether the tool failed. The model sees it and may try again.
+    /// True if the tool failed. The model sees it and may try again.
     pub is_error: Option<bool>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -310,7 +310,7 @@ pub struct CallToolResult {
 }
 
 impl CallToolResult {
-    /// What the tool returned as text, a line a block: the server's words, as they came. Show them as
+    /// Returns the tool's result as text, a line a block: the server's words, as they came. Show them as
     /// [`Printable`](crate::Printable).
     ///
     /// ```
@@ -347,9 +347,9 @@ pub struct ListToolsResult {
     pub result_type: CompleteType,
     /// The tools.
     pub tools: Vec<Tool>,
-    /// Where the next page begins; absent on the last one.
+    /// The place where the next page begins; absent on the last one.
     pub next_cursor: Option<String>,
-    /// Whether it may be kept.
+    /// Hints on keeping the result.
     #[wire(flatten, lenient)]
     pub caching: CachingHints,
     /// Metadata.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use weight::weight;
 
-/// How to compile the patterns of a schema, if they are few and short enough.
+/// Returns the options to compile the patterns of a schema with, if they are few and short enough.
 ///
 /// Those that are heavy by their text share the room for what is compiled, so that a single one may be large. The text
 /// tells it only about: for each sixteen patterns there is one share less, whatever they weigh.
@@ -32,7 +32,7 @@ pub(super) fn options(schema: &Value) -> Result<PatternOptions<FancyRegex>, Stri
     Ok(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING).size_limit(room).dfa_size_limit(room))
 }
 
-/// What may be a pattern, each once: equal ones are compiled once.
+/// Collects the texts that may be patterns, each once: equal ones are compiled once.
 fn collect<'a>(schema: &'a Value, patterns: &mut HashSet<&'a str>) {
     match schema {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! What the JSON Schema of a type is built with.
+//! Builds the JSON Schema of a type.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl Definitions {
         Self { dialect, schemas: BTreeMap::new() }
     }
 
-    /// What the document describes.
+    /// The dialect that the document describes.
     pub fn dialect(&self) -> Dialect {
         self.dialect
     }

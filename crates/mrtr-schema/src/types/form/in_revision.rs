@@ -37,7 +37,7 @@ impl Form {
         Ok(if fields == self.0.fields { self.clone() } else { Self::from_fields(fields) })
     }
 
-    /// Whether a revision can say every form, as it is.
+    /// Returns true if a revision can say every form, as it is.
     pub(super) fn is_said_as_it_is(revision: Revision) -> bool {
         [Feature::TitledSelects, Feature::MultiSelects, Feature::FormDefaults].into_iter().all(|it| revision.has(it))
     }

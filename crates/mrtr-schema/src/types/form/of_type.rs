@@ -103,7 +103,7 @@ fn primitive(schema: Value) -> Result<PrimitiveSchema, String> {
     Ok(field)
 }
 
-/// What is left of `Option<T>` once "not required" says it.
+/// Removes `null` from the schema of an `Option<T>`: the form says "not required" instead.
 fn without_null(mut schema: Map<String, Value>) -> Map<String, Value> {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");

@@ -7,8 +7,8 @@ use crate::json::{JsonObject, PlainScanner};
 use crate::types::elicitation::PrimitiveSchema;
 
 impl Form {
-    /// What an `ElicitResult` that accepts fills in, if it fits for sure and nothing stands in it that is to be left
-    /// out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
+    /// Returns the content of an `ElicitResult` that accepts, if it fits for sure and nothing stands in it that is to
+    /// be left out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
     ///
     /// ```
     /// use mrtr_schema::Form;
@@ -41,7 +41,7 @@ impl Form {
         content.filter(|content| accepts && content.get().len() <= LONGEST)
     }
 
-    /// Whether an answer fits for sure. A no says nothing: the caller looks closer.
+    /// Returns true if an answer fits for sure. A no says nothing: the caller looks closer.
     pub(super) fn plainly_fits(&self, content: &JsonObject) -> bool {
         let scanner = PlainScanner::new(content.as_str()).filter(|_| content.as_str().len() <= LONGEST);
         let fills =
@@ -67,8 +67,8 @@ impl Form {
     }
 }
 
-/// Whether a value without escapes fills a field for sure: fields with bounds and formats, and unusual spellings, are
-/// looked at closer.
+/// Returns true if a value without escapes fills a field for sure. Fields with bounds and formats, and unusual
+/// spellings, need a closer look.
 fn plainly_fills(field: &PrimitiveSchema, json: &str) -> bool {
     match field {
         PrimitiveSchema::Boolean(_) => matches!(json, "true" | "false"),

@@ -67,7 +67,7 @@ pub enum UpdateTask {}
 #[expect(clippy::exhaustive_enums, reason = "a marker, which has no values")]
 pub enum CancelTask {}
 
-/// What is known of a task, wherever it stands.
+/// The facts about a task, whatever its status.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -86,13 +86,13 @@ pub struct TaskFacts {
     pub task_id: String,
     /// One sentence about where it stands.
     pub status_message: Option<String>,
-    /// When it was created, in ISO 8601.
+    /// The time at which it was created, in ISO 8601.
     pub created_at: String,
-    /// When it last changed, in ISO 8601.
+    /// The time of its last change, in ISO 8601.
     pub last_updated_at: String,
     /// For how many milliseconds after its creation it is kept.
     pub ttl_ms: Lifetime,
-    /// How many milliseconds to wait between two looks at it.
+    /// The milliseconds to wait between two looks at it.
     pub poll_interval_ms: Option<u64>,
 }
 
@@ -111,9 +111,9 @@ pub struct TaskFacts {
 #[wire(name = "Task", when = Feature::TasksExtension)]
 #[non_exhaustive]
 pub struct Task {
-    /// Where it stands.
+    /// The status.
     pub status: TaskStatus,
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -154,7 +154,7 @@ pub enum DetailedTask {
 }
 
 impl DetailedTask {
-    /// What is known of it.
+    /// Returns the facts about the task.
     pub fn facts(&self) -> &TaskFacts {
         match self {
             Self::Working(task) => &task.facts,
@@ -165,7 +165,7 @@ impl DetailedTask {
         }
     }
 
-    /// Where it stands.
+    /// Returns the status.
     ///
     /// ```
     /// use mrtr_schema::tasks::Lifetime;
@@ -213,7 +213,7 @@ impl DetailedTask {
 #[wire(name = "WorkingTask", when = Feature::TasksExtension, tag(status = "working"))]
 #[non_exhaustive]
 pub struct WorkingTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -240,10 +240,10 @@ pub struct WorkingTask {
 #[wire(name = "InputRequiredTask", when = Feature::TasksExtension, tag(status = "input_required"))]
 #[non_exhaustive]
 pub struct InputRequiredTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
-    /// What it asks for. A key is never used again over a task's life (TK-7).
+    /// The inputs that the task asks for. A key is never used again over a task's life (TK-7).
     pub input_requests: InputRequests,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -269,10 +269,10 @@ pub struct InputRequiredTask {
 #[wire(name = "CompletedTask", when = Feature::TasksExtension, tag(status = "completed"))]
 #[non_exhaustive]
 pub struct CompletedTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
-    /// What the request would have returned, failures of a tool included (TK-11).
+    /// The result that the request would have had, failures of a tool included (TK-11).
     pub result: JsonObject,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -296,7 +296,7 @@ pub struct CompletedTask {
 #[wire(name = "FailedTask", when = Feature::TasksExtension, tag(status = "failed"))]
 #[non_exhaustive]
 pub struct FailedTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// The error that the request would have ended in (TK-11).
@@ -320,7 +320,7 @@ pub struct FailedTask {
 #[wire(name = "CancelledTask", when = Feature::TasksExtension, tag(status = "cancelled"))]
 #[non_exhaustive]
 pub struct CancelledTask {
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Members that this type does not name.
@@ -365,9 +365,9 @@ pub enum TaskType {
 pub struct CreateTaskResult {
     /// Says that it is a task. Never left out: absent would mean complete.
     pub result_type: TaskType,
-    /// Where the task stands.
+    /// The status.
     pub status: TaskStatus,
-    /// What is known of it.
+    /// The facts about the task.
     #[wire(flatten)]
     pub facts: TaskFacts,
     /// Metadata.

@@ -1,4 +1,4 @@
-//! What a person typed into a field, as the value that it means, or why it is none.
+//! Reads what a person typed into a field, as the value that it means, or says why it means none.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -64,7 +64,7 @@ impl Field<'_> {
         Ok(value)
     }
 
-    /// Whether the field takes a value: for what was not typed, such as a choice from a list.
+    /// Checks that the field takes a value: for values that were not typed, such as a choice from a list.
     ///
     /// ```
     /// use mrtr_schema::{Form, Json};

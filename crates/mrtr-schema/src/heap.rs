@@ -11,7 +11,7 @@ use crate::types::request_id::RequestId;
 
 /// A value that can tell how much memory it takes besides its own size.
 ///
-/// The measure is what an allocator hands out for it, which for many short texts is a multiple of their length.
+/// It counts what an allocator hands out for the value, which for many short texts is a multiple of their length.
 ///
 /// ```
 /// use mrtr_schema::HeapSize;

@@ -6,7 +6,7 @@ use std::fmt::{self, Write as _};
 /// A peer's text as it may be shown on a terminal, in a dialog or in a log.
 ///
 /// Characters that are not seen but act (controls, terminal escapes, marks that turn the direction of writing, tags)
-/// are written as `\u{…}`, and what is longer than the limit ends in `…`. It is for showing: the text itself is
+/// are written as `\u{…}`, and a text longer than the limit ends in `…`. Use it only to show a text: the text itself is
 /// elsewhere, behind a name that says `untrusted`.
 ///
 /// ```
@@ -43,7 +43,7 @@ impl<'a> Printable<'a> {
         Self { text, longest: Self::TEXT, has_lines: true }
     }
 
-    /// With another limit, in characters of the text itself.
+    /// Sets another limit, in characters of the text itself.
     #[must_use]
     pub fn up_to(self, longest: usize) -> Self {
         Self { longest, ..self }
@@ -92,7 +92,8 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Characters that are not seen, and act on what is. Joiners are not among them: some scripts cannot do without.
+/// Returns true for a character that is not seen, and acts on those that are. Joiners are not among them: some scripts
+/// cannot do without.
 fn is_unseen(char: char) -> bool {
     char.is_control()
         || matches!(char,

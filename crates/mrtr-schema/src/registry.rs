@@ -10,7 +10,7 @@ use crate::{
     prompts::*, resources::*, result::*, roots::*, sampling::*, subscriptions::*, tasks, tools::*, *,
 };
 
-/// Is shown each type in turn.
+/// A visitor that is shown each type in turn.
 ///
 /// ```
 /// use mrtr_schema::registry::{TypeVisitor, visit_types};
@@ -30,7 +30,7 @@ use crate::{
 /// assert!(count.0 > 100);
 /// ```
 pub trait TypeVisitor {
-    /// Sees a type, and what the revision calls it.
+    /// Sees a type, and the revision's name for it.
     fn visit<T: Wire>(&mut self, name: &'static str);
 }
 

@@ -1,4 +1,4 @@
-//! Why a message could not be read, and where in it.
+//! Errors of reading a message, each with the path to the value at fault.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use crate::limits::MOST_MEMBERS;
 use crate::printable::Printable;
 
-/// Why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
+/// The reason why JSON could not be read as a wire type: the path to the offending member, and what is wrong there.
 ///
-/// The peer that sent it is to blame.
+/// The peer that sent the message is to blame.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};
@@ -58,7 +58,8 @@ pub enum Problem {
 }
 
 impl ReadError {
-    /// An error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) lead to it.
+    /// Makes an error at the value itself; [`in_member`](Self::in_member) and [`in_element`](Self::in_element) add the
+    /// path.
     pub fn new(problem: Problem) -> Self {
         let problem = match problem {
             Problem::NotJson(reason) => Problem::NotJson(shortened(&reason, LONGEST_REASON)),
@@ -95,7 +96,7 @@ impl ReadError {
         Self::new(Problem::Duplicate).in_member(key.to_owned())
     }
 
-    /// Leads to the error from the object whose member `key` it is in.
+    /// Adds to the path of the error: the object that it comes from is read as the value of the member `key`.
     ///
     /// ```
     /// use mrtr_schema::ReadError;
@@ -113,7 +114,7 @@ impl ReadError {
         self
     }
 
-    /// Leads to the error from the array whose element it is in.
+    /// Adds to the path of the error: it comes from the element at `index`.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.0.push(Segment::Element(index));
@@ -163,7 +164,7 @@ impl fmt::Display for Problem {
 pub struct JsonPath(Vec<Segment>); // innermost first: errors travel outwards
 
 impl JsonPath {
-    /// The path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
+    /// Reads the path that a JSON pointer (RFC 6901) spells; a number is taken for the index of an element.
     ///
     /// ```
     /// assert_eq!(mrtr_schema::error::JsonPath::from_pointer("/content/0/a~1b").to_string(), r#"$.content[0]["a/b"]"#);
@@ -212,7 +213,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// A peer's text is quoted in an error, but not at any length.
+/// Quotes a peer's text in an error, but not at any length.
 pub(crate) fn quoted(text: &str) -> String {
     shortened(text, LONGEST_QUOTE)
 }

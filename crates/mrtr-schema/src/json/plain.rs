@@ -1,11 +1,11 @@
-//! Plainly spelt JSON, taken apart by hand: nearly every message is, and for one that is not there is the parser.
+//! Takes plainly spelt JSON apart by hand: nearly every message is plain, and the parser reads the others.
 
 use serde_json::value::RawValue;
 
 use super::cursor::{Cursor, known};
 
-/// Goes through text that may be JSON. Whatever is not plain, or not JSON, is `None`: then the parser has the word, and
-/// what it says of the text counts.
+/// Goes through text that may be JSON. It returns `None` for all that is not plain, or not JSON: then the parser reads
+/// the text, and its judgement counts.
 pub(crate) struct PlainScanner<'a>(Cursor<&'a str>);
 
 impl<'a> PlainScanner<'a> {
@@ -34,7 +34,7 @@ impl<'a> PlainScanner<'a> {
         }
     }
 
-    /// The text of a string.
+    /// Goes past a string, and returns its text.
     pub(crate) fn string(&mut self) -> Option<&'a str> {
         self.peek()?;
         let start = self.0.place();
@@ -42,12 +42,12 @@ impl<'a> PlainScanner<'a> {
         self.0.inside(start)
     }
 
-    /// Any value.
+    /// Goes past any value, and returns it.
     pub(crate) fn value(&mut self) -> Option<&'a RawValue> {
         self.spanned(Self::skip_value)
     }
 
-    /// The value that something goes past.
+    /// Returns the value that `skip` goes past.
     pub(crate) fn spanned(&mut self, skip: impl FnOnce(&mut Self) -> Option<()>) -> Option<&'a RawValue> {
         self.peek()?;
         let start = self.0.place();
@@ -111,7 +111,7 @@ impl<'a> PlainScanner<'a> {
         }
     }
 
-    /// A key and the colon after it.
+    /// Goes past a key and the colon after it, and returns the key.
     fn key(&mut self) -> Option<&'a str> {
         let key = self.string()?;
         self.expect(b':')?;
@@ -143,7 +143,7 @@ impl<'a> PlainScanner<'a> {
         Some(())
     }
 
-    /// One digit or more.
+    /// Goes past one digit or more.
     fn skip_digits(&mut self) -> Option<()> {
         (self.0.skip_while(|byte| byte.is_ascii_digit()) > 0).then_some(())
     }

@@ -1,4 +1,4 @@
-//! Errors of one code: objects and responses that say so in their type.
+//! Errors of one code: objects and responses with the code in their type.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -43,7 +43,7 @@ pub trait ErrorKind: fmt::Debug + Clone + PartialEq + 'static {
     const NEEDS_DATA: bool;
 }
 
-/// One line a kind of error: its marker type, its code, where its name stands, and its data.
+/// Declares one kind of error per line: its marker type, its code, where its name stands, and its data.
 macro_rules! error_kinds {
     ($(
         $(#[$doc:meta])*
@@ -74,7 +74,7 @@ macro_rules! error_kinds {
     (@feature $feature:ident) => { Some(Feature::$feature) };
 }
 
-/// Is shown each kind of error in turn.
+/// A visitor that is shown each kind of error in turn.
 pub(crate) trait ErrorKindVisitor {
     fn visit<K: ErrorKind>(&mut self);
 }
@@ -121,7 +121,7 @@ error_kinds! {
     /// # Ok::<(), serde_json::Error>(())
     /// ```
     InvalidParams = INVALID_PARAMS, Some("InvalidParamsError"), None, Json, false;
-    /// It is the server's fault.
+    /// The server is at fault.
     ///
     /// ```
     /// use mrtr_schema::coded_error::{CodedError, InternalError};
@@ -185,9 +185,9 @@ error_kinds! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CodedError<K: ErrorKind> {
-    /// One sentence about it.
+    /// One sentence about the error.
     pub message: String,
-    /// More about it.
+    /// More about the error.
     pub data: Option<K::Data>,
     /// Members that this type does not name.
     pub extra: Members,

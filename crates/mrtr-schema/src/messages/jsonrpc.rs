@@ -43,7 +43,7 @@ pub struct Request<M: RequestMethod> {
 }
 
 impl<M: RequestMethod> Request<M> {
-    /// A request.
+    /// Makes a request.
     pub fn new(id: impl Into<RequestId>, params: impl Into<M::Params>) -> Self {
         Self { id: id.into(), params: params.into(), extra: Members::default() }
     }
@@ -116,7 +116,7 @@ pub struct Notification<M: NotificationMethod> {
 }
 
 impl<M: NotificationMethod> Notification<M> {
-    /// A notification.
+    /// Makes a notification.
     pub fn new(params: impl Into<M::Params>) -> Self {
         Self { params: params.into(), extra: Members::default() }
     }
@@ -203,7 +203,7 @@ pub struct Response<M: RequestMethod> {
 }
 
 impl<M: RequestMethod> Response<M> {
-    /// A response.
+    /// Makes a response.
     pub fn new(id: impl Into<RequestId>, result: impl Into<M::Result>) -> Self {
         Self { id: id.into(), result: result.into(), extra: Members::default() }
     }

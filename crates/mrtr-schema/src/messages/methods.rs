@@ -1,4 +1,4 @@
-//! The methods of the protocol: what is known of each, its parameters and its result.
+//! The methods of the protocol: facts about each, its parameters and its result.
 
 mod info;
 mod notifications;
@@ -55,7 +55,7 @@ pub trait NotificationMethod: fmt::Debug + Clone + PartialEq + 'static {
     type Params: Params;
 }
 
-/// Is shown each method in turn.
+/// A visitor that is shown each method in turn.
 pub(crate) trait RequestVisitor {
     fn visit<M: RequestMethod>(&mut self)
     where
@@ -63,7 +63,7 @@ pub(crate) trait RequestVisitor {
         Response<M>: Wire;
 }
 
-/// Is shown each notification in turn.
+/// A visitor that is shown each notification in turn.
 pub(crate) trait NotificationVisitor {
     fn visit<M: NotificationMethod>(&mut self);
 }

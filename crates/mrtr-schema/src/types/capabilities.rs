@@ -22,13 +22,13 @@ use crate::types::namespaced::Method;
 #[wire(name = "ClientCapabilities")]
 #[non_exhaustive]
 pub struct ClientCapabilities {
-    /// It can put questions to a person.
+    /// The client can put questions to a person.
     pub elicitation: Option<ElicitationCapability>,
-    /// It can ask a model.
+    /// The client can ask a model.
     pub sampling: Option<SamplingCapability>,
-    /// It can list its roots.
+    /// The client can list its roots.
     pub roots: Option<RootsCapability>,
-    /// It runs requests of the server's as tasks.
+    /// The client runs requests of the server's as tasks.
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ClientTasksCapability>,
     /// Extensions, by their names.
@@ -73,7 +73,7 @@ impl ClientCapabilities {
         self.roots.is_some()
     }
 
-    /// Returns true if the client declared this application's kind of input.
+    /// Returns true if the client declared the kind of input with this method, which an application defines.
     ///
     /// ```
     /// use mrtr_schema::{ClientCapabilities, Method};
@@ -101,10 +101,10 @@ impl ClientCapabilities {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ElicitationCapability {
-    /// It shows forms.
+    /// The client shows forms.
     #[wire(when = Feature::ElicitationModes)]
     pub form: Option<JsonObject>,
-    /// It opens URLs.
+    /// The client opens URLs.
     #[wire(when = Feature::ElicitationModes)]
     pub url: Option<JsonObject>,
     /// Members that this type does not name.
@@ -125,10 +125,10 @@ pub struct ElicitationCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct SamplingCapability {
-    /// It adds context where `includeContext` asks for it.
+    /// The client adds context where `includeContext` asks for it.
     #[wire(when = Feature::SamplingCapabilities)]
     pub context: Option<JsonObject>,
-    /// It lets the model use tools.
+    /// The client lets the model use tools.
     #[wire(when = Feature::SamplingCapabilities)]
     pub tools: Option<JsonObject>,
     /// Members that this type does not name.
@@ -151,7 +151,7 @@ pub struct SamplingCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct RootsCapability {
-    /// It says when they change.
+    /// The client says when its roots change.
     #[wire(when = Feature::RootsListChanged)]
     pub list_changed: Option<bool>,
     /// Members that this type does not name.
@@ -174,17 +174,17 @@ pub struct RootsCapability {
 #[wire(name = "ServerCapabilities")]
 #[non_exhaustive]
 pub struct ServerCapabilities {
-    /// It has tools.
+    /// The server has tools.
     pub tools: Option<ListChangedCapability>,
-    /// It has prompts.
+    /// The server has prompts.
     pub prompts: Option<ListChangedCapability>,
-    /// It has resources.
+    /// The server has resources.
     pub resources: Option<ResourcesCapability>,
-    /// It completes arguments.
+    /// The server completes arguments.
     pub completions: Option<JsonObject>,
-    /// It sends log messages.
+    /// The server sends log messages.
     pub logging: Option<JsonObject>,
-    /// It runs requests as tasks.
+    /// The server runs requests as tasks.
     #[wire(when = Feature::CoreTasks)]
     pub tasks: Option<ServerTasksCapability>,
     /// Extensions, by their names.
@@ -213,7 +213,7 @@ pub struct ServerCapabilities {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ListChangedCapability {
-    /// It says when the list changes.
+    /// The server says when the list changes.
     pub list_changed: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -235,7 +235,7 @@ pub struct ListChangedCapability {
 pub struct ResourcesCapability {
     /// It says when the list changes.
     pub list_changed: Option<bool>,
-    /// It says when a resource changes.
+    /// The server says when a resource changes.
     pub subscribe: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -255,9 +255,9 @@ pub struct ResourcesCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTasksCapability {
-    /// It lists them.
+    /// The server lists its tasks.
     pub list: Option<JsonObject>,
-    /// It cancels them.
+    /// The server cancels its tasks.
     pub cancel: Option<JsonObject>,
     /// The requests that may run as tasks.
     pub requests: Option<ServerTaskRequests>,
@@ -279,7 +279,7 @@ pub struct ServerTasksCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ServerTaskRequests {
-    /// Those about tools.
+    /// The requests about tools.
     pub tools: Option<ToolTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -320,9 +320,9 @@ pub struct ToolTaskRequests {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTasksCapability {
-    /// It lists them.
+    /// The client lists its tasks.
     pub list: Option<JsonObject>,
-    /// It cancels them.
+    /// The client cancels its tasks.
     pub cancel: Option<JsonObject>,
     /// The requests that may run as tasks.
     pub requests: Option<ClientTaskRequests>,
@@ -344,9 +344,9 @@ pub struct ClientTasksCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ClientTaskRequests {
-    /// Those about elicitation.
+    /// The requests about elicitation.
     pub elicitation: Option<ElicitationTaskRequests>,
-    /// Those about sampling.
+    /// The requests about sampling.
     pub sampling: Option<SamplingTaskRequests>,
     /// Members that this type does not name.
     #[wire(extra)]

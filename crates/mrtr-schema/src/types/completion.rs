@@ -1,4 +1,4 @@
-//! Completion: what may follow what a user is typing.
+//! Completion: suggestions for the rest of what a user is typing.
 
 use indexmap::IndexMap;
 use mrtr_macros::Wire;

@@ -356,7 +356,7 @@ pub struct BlobResourceContents {
 #[wire(name = "Annotations")]
 #[non_exhaustive]
 pub struct Annotations {
-    /// Whom it is for.
+    /// The roles that it is meant for.
     pub audience: Option<Vec<Role>>,
     /// The importance: 1 is all but required, 0 is all but irrelevant.
     pub priority: Option<Fraction>,

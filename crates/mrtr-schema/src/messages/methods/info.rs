@@ -3,7 +3,8 @@
 use super::requests::row;
 use crate::revision::{Feature, Revision};
 
-/// Facts about a method: its subject, and its uses. Servers, clients and transports read them here.
+/// Facts about a method: the member that names its subject, and what peers may do with it. Servers, clients and
+/// transports read them here.
 ///
 /// ```
 /// use mrtr_schema::{MethodInfo, Revision};
@@ -17,10 +18,10 @@ use crate::revision::{Feature, Revision};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MethodInfo {
-    /// Its name, as the table spells it. A method that is not in the table has none, so that what a peer wrote never
-    /// becomes a label.
+    /// The name of the method, as the table spells it. A method that is not in the table has none, so that a peer's
+    /// text never becomes a label.
     pub name: Option<&'static str>,
-    /// The member of its parameters that names the tool, prompt, resource or task that it is about.
+    /// The member of the parameters that names the subject: a tool, prompt, resource or task.
     pub named_by: Option<&'static str>,
     /// True if calling it twice is calling it once: a client may send the request again when no response came. A method
     /// that runs an application's handler is never marked so, even if it is called `read` or `get`.
@@ -63,7 +64,7 @@ impl MethodInfo {
         })
     }
 
-    /// A method of which nothing is known but where it exists: in revisions with any of these features, `None` being in
+    /// Makes a method of which only the revisions are known: those with any of these features, where `None` stands for
     /// all of them.
     pub(super) const fn plain(name: &'static str, when: &[Option<Feature>]) -> Self {
         let (mut revisions, mut at) = (0, 0);

@@ -48,10 +48,11 @@ pub enum MetaKeyError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MethodError {
-    /// It is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of this kind.
+    /// The method is not a reverse-DNS prefix of two labels or more, a slash and a name. All standard methods are of
+    /// this kind.
     #[error("not a reverse-DNS prefix, a slash and a name, such as `com.example/approval`")]
     NotNamespaced,
-    /// Its prefix is the protocol's own.
+    /// The prefix is the protocol's own.
     #[error("prefixes whose second label is `modelcontextprotocol` or `mcp` are reserved")]
     Reserved,
 }

@@ -210,7 +210,7 @@ impl JsonObject {
 
     /// The value under a key.
     pub fn get(&self, key: &str) -> Option<Json> {
-        // The whole was looked at, and with it every part.
+        // The whole object was checked, and with it every part.
         RawMembers::of(self.0.as_raw()).ok()?.get(key).map(|raw| Json(raw.to_owned()))
     }
 

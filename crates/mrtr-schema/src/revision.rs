@@ -38,10 +38,10 @@ impl Revision {
     pub const ALL: [Self; 5] =
         [Self::V2025_06_18, Self::V2025_11_25, Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
-    /// Those of the modern era, oldest first: the published revision and its two drafts.
+    /// The revisions of the modern era, oldest first: the published one and its two drafts.
     pub const MODERN: [Self; 3] = [Self::Draft202602, Self::Sep2322, Self::V2026_07_28];
 
-    /// Those of the legacy era, oldest first.
+    /// The revisions of the legacy era, oldest first.
     pub const LEGACY: [Self; 2] = [Self::V2025_06_18, Self::V2025_11_25];
 
     /// Returns the era that the revision belongs to.

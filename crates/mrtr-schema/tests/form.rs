@@ -1,4 +1,4 @@
-//! From a Rust type to a form, and back to a reason why not.
+//! Makes a form of a Rust type, or says why it cannot.
 #![allow(clippy::unwrap_used, reason = "in a test, a panic is the report")]
 #![allow(dead_code, reason = "the types are only described, never made")]
 

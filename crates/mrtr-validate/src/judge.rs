@@ -1,4 +1,4 @@
-//! Judges one example: against the schemas, against the types, and whether it comes back as it went in.
+//! Judges one example: checks it against the schemas and the types, and checks that it comes back as it went in.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,7 +32,7 @@ enum UnknownMembers {
     Noted,
 }
 
-/// Everything that an example of one type is held against.
+/// The checks that an example of one type must pass.
 struct Checks<'a> {
     strict: &'a Validator,
     lenient: &'a Validator,
@@ -68,13 +68,13 @@ pub struct Verdict {
 #[serde(rename_all = "kebab-case")]
 #[expect(clippy::exhaustive_enums, reason = "reports have a place for each")]
 pub enum Status {
-    /// It is as it should be.
+    /// The example is as it should be.
     Passed,
-    /// Refused strictly and accepted leniently: it lacks what absent means something.
+    /// Refused strictly and accepted leniently: the example lacks a member whose absence has a meaning.
     LenientOnly,
     /// We have no such type in this revision.
     NotDefined,
-    /// It is not.
+    /// The example is not as it should be.
     Failed,
 }
 
@@ -86,12 +86,12 @@ impl Verdict {
 }
 
 impl Judge {
-    /// For the project's own examples: strict, and closed to members that no type names.
+    /// Makes a judge for the project's own examples: strict, and closed to members that no type names.
     pub fn of_our_own(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Refused)
     }
 
-    /// For a specification's examples, which may say more than our types do.
+    /// Makes a judge for a specification's examples, which may say more than our types do.
     pub fn of_strangers(revision: Revision) -> Self {
         Self::new(revision, UnknownMembers::Noted)
     }
@@ -162,7 +162,7 @@ impl Judge {
 
     /// Returns the mistakes of a value, each once and at its path; `None` where we have no such type.
     ///
-    /// Schema and parser mostly find the same; then the parser's words are the plainer ones.
+    /// Schema and parser mostly find the same faults; then the parser's words are plainer.
     pub(crate) fn faults(&self, type_name: &str, value: &Value) -> Option<Vec<Fault>> {
         let checks = self.checks(type_name)?;
         let mut faults = faults(checks.closed.iter_errors(value));
@@ -264,7 +264,8 @@ impl TypeVisitor for Rewrites {
     }
 }
 
-/// The validators of every definition of a document, and of every part of one. Formats are notes to the reader.
+/// Compiles the validators of every definition of a document, and of every part of one. Formats are notes to the
+/// reader.
 pub fn compile(document: &Value) -> ValidatorMap {
     let options = jsonschema::draft202012::options().should_validate_formats(false).offline();
     options.build_map(document).expect("generated schemas are schemas")
@@ -283,7 +284,7 @@ fn holds(all: &Value, part: &Value) -> bool {
     }
 }
 
-/// A revision as reports write it: for serde's `serialize_with`.
+/// Writes a revision as reports do: for serde's `serialize_with`.
 pub fn as_text<S: serde::Serializer>(revision: &Revision, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(revision)
 }

@@ -1,4 +1,4 @@
-//! An enum of newtype variants: objects told apart by one member.
+//! Derives `Wire` for an enum of newtype variants: objects told apart by one member.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -141,7 +141,7 @@ fn wire_object(ident: &Ident, tag: &LitStr, variants: &[Choice<'_>]) -> TokenStr
     }
 }
 
-/// An object becomes the choice that it is.
+/// Implements `From` for each object: it becomes the choice that it is.
 fn conversions(ident: &Ident, variants: &[Choice<'_>]) -> TokenStream {
     let conversions = variants.iter().map(|Choice { ident: variant, ty, .. }| {
         quote! {

@@ -1,4 +1,4 @@
-//! A struct: an object with named members, and whatever else its sender put in.
+//! Derives `Wire` for a struct: an object with named members, and whatever else its sender put in.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -189,7 +189,8 @@ fn part(ident: &Ident, code: &Code) -> TokenStream {
     }
 }
 
-/// `const NAME`, for a type that has a definition of its own, and `const WHEN`, for one that not every revision has.
+/// Returns `const NAME`, for a type that has a definition of its own, and `const WHEN`, for one that not every revision
+/// has.
 pub(crate) fn name_constants(attributes: &TypeAttributes) -> TokenStream {
     let name = attributes.name.as_ref().map_or_else(|| quote!(None), |name| quote!(Some(#name)));
     let when = attributes.when.as_ref().map(|when| quote!(const WHEN: Option<crate::Feature> = Some(#when);));

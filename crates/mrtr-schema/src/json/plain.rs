@@ -61,7 +61,7 @@ impl<'a> PlainScanner<'a> {
     }
 
     fn skip_value(&mut self) -> Option<()> {
-        // A bit for each container that is open, the innermost last: whether it is an object.
+        // A bit for each container that is open, the innermost last: set for an object.
         let (mut objects, mut depth) = (0_u64, 0_u32);
         loop {
             match self.peek()? {
@@ -74,7 +74,7 @@ impl<'a> PlainScanner<'a> {
                     }
                     (objects, depth) = (objects << 1 | u64::from(is_object), depth + 1);
                     match self.peek()? {
-                        // An empty one ends below; whether this is its own end is looked at there.
+                        // An empty container ends below, where the code checks that this is its own end.
                         b'}' | b']' => {}
                         _ if is_object => {
                             self.skip_key()?;
@@ -89,7 +89,7 @@ impl<'a> PlainScanner<'a> {
                 b'n' => self.skip_word("null")?,
                 _ => return None,
             }
-            // Past the ends of what this value was the last of.
+            // Goes past the end of each container of which this value was the last.
             loop {
                 if depth == 0 {
                     return Some(());

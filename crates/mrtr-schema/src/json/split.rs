@@ -142,7 +142,7 @@ impl<'a> RawMembers<'a> {
     /// Checks that every value means one thing, except those under the keys `read_elsewhere`.
     pub(crate) fn check_values(&self, read_elsewhere: &[&str]) -> Result<(), ReadError> {
         self.check_count()?;
-        // Most parameters are strings, which are sooner looked at than their names.
+        // Most parameters are strings, and checking one is faster than comparing its name.
         let is_short = |value: &RawValue| !value.get().starts_with(['{', '[']);
         let mut unread = self.iter().filter(|(key, value)| is_short(value) || !read_elsewhere.contains(key));
         unread.try_for_each(|(key, value)| unique::check(value).map_err(|error| error.in_member(key.to_owned())))

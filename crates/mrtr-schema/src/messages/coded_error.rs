@@ -185,9 +185,9 @@ error_kinds! {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct CodedError<K: ErrorKind> {
-    /// One sentence about the error.
+    /// One sentence about it.
     pub message: String,
-    /// More about the error.
+    /// More about it.
     pub data: Option<K::Data>,
     /// Members that this type does not name.
     pub extra: Members,

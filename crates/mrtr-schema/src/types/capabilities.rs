@@ -233,7 +233,7 @@ pub struct ListChangedCapability {
 #[derive(Debug, Clone, Default, PartialEq, Wire)]
 #[non_exhaustive]
 pub struct ResourcesCapability {
-    /// It says when the list changes.
+    /// The server says when the list changes.
     pub list_changed: Option<bool>,
     /// The server says when a resource changes.
     pub subscribe: Option<bool>,

@@ -170,7 +170,7 @@ required_params!(ElicitParams);
 #[wire(name = "ElicitRequestFormParams")]
 #[non_exhaustive]
 pub struct ElicitFormParams {
-    /// `form`, if said at all.
+    /// The mode `form`, if the message has one.
     #[wire(when = Feature::ElicitationModes)]
     pub mode: Option<FormMode>,
     /// The message to the person.
@@ -321,7 +321,7 @@ pub struct ElicitResult {
 impl ElicitResult {
     /// A form, filled in.
     ///
-    /// Its values are those that forms hold; others are left for the reader to refuse.
+    /// Its values should be those that forms hold; the reader refuses others.
     pub fn accept(content: JsonObject) -> Self {
         Self { content: Some(FormContent(content)), ..Self::new(ElicitAction::Accept) }
     }
@@ -359,11 +359,11 @@ impl ElicitResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[expect(clippy::exhaustive_enums, reason = "code that answers must handle all three (EL-5)")]
 pub enum ElicitAction {
-    /// Answered it, or agreed to visit the URL.
+    /// The person answered, or agreed to visit the URL.
     Accept,
-    /// Said no.
+    /// The person said no.
     Decline,
-    /// Went away without an answer.
+    /// The person went away without an answer.
     Cancel,
 }
 
@@ -381,7 +381,7 @@ pub enum ElicitAction {
 pub struct FormContent(JsonObject);
 
 impl FormContent {
-    /// Takes an object whose values are all such as forms hold.
+    /// Takes an object whose values are all of the kinds that forms hold.
     ///
     /// ```
     /// use mrtr_schema::JsonObject;

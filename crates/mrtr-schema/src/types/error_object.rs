@@ -74,7 +74,7 @@ impl ErrorObject {
         error
     }
 
-    /// Its data, if the code is the one that carries such data.
+    /// Returns the data, if the code is the one that carries such data.
     pub fn data_as<D: ErrorData>(&self) -> Option<Result<D, ReadError>> {
         let data = self.data.as_ref().filter(|_| self.code == D::CODE)?;
         Some(D::read(data.as_raw(), Revision::default().lenient()).map_err(|error| error.in_member("data")))

@@ -130,8 +130,7 @@ impl Form {
         self.0.rendered.get()
     }
 
-    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers however they are
-    /// spelt.
+    /// Reads an answer as the type whose form it is: only the form's own fields, and whole numbers in any spelling.
     ///
     /// ```
     /// use mrtr_schema::{Form, JsonObject};
@@ -149,7 +148,7 @@ impl Form {
         serde_json::from_str(self.known_content(content).get())
     }
 
-    /// The fields of the form that an answer fills in.
+    /// Returns the fields of the form that an answer fills in.
     fn known_content<'a>(&self, content: &'a JsonObject) -> Cow<'a, RawValue> {
         let members = RawMembers::of(content.as_raw()).unwrap_or_default();
         let stays =
@@ -181,7 +180,8 @@ impl Form {
 
 #[cfg(feature = "validate")]
 impl Fields {
-    /// Without what its sender added: keywords that forms do not have could refer to each other without end.
+    /// Renders the form without members that its sender added: keywords that forms do not have could refer to each
+    /// other without end.
     fn known(&self) -> Box<RawValue> {
         let mut known = Self { schema_dialect: None, extra: Members::default(), ..self.clone() };
         known.properties.values_mut().for_each(PrimitiveSchema::forget_extra);
@@ -228,7 +228,7 @@ fn is_integer(field: &PrimitiveSchema) -> bool {
     matches!(field, PrimitiveSchema::Number(NumberSchema { kind: NumberKind::Integer, .. }))
 }
 
-/// A whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
+/// Spells a whole number as digits alone: `30.0` is an integer to JSON Schema, and not to serde.
 fn respelt(field: &PrimitiveSchema, value: &RawValue) -> Option<Box<RawValue>> {
     if !is_integer(field) {
         return None;

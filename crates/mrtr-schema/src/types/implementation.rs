@@ -54,18 +54,18 @@ pub struct Icon {
     /// The address of the picture: an `https:` or `data:` URI.
     #[wire(format = "uri")]
     pub src: String,
-    /// Its media type, where the server's answer would not tell.
+    /// The media type, where the server's answer would not tell it.
     pub mime_type: Option<String>,
     /// Its sizes, such as `48x48`, or `any`.
     pub sizes: Option<Vec<String>>,
-    /// The background it was drawn for.
+    /// The background that the picture was drawn for.
     pub theme: Option<IconTheme>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// The background an icon was drawn for.
+/// The background that an icon was drawn for.
 ///
 /// ```
 /// use mrtr_schema::Icon;

@@ -84,7 +84,7 @@ impl WireObject for Meta {
 
 serde_at_published_revision!(Meta);
 
-/// Metadata of a request: in the published revision, all that a server needs to know of its client (HT-7).
+/// Metadata of a request: in the published revision, it has all that a server needs to know of its client (HT-7).
 ///
 /// ```
 /// use mrtr_schema::{ClientCapabilities, Revision};
@@ -199,7 +199,7 @@ pub struct NotificationMeta {
 #[wire(name = "LoggingLevel")]
 #[expect(clippy::exhaustive_enums, reason = "RFC 5424 fixes the eight")]
 pub enum LoggingLevel {
-    /// For those who look for a fault.
+    /// Details for a person who looks for a fault.
     Debug,
     /// All is well.
     Info,
@@ -298,7 +298,7 @@ impl fmt::Display for MetaKey {
     }
 }
 
-/// Labels joined by dots.
+/// Returns true if the text is labels joined by dots.
 pub(crate) fn is_prefix(prefix: &str) -> bool {
     let is_label = |label: &str| {
         let bytes = label.as_bytes();
@@ -315,7 +315,7 @@ pub(crate) fn is_reserved(prefix: &str) -> bool {
     second.eq_ignore_ascii_case("modelcontextprotocol") || second.eq_ignore_ascii_case("mcp")
 }
 
-/// The part of a key after its prefix.
+/// Returns true if the text may be the part of a key after its prefix.
 pub(crate) fn is_name(name: &str) -> bool {
     let bytes = name.as_bytes();
     bytes.first().is_some_and(u8::is_ascii_alphanumeric)

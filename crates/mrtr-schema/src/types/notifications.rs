@@ -84,7 +84,7 @@ pub struct CancelledParams {
     /// The request.
     #[wire(required = Feature::CancelledNamesRequest)]
     pub request_id: Option<RequestId>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -108,7 +108,7 @@ pub struct CancelledParams {
 #[wire(name = "SetLevelRequestParams", when = Feature::Sessions)]
 #[non_exhaustive]
 pub struct SetLevelParams {
-    /// The least severe messages that are wanted.
+    /// The least severe messages that the client wants.
     pub level: LoggingLevel,
     /// The members that make it a retry, in the draft.
     #[wire(flatten, lenient)]
@@ -121,7 +121,7 @@ pub struct SetLevelParams {
     pub extra: Members,
 }
 
-/// Says that what a person did at a URL is done, in sessions.
+/// Says that the interaction of a person at a URL is complete, in sessions.
 ///
 /// ```
 /// use mrtr_schema::{Revision, Wire};

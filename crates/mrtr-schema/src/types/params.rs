@@ -50,7 +50,7 @@ pub trait Params: WireObject {
 pub struct Optional<T>(Option<T>);
 
 impl<T> Optional<T> {
-    /// Left out.
+    /// Makes parameters that are left out.
     pub fn absent() -> Self {
         Self(None)
     }
@@ -128,7 +128,7 @@ mod sealed {
 }
 use sealed::RequestOnly;
 
-/// Says of parameters that a message cannot do without them.
+/// Declares that a message cannot do without these parameters.
 macro_rules! required_params {
     ($($params:ty),* $(,)?) => {$(
         impl crate::types::params::Params for $params {

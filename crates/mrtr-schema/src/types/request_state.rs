@@ -21,12 +21,12 @@ use crate::wire::wire_text;
 pub struct RequestState(String);
 
 impl RequestState {
-    /// A state as a server made it, or as it came over the wire.
+    /// Takes a state as a server made it, or as it came over the wire.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text, which any peer may have made: for opening and echoing only.
+    /// Returns the text, which any peer may have made: for opening and echoing only.
     pub fn untrusted_text(&self) -> &str {
         &self.0
     }

@@ -27,12 +27,12 @@ use crate::wire::{Wire, WireObject, serde_at_published_revision, wire_text};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ResultType {
-    /// The request is done. What an absent `resultType` means.
+    /// The request is done. An absent `resultType` means this.
     #[default]
     Complete,
     /// More input is needed.
     InputRequired,
-    /// A kind of result that an extension defines which both sides declared.
+    /// A kind of result that an extension defines. Both sides declared the extension.
     Extension(ExtensionType),
 }
 
@@ -166,7 +166,7 @@ impl InputRequiredResult {
         Self(Interim::default()).and_carry(state)
     }
 
-    /// From requests and a state, or `None` where there is neither.
+    /// Makes a result of requests and a state, or `None` where there is neither.
     ///
     /// ```
     /// use mrtr_schema::{InputRequests, InputRequiredResult, RequestState};
@@ -211,12 +211,12 @@ impl InputRequiredResult {
         self.0.meta.as_ref()
     }
 
-    /// Metadata, to be set.
+    /// Returns the metadata, to be set.
     pub fn meta_mut(&mut self) -> &mut Option<ResultMeta> {
         &mut self.0.meta
     }
 
-    /// Takes it apart: what is asked and what is to be echoed.
+    /// Takes the result apart: the inputs that the server asks for, and the state to echo.
     pub fn into_parts(self) -> (InputRequests, Option<RequestState>) {
         (self.0.input_requests.unwrap_or_default(), self.0.request_state)
     }
@@ -296,7 +296,7 @@ serde_at_published_revision!(InputRequiredResult);
 
 /// The result of a request that may ask for input first.
 ///
-/// Read by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
+/// Reading tells the kind by `resultType`; in the draft, which has none, by the members of an interim result (TY-5).
 ///
 /// ```
 /// use mrtr_schema::{CallToolResult, MethodResult, Revision, Wire};
@@ -420,7 +420,7 @@ pub struct ExtensionResult {
 pub struct ExtensionType(String);
 
 impl ExtensionType {
-    /// A word for a kind of result, which must not be one of the protocol's own.
+    /// Takes a word for a kind of result, which must not be one of the protocol's own.
     pub fn new(word: impl Into<String>) -> Result<Self, ReadError> {
         let word = word.into();
         if word == COMPLETE || word == INPUT_REQUIRED {

@@ -59,18 +59,18 @@ pub struct CreateMessageParams {
     pub model_preferences: Option<ModelPreferences>,
     /// A system prompt, which the client may change or leave out.
     pub system_prompt: Option<String>,
-    /// Context of which servers to add. Needs `sampling.context`, unless it is `none`.
+    /// The servers whose context to add. Needs `sampling.context`, unless it is `none`.
     pub include_context: Option<IncludeContext>,
     /// The temperature: a higher one samples more freely.
     pub temperature: Option<Number>,
     /// The texts at which the model is to stop.
     pub stop_sequences: Option<Vec<String>>,
-    /// Whatever else the provider takes.
+    /// Other settings that the provider takes.
     pub metadata: Option<JsonObject>,
     /// Tools that the model may use. Needs `sampling.tools`.
     #[wire(when = Feature::SamplingTools)]
     pub tools: Option<Vec<Tool>>,
-    /// Tells if the model must use a tool. Needs `sampling.tools`.
+    /// Says whether the model must use a tool. Needs `sampling.tools`.
     #[wire(when = Feature::SamplingTools)]
     pub tool_choice: Option<ToolChoice>,
     /// Metadata.
@@ -322,7 +322,7 @@ pub struct ModelHint {
     pub extra: Members,
 }
 
-/// The choice between tools and an answer: tells if the model must use a tool.
+/// Says whether the model must use a tool.
 ///
 /// ```
 /// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
@@ -337,14 +337,14 @@ pub struct ModelHint {
 #[wire(name = "ToolChoice", when = Feature::SamplingTools)]
 #[non_exhaustive]
 pub struct ToolChoice {
-    /// Absent means that the model decides.
+    /// The mode; absent means that the model decides.
     pub mode: Option<ToolChoiceMode>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// A mode of tool choice: tells if the model must use a tool.
+/// Says whether the model must use a tool, or leaves it to the model.
 ///
 /// ```
 /// use mrtr_schema::sampling::{ToolChoice, ToolChoiceMode};
@@ -358,13 +358,13 @@ pub struct ToolChoice {
 pub enum ToolChoiceMode {
     /// The model decides.
     Auto,
-    /// It must use one or more.
+    /// The model must use one tool or more.
     Required,
-    /// It must not.
+    /// The model must not use a tool.
     None,
 }
 
-/// Context of which servers to add to a sampling request.
+/// The servers whose context the client adds to a sampling request.
 ///
 /// ```
 /// use mrtr_schema::sampling::IncludeContext;
@@ -375,7 +375,7 @@ pub enum ToolChoiceMode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum IncludeContext {
-    /// None.
+    /// No server's.
     None,
     /// The asking server's.
     ThisServer,
@@ -403,7 +403,7 @@ pub struct CreateMessageResult {
     pub content: OneOrMany<SamplingContent>,
     /// The model that said it.
     pub model: String,
-    /// Why it stopped, such as `endTurn`, `stopSequence`, `maxTokens` or `toolUse`.
+    /// The reason why the model stopped, such as `endTurn`, `stopSequence`, `maxTokens` or `toolUse`.
     pub stop_reason: Option<String>,
     /// Metadata.
     #[wire(rename = "_meta")]
@@ -425,7 +425,7 @@ impl CreateMessageResult {
     }
 }
 
-/// One value, or a list of them: remembers which, so that it is written as it was read.
+/// One value, or a list of them. It remembers which, so that it is written as it was read.
 ///
 /// ```
 /// use mrtr_schema::sampling::OneOrMany;
@@ -489,7 +489,7 @@ impl<T> From<Vec<T>> for OneOrMany<T> {
     }
 }
 
-/// A list of blocks is [`Feature::SamplingBlocks`]: where a revision has none, a list of one is that one.
+/// Lists need [`Feature::SamplingBlocks`]: a revision without it has one value, and a list of one is written as that.
 impl<T: Wire> Wire for OneOrMany<T> {
     const NAME: Option<&'static str> = None;
 

@@ -1,4 +1,4 @@
-//! Subscriptions: which notifications a client wants to hear, and the stream that carries them.
+//! Subscriptions: the notifications that a client wants to hear, and the stream that carries them.
 
 use mrtr_macros::Wire;
 
@@ -39,7 +39,7 @@ pub struct SubscriptionFilter {
 }
 
 impl SubscriptionFilter {
-    /// The resources and tasks that a subscription may name, together.
+    /// The most resources and tasks, together, that a subscription may name.
     ///
     /// ```
     /// use mrtr_schema::subscriptions::SubscriptionFilter;

@@ -1,4 +1,5 @@
-//! Tasks of the core protocol, in the older revisions: work that goes on after the reply, and asks through `tasks/result`.
+//! Tasks of the core protocol, in the older revisions: work that goes on after the reply, and asks through
+//! `tasks/result`.
 //!
 //! The published revision has them as an extension, with messages of its own: see [`extension`].
 
@@ -34,14 +35,14 @@ use crate::wire::{LARGEST_COUNT, Wire};
 #[wire(name = "TaskStatus", when = Feature::Tasks)]
 #[expect(clippy::exhaustive_enums, reason = "the state machine has these five")]
 pub enum TaskStatus {
-    /// It goes on.
+    /// The task goes on.
     Working,
-    /// It waits for input.
+    /// The task waits for input.
     #[wire(rename = "input_required")]
     InputRequired,
-    /// It has a result.
+    /// The task has a result.
     Completed,
-    /// It has none, and never will.
+    /// The task has no result, and never will.
     Failed,
     /// The caller or the server cancelled it.
     Cancelled,
@@ -70,7 +71,7 @@ impl TaskStatus {
 #[wire(name = "TaskMetadata", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct TaskMetadata {
-    /// For how many milliseconds after its creation the task should be kept.
+    /// The milliseconds after its creation for which the task should be kept.
     pub ttl: Option<u64>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -118,13 +119,13 @@ pub struct TaskState {
     pub task_id: String,
     /// The status.
     pub status: TaskStatus,
-    /// One sentence about that.
+    /// One sentence about the status.
     pub status_message: Option<String>,
     /// The time at which it was created, in ISO 8601.
     pub created_at: String,
     /// The time of its last change, in ISO 8601.
     pub last_updated_at: String,
-    /// For how many milliseconds after its creation it is kept.
+    /// The milliseconds after its creation for which the task is kept.
     pub ttl: Lifetime,
     /// The milliseconds to wait between two looks at it.
     pub poll_interval: Option<u64>,
@@ -152,7 +153,7 @@ pub struct Task {
     pub extra: Members,
 }
 
-/// For how long a task is kept: a number of milliseconds, or `null` for as long as the server likes.
+/// The time for which a task is kept: a number of milliseconds, or `null` for as long as the server likes.
 ///
 /// ```
 /// use mrtr_schema::tasks::Lifetime;
@@ -165,7 +166,7 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "limited or not")]
 pub enum Lifetime {
-    /// So many milliseconds after its creation.
+    /// The task is kept for so many milliseconds after its creation.
     Milliseconds(u64),
     /// The task is kept as long as the server likes.
     Unlimited,
@@ -199,7 +200,7 @@ impl Wire for Lifetime {
     }
 }
 
-/// A tool's support for tasks: tells if it runs as one.
+/// Says whether a tool runs as a task.
 ///
 /// ```
 /// use mrtr_schema::tasks::{TaskSupport, ToolExecution};
@@ -213,14 +214,14 @@ impl Wire for Lifetime {
 #[wire(name = "ToolExecution", when = Feature::CoreTasks)]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// Absent means that it does not.
+    /// The tool's support for tasks; absent means that it does not run as one.
     pub task_support: Option<TaskSupport>,
     /// Members that this type does not name.
     #[wire(extra)]
     pub extra: Members,
 }
 
-/// A tool's support for tasks: tells if it runs as one.
+/// A tool's support for tasks: says whether it runs as one.
 ///
 /// ```
 /// use mrtr_schema::tasks::TaskSupport;
@@ -234,11 +235,11 @@ pub struct ToolExecution {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Wire)]
 #[non_exhaustive]
 pub enum TaskSupport {
-    /// It does not.
+    /// The tool does not run as a task.
     Forbidden,
-    /// It does if the client asks for it.
+    /// The tool runs as a task if the client asks for it.
     Optional,
-    /// It only does.
+    /// The tool runs as a task only.
     Required,
 }
 
@@ -452,7 +453,7 @@ pub struct TaskInputResponseParams {
 }
 
 impl TaskInputResponseParams {
-    /// The task that is answered.
+    /// Returns the id of the task that the answers belong to.
     pub fn task(&self) -> Result<&str, ReadError> {
         let related = self.meta.as_ref().and_then(|meta| meta.related_task.as_ref()).map(|task| task.task_id.as_str());
         match (self.task_id.as_deref(), related) {
@@ -465,7 +466,7 @@ impl TaskInputResponseParams {
     }
 }
 
-/// Says how a task stands now.
+/// Says what status a task has now.
 ///
 /// ```
 /// use mrtr_schema::tasks::{Lifetime, TaskState, TaskStatus, TaskStatusParams};

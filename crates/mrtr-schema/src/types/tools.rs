@@ -45,7 +45,7 @@ pub struct Tool {
     pub input_schema: InputSchema,
     /// The structured content it returns.
     pub output_schema: Option<OutputSchema>,
-    /// Tells if the tool runs as a task.
+    /// Says whether the tool runs as a task.
     #[wire(when = Feature::CoreTasks)]
     pub execution: Option<ToolExecution>,
     /// Hints on how it behaves, not to be trusted.
@@ -77,13 +77,13 @@ pub struct Tool {
 pub struct ToolAnnotations {
     /// A name for people.
     pub title: Option<String>,
-    /// It changes nothing.
+    /// The tool changes nothing.
     pub read_only_hint: Option<bool>,
-    /// It may destroy something.
+    /// The tool may destroy something.
     pub destructive_hint: Option<bool>,
-    /// Calling it again with the same arguments changes nothing further.
+    /// A second call with the same arguments changes nothing further.
     pub idempotent_hint: Option<bool>,
-    /// It reaches out to the world.
+    /// The tool reaches out to the world.
     pub open_world_hint: Option<bool>,
     /// Members that this type does not name.
     #[wire(extra)]
@@ -109,7 +109,7 @@ impl InputSchema {
         Self::from_object(JsonObject::parse(text)?)
     }
 
-    /// A schema, which must be one of objects.
+    /// Takes a schema, which must be one of objects.
     pub fn from_object(schema: JsonObject) -> Result<Self, ReadError> {
         check_dialect(&schema)?;
         RawMembers::of(schema.as_raw())?.constant("type", "object")?;
@@ -142,7 +142,7 @@ impl OutputSchema {
         Self::from_object(JsonObject::parse(text)?)
     }
 
-    /// A schema of any value.
+    /// Takes a schema of any value.
     pub fn from_object(schema: JsonObject) -> Result<Self, ReadError> {
         check_dialect(&schema)?;
         Ok(Self(schema))
@@ -154,7 +154,7 @@ impl OutputSchema {
     }
 }
 
-/// `$schema`, where there is one, is text.
+/// Checks that `$schema`, where there is one, is text.
 fn check_dialect(schema: &JsonObject) -> Result<(), ReadError> {
     match RawMembers::of(schema.as_raw())?.get("$schema") {
         Some(dialect) => crate::json::text(dialect).map(drop).map_err(|error| error.in_member("$schema")),
@@ -195,7 +195,7 @@ impl Wire for InputSchema {
 }
 
 impl OutputSchema {
-    /// Older revisions have structured content only as objects, and so has its schema.
+    /// Checks a schema for a revision: older ones have structured content only as objects, and its schema must say so.
     fn check_in(schema: &RawValue, revision: Revision) -> Result<(), ReadError> {
         if revision.has(Feature::AnyStructuredContent) {
             return Ok(());
@@ -257,7 +257,7 @@ pub struct CallToolParams {
     pub name: String,
     /// Its arguments.
     pub arguments: Option<JsonObject>,
-    /// Asks for it to run as a task.
+    /// Asks for the call to run as a task.
     #[wire(when = Feature::CoreTasks)]
     pub task: Option<TaskMetadata>,
     /// Answers to what the server asked.

@@ -26,7 +26,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// None yet.
+    /// Makes a document without definitions.
     pub fn new(dialect: Dialect) -> Self {
         Self { dialect, schemas: BTreeMap::new() }
     }

@@ -23,7 +23,7 @@ pub(crate) struct Block {
 pub(crate) enum Notation {
     /// JSON: comments and trailing commas are mistakes.
     Json,
-    /// JSONC, JSON5, or nothing at all: they are allowed.
+    /// JSONC, JSON5, or nothing at all: comments and trailing commas are allowed.
     Relaxed,
 }
 
@@ -63,11 +63,11 @@ pub(crate) fn blocks(document: &str) -> Result<Vec<Block>> {
 
 /// A fenced block of a document.
 struct Fence {
-    /// Those of its fences too, from 0.
+    /// The lines of the block, its fences included, from 0.
     lines: Range<usize>,
-    /// `None` if it does not hold JSON.
+    /// The notation; `None` if the block does not hold JSON.
     notation: Option<Notation>,
-    /// Without the indentation of the list that it stands in.
+    /// The text, without the indentation of the list that it stands in.
     text: String,
 }
 
@@ -93,7 +93,7 @@ fn fences(document: &str) -> Result<Vec<Fence>> {
                     fence.text.push_str(&text);
                 }
             }
-            // In an element, or as indented code: it would not be looked at.
+            // The fence stands in an element, or in indented code, where nothing would judge its JSON.
             Event::Html(text) | Event::Text(text) if opens_json(&text) => {
                 let line = document[..range.start].matches('\n').count() + 1;
                 bail!(

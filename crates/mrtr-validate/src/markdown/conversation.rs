@@ -1,4 +1,4 @@
-//! The messages that a document has shown so far: the requests that responses answer, and the inputs that were asked for.
+//! The messages that a document has shown so far: requests that wait for responses, and inputs that were asked for.
 
 use std::collections::BTreeMap;
 
@@ -26,18 +26,18 @@ pub(crate) struct Asked {
 
 #[derive(Default)]
 pub(crate) struct Conversation {
-    /// Oldest first, each with whether it was answered.
+    /// The requests, oldest first, each with true if it was answered.
     requests: Vec<(Asked, bool)>,
 }
 
 impl Conversation {
-    /// A document may hold several conversations, and each counts its ids anew.
+    /// Adds a request. A document may hold several conversations, and each counts its ids anew.
     pub(crate) fn ask(&mut self, asked: Asked) {
         self.requests.retain(|(other, answered)| *answered || other.side != asked.side || other.id != asked.id);
         self.requests.push((asked, false));
     }
 
-    /// The request that a response of this id answers: one with that id that still waits, or else the last one.
+    /// Returns the request that a response of this id answers: one with that id that still waits, or else the last one.
     pub(crate) fn answer(&mut self, id: &Value) -> Option<Asked> {
         let waiting = self.requests.iter().rposition(|(asked, answered)| !answered && asked.id == *id);
         let (asked, answered) = match waiting {

@@ -45,7 +45,7 @@ impl Recogniser {
         recognised
     }
 
-    /// Members without the braces around them.
+    /// Recognises members without the braces around them.
     pub(crate) fn fragment(&mut self, block: &Value) -> Recognised {
         let mut recognised = Recognised { parts: Vec::new(), faults: Vec::new() };
         for (key, value) in block.as_object().into_iter().flatten() {
@@ -153,7 +153,8 @@ impl Recogniser {
         self.response_type(method)
     }
 
-    /// An interim result is shown by itself to explain it; of any other, the type cannot be told.
+    /// Recognises a response to no request. A document shows an interim result by itself to explain it; of any other,
+    /// the type cannot be told.
     fn response_to_nothing(&self, result: &Value, block: &Value) -> Recognised {
         match (is_interim(result), self.interim_response()) {
             (true, Some(type_name)) => Recognised::of(type_name, block),

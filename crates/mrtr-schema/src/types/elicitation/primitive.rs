@@ -92,7 +92,7 @@ impl PrimitiveSchema {
 impl Wire for PrimitiveSchema {
     const NAME: Option<&'static str> = Some("PrimitiveSchemaDefinition");
 
-    /// `type` tells the kinds apart, and among strings and arrays the keyword that lists the options.
+    /// Tells the kinds apart by `type`, and among strings and arrays by the keyword that lists the options.
     fn read(value: &RawValue, dialect: Dialect) -> Result<Self, ReadError> {
         let members = RawMembers::of(value)?;
         let kind = members.tag("type")?;
@@ -362,7 +362,7 @@ pub struct TitledSingleSelectEnumSchema {
     pub extra: Members,
 }
 
-/// A value to choose, and how to call it.
+/// A value to choose, and its title.
 ///
 /// ```
 /// use mrtr_schema::elicitation::EnumOption;

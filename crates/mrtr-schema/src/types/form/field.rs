@@ -1,4 +1,4 @@
-//! One field of a form, as a program that shows it sees it: one view over all kinds.
+//! One field of a form, for a program that shows it: one view over all kinds.
 
 mod constraints;
 #[cfg(feature = "validate")]
@@ -19,7 +19,7 @@ use crate::json::Json;
 use crate::printable::Printable;
 use crate::types::elicitation::{NumberKind, PrimitiveSchema};
 
-/// One field of a form: what to show for it, and what a person may enter.
+/// One field of a form: the texts to show for it, and the values that a person may enter.
 ///
 /// ```
 /// use mrtr_schema::Form;
@@ -69,22 +69,22 @@ pub struct Field<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "a program that shows forms must show each of them")]
 pub enum FieldKind {
-    /// Enters text.
+    /// The person enters text.
     Text,
-    /// Enters a number.
+    /// The person enters a number.
     Number,
-    /// Enters a whole number.
+    /// The person enters a whole number.
     Integer,
-    /// Says yes or no.
+    /// The person says yes or no.
     Boolean,
-    /// Chooses one of the options.
+    /// The person chooses one of the options.
     Select,
-    /// Chooses some of the options.
+    /// The person chooses some of the options.
     MultiSelect,
 }
 
 impl<'a> Field<'a> {
-    /// Its name for people, as it may be shown: see [`Printable::line`]. As it came, it is in the schema.
+    /// Returns the name for people, as it may be shown: see [`Printable::line`]. The schema has it as it came.
     pub fn title(&self) -> Cow<'a, str> {
         Printable::line(self.schema.title().unwrap_or(self.name)).into_text()
     }

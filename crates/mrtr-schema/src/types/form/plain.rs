@@ -1,4 +1,4 @@
-//! Answers that plainly fit their form: most do, and it can be seen without a JSON Schema being compiled or run.
+//! Recognises answers that plainly fit their form, as most do, without compiling or running a JSON Schema.
 
 use serde_json::value::RawValue;
 
@@ -7,8 +7,8 @@ use crate::json::{JsonObject, PlainScanner};
 use crate::types::elicitation::PrimitiveSchema;
 
 impl Form {
-    /// Returns the content of an `ElicitResult` that accepts, if it fits for sure and nothing stands in it that is to
-    /// be left out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
+    /// Returns the content of an `ElicitResult` that accepts, if it fits for sure and holds nothing that must be left
+    /// out: the type whose form this is can be read from it. `None` says nothing: the caller looks closer.
     ///
     /// ```
     /// use mrtr_schema::Form;
@@ -22,7 +22,7 @@ impl Form {
     /// # Ok::<(), mrtr_schema::ReadError>(())
     /// ```
     pub fn plain_answer<'a>(&self, response: &'a RawValue) -> Option<&'a RawValue> {
-        // Without escapes, which may stand for half a character.
+        // The scanner takes no escapes, which may stand for half a character.
         let mut scanner = PlainScanner::new(response.get())?;
         let (mut accepts, mut content) = (false, None);
         let fills =
@@ -79,7 +79,7 @@ fn plainly_fills(field: &PrimitiveSchema, json: &str) -> bool {
                 && schema.format.is_none()
         }
         PrimitiveSchema::Number(schema) => {
-            // A plain number is none below zero, which is where unsigned integers begin.
+            // A plain number is never below zero, which is where unsigned integers begin.
             let least = schema.minimum.as_ref().is_none_or(|least| least.as_i64() == Some(0));
             is_plain_number(json) && least && schema.maximum.is_none()
         }

@@ -1,4 +1,4 @@
-//! Tells if an input can be asked for in a revision at all.
+//! Tells whether a revision can ask for an input at all.
 
 use super::InputRequest;
 use crate::error::NotInRevision;

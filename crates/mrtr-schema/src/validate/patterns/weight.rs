@@ -1,6 +1,6 @@
-//! About how much a pattern is compiled to, told from its text: what stands in it, times how often it is repeated.
+//! Estimates, from the text of a pattern, how large it is once compiled: each part counts as often as it is repeated.
 
-/// In units of one plain character.
+/// Returns the estimate, in units of one plain character.
 pub(super) fn weight(pattern: &str) -> usize {
     let mut groups = vec![Group::default()];
     let mut rest = pattern;
@@ -59,7 +59,7 @@ impl Group {
     }
 }
 
-/// A parenthesis too many is not ours to refuse.
+/// Returns the innermost group. A parenthesis too many is not ours to refuse.
 fn innermost(groups: &mut Vec<Group>) -> &mut Group {
     if groups.is_empty() {
         groups.push(Group::default());

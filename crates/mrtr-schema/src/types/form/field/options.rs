@@ -1,4 +1,4 @@
-//! The options of a field: what a person chooses from, and the words for each choice.
+//! The options of a field: the values that a person chooses from, and the words for each choice.
 
 use std::borrow::Cow;
 
@@ -83,7 +83,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// The option that a person means: by its value, its title, its number from 1, or either text in other letters.
+/// Finds the option that a person means: by its value, its title or its number from 1, or by either text in another
+/// case.
 pub(super) fn chosen<'a>(options: &[FieldOption<'a>], entered: &str) -> Option<FieldOption<'a>> {
     let trimmed = entered.trim();
     let with_value = |text: &str| options.iter().find(|option| option.value == text);

@@ -96,7 +96,7 @@ impl ReadError {
         Self::new(Problem::Duplicate).in_member(key.to_owned())
     }
 
-    /// Adds to the path of the error: the object that it comes from is read as the value of the member `key`.
+    /// Puts the member `key` in front of the error's path, for an error from the value of that member.
     ///
     /// ```
     /// use mrtr_schema::ReadError;
@@ -114,7 +114,7 @@ impl ReadError {
         self
     }
 
-    /// Adds to the path of the error: it comes from the element at `index`.
+    /// Puts the element at `index` in front of the error's path, for an error from that element.
     #[must_use]
     pub fn in_element(mut self, index: usize) -> Self {
         self.path.0.push(Segment::Element(index));

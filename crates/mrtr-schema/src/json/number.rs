@@ -162,7 +162,7 @@ impl Decimal {
     }
 }
 
-/// The most digits that are looked at: more than any machine integer has.
+/// A count of digits that no machine integer has.
 const LONGEST_INTEGER: usize = 40;
 
 /// Spells every whole number of a value in digits; `None` if each was already.

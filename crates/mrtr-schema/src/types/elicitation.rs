@@ -319,14 +319,14 @@ pub struct ElicitResult {
 }
 
 impl ElicitResult {
-    /// A form, filled in.
+    /// Accepts, with the form filled in.
     ///
     /// Its values should be those that forms hold; the reader refuses others.
     pub fn accept(content: JsonObject) -> Self {
         Self { content: Some(FormContent(content)), ..Self::new(ElicitAction::Accept) }
     }
 
-    /// The person said no.
+    /// Declines: the person said no.
     ///
     /// ```
     /// let no = mrtr_schema::elicitation::ElicitResult::decline();
@@ -337,7 +337,7 @@ impl ElicitResult {
         Self::new(ElicitAction::Decline)
     }
 
-    /// The person went away without an answer.
+    /// Cancels: the person went away without an answer.
     pub fn cancel() -> Self {
         Self::new(ElicitAction::Cancel)
     }

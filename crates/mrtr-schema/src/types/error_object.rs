@@ -150,7 +150,7 @@ impl ErrorCode {
     /// pause. Over HTTP it is 503 with `Retry-After`.
     pub const BUSY: Self = Self(-3);
 
-    /// Makes a code of one's own.
+    /// Makes a code of the caller's choice.
     pub const fn new(code: i64) -> Self {
         Self(code)
     }
